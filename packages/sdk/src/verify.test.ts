@@ -1,0 +1,303 @@
+/** The verdicts of the client against those of the service's own verifier, with the same files. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { credentialType as serviceType } from '../../../src/platform/http/identifiers.ts'
+import { parseStrictJson } from '../../../src/platform/json/strict-json.ts'
+import { didDocumentOf, publicKeyDocumentOf } from '../../../src/score-credentials/documents.ts'
+import {
+  bitsOf,
+  statusListPayload,
+  statusListProofs,
+} from '../../../src/score-credentials/status-list.ts'
+import { verifyOffline } from '../../../src/score-credentials/verify-offline.ts'
+import {
+  changed,
+  inside,
+  type Json,
+  keyRow,
+  now,
+  origin,
+  sign,
+  signer,
+  signerOf,
+  vector,
+  vectorCredentials,
+} from '../../../test/support/build/credentials.ts'
+import fc from '../../../test/support/oracle/fc.ts'
+import { credentialType } from './proof.ts'
+import { readStrictJson } from './strict-json.ts'
+import { KeyDocumentError, type Verdict, verifyCredential } from './verify.ts'
+
+const entry = inside(vectorCredentials.native, 'credentialStatus')
+const index = Number(entry.statusListIndex)
+const listId = String(entry.statusListCredential).split('/').at(-1) ?? ''
+const key = publicKeyDocumentOf(origin, keyRow(signer))
+const did = didDocumentOf(origin, [keyRow(signer)])
+
+function listOf(
+  revoked: number[] = [],
+  { form = 'eddsa-jcs-2022', publishedAt = now, by = signer } = {} as {
+    form?: 'native' | 'eddsa-jcs-2022' | 'eddsa-rdfc-2022'
+    publishedAt?: Date
+    by?: typeof signer
+  },
+): Json {
+  const payload = statusListPayload(origin, { listId, bits: bitsOf(revoked), publishedAt })
+  return { ...payload, proof: statusListProofs(payload, origin, by)[form] }
+}
+
+interface Files {
+  keyDocument?: unknown
+  statusLists?: readonly unknown[]
+  at?: Date
+}
+
+/** Asserts that client and service agree on a text, and returns the client's verdict. */
+async function agreed(text: string, files: Files = {}): Promise<Verdict> {
+  const { keyDocument = did, statusLists = [listOf()], at = now } = files
+  const verdict = await verifyCredential(text, { keyDocument, statusLists, now: at })
+  const read = parseStrictJson(Buffer.from(text))
+  if (read.kind === 'invalid' || !isObject(read.value)) {
+    assert.equal(verdict.reason, 'malformed_credential')
+    return verdict
+  }
+  const ambiguity = read.kind === 'ambiguous' ? read.why : null
+  const expected = verifyOffline(read.value, ambiguity, {
+    files: { key: keyDocument, lists: statusLists },
+    now: at,
+  })
+  const { valid, reason, issuerMatch, signatureValid, revocation, credential } = verdict
+  const { checked, revoked } = expected.revocation
+  assert.deepEqual(
+    { valid, reason, issuerMatch, signatureValid, revocation, credential },
+    {
+      valid: expected.valid,
+      reason: expected.reason,
+      issuerMatch: expected.issuerMatch,
+      signatureValid: expected.signatureValid,
+      revocation: { checked, revoked },
+      credential: expected.credential,
+    },
+    text.slice(0, 2_000),
+  )
+  return verdict
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const forms = ['native', 'eddsa-jcs-2022'] as const
+
+for (const form of forms)
+  test(`valid: the ${form} vector, with its digests, by key document and did.json`, async () => {
+    for (const keyDocument of [key, did]) {
+      const { work, ...verdict } = await agreed(JSON.stringify(vectorCredentials[form]), {
+        keyDocument,
+      })
+      assert.equal(verdict.valid, true)
+      assert.equal(work.payloadSha256, vector.vcSha256)
+      assert.equal(work.canonicalPayload, vector.canonicalPayload)
+      assert.equal(work.list?.index, index)
+    }
+  })
+
+test('unsupported_form: an eddsa-rdfc-2022 proof is left to the service', async () => {
+  const { 'eddsa-rdfc-2022': credential } = vectorCredentials
+  const verdict = await verifyCredential(credential, { keyDocument: did, statusLists: [], now })
+  assert.equal(verdict.reason, 'unsupported_form')
+  assert.equal(verdict.valid, false)
+})
+
+const native = vectorCredentials.native
+const text = JSON.stringify(native)
+
+test('every reason is that of the service: key, validity, revocation and list', async () => {
+  const revokedKey = keyRow(signer, { state: 'revoked', revokedAt: now })
+  const cases: [string, string, Files][] = [
+    ['revoked', text, { statusLists: [listOf([index])] }],
+    ['revoked', text, { statusLists: [listOf([index], { form: 'native' })] }],
+    ['revoked', text, { statusLists: [listOf(), listOf([index])] }],
+    ['status_unavailable', text, { statusLists: [] }],
+    ['status_unavailable', text, { statusLists: [listOf([], { by: signerOf(8) })] }],
+    ['status_unavailable', text, { statusLists: [{ id: entry.statusListCredential }, null, 7] }],
+    [
+      'status_unavailable',
+      text,
+      { statusLists: [listOf([], { publishedAt: new Date(now.getTime() - 87_000_000) })] },
+    ],
+    ['key_revoked', text, { keyDocument: didDocumentOf(origin, [revokedKey]) }],
+    ['unknown_key', text, { keyDocument: publicKeyDocumentOf(origin, keyRow(signerOf(8))) }],
+    ['signature_invalid', text.replace('742', '743'), {}],
+    ['expired', text, { at: new Date('2029-01-01T00:00:00Z') }],
+    ['not_yet_valid', text, { at: new Date('2026-01-01T00:00:00Z') }],
+    ['issuer_mismatch', text.replaceAll('did:web:scores', 'did:web:others'), {}],
+    ['unsupported_proof', text.replace('assertionMethod', 'authentication'), {}],
+    ['malformed_credential', '{}', {}],
+    ['malformed_credential', '[]', {}],
+    ['malformed_credential', 'no JSON', {}],
+    ['malformed_credential', JSON.stringify(sign({ ...vector.payload, id: 7 })), {}],
+  ]
+  for (const [reason, presented, files] of cases)
+    assert.equal((await agreed(presented, files)).reason, reason)
+})
+
+test('ambiguous_json: what two JSON readers read differently is ambiguous here as well', async () => {
+  for (const body of [
+    text.replace('"score":742', '"score":999,"score":742'),
+    text.replace('"score":742', '"sc\\u006fre":999,"score":742'),
+    `{"proof":{},${text.slice(1)}`,
+    text.replace('"strong"', '"strong\\ud800"'),
+    text.replace('"strong"', '"strong\\u0000"'),
+    text.replace('742', '1e400'),
+    text.replace('742', '742.00000000000001'),
+    text.replace('742', '1e-400'),
+    text.replace('742', '9007199254740993'),
+    text.replace('"score":742', '"__proto__":{"score":999},"score":742'),
+    text.replace('742', `${'['.repeat(31)}742${']'.repeat(31)}`),
+    text.replace('742', `[${'0,'.repeat(10_000)}0]`),
+    text.replace('742', `${'['.repeat(5_000)}${']'.repeat(5_000)}`),
+  ])
+    assert.equal((await agreed(body)).reason, 'ambiguous_json', body.slice(0, 900))
+})
+
+test('the strict reader judges every text as the service does, and reads the same value', () => {
+  const strings = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('\\', '"', 'a', '__proto__'),
+  )
+  const numbers = fc.oneof(fc.double(), fc.integer(), fc.constantFrom(1e21, 2 ** 53, -0, 5e-324))
+  const values = fc.anything({
+    key: strings,
+    values: [strings, numbers, fc.boolean(), fc.constant(null)],
+  })
+  const check = (body: string) => {
+    const mine = readStrictJson(body)
+    const theirs = parseStrictJson(Buffer.from(body))
+    if (!body.isWellFormed()) return
+    assert.equal(mine.kind, theirs.kind, body)
+    if (mine.kind !== 'invalid' && theirs.kind === 'value')
+      assert.deepEqual(mine.value, theirs.value)
+  }
+  fc.assert(
+    fc.property(values, (value: unknown) => check(JSON.stringify(value) ?? '')),
+    {
+      numRuns: 2_000,
+    },
+  )
+  fc.assert(
+    fc.property(
+      fc.nat(text.length),
+      fc.nat(5),
+      fc.constantFrom('', '"', '{', '}', ',', '0', ' '),
+      (at: number, cut: number, put: string) =>
+        check(text.slice(0, at) + put + text.slice(at + cut)),
+    ),
+    { numRuns: 2_000 },
+  )
+})
+
+test('1,000 mutations of the vectors get the reason that the service gives', async () => {
+  const values = fc.constantFrom<unknown>(
+    null,
+    7,
+    1.5,
+    '',
+    'x',
+    [],
+    {},
+    true,
+    '2026-02-30T00:00:00Z',
+    'did:web:x',
+  )
+  const documents = forms.map((form) => vectorCredentials[form])
+  const paths = documents.map((document) => pathsOf(document))
+  await fc.assert(
+    fc.asyncProperty(
+      fc.nat(documents.length - 1),
+      fc.nat(),
+      fc.constantFrom('set', 'delete', 'add'),
+      values,
+      async (which: number, at: number, change: string, value: unknown) => {
+        const all = paths[which] as string[][]
+        const path = all[at % all.length] as string[]
+        const mutated = changed(documents[which] as Json, (copy) => {
+          const parent = path.slice(0, -1).reduce<Json>((node, name) => node[name] as Json, copy)
+          const name = path.at(-1) as string
+          if (change === 'delete') delete parent[name]
+          else parent[change === 'add' ? `${name}x` : name] = value
+        })
+        await agreed(JSON.stringify(mutated))
+      },
+    ),
+    { numRuns: 1_000 },
+  )
+})
+
+function pathsOf(node: unknown, path: string[] = []): string[][] {
+  if (typeof node !== 'object' || node === null) return [path]
+  const below = Object.entries(node).flatMap(([name, value]) => pathsOf(value, [...path, name]))
+  return path.length === 0 ? below : [path, ...below]
+}
+
+test('500 one-character changes of the text get the reason that the service gives', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.nat(text.length - 1),
+      fc.integer({ min: 32, max: 126 }),
+      (at: number, code: number) =>
+        agreed(text.slice(0, at) + String.fromCharCode(code) + text.slice(at + 1)).then(() => {}),
+    ),
+    { numRuns: 500 },
+  )
+})
+
+test('status_unavailable: a list that unpacks to 64 MiB is refused', async () => {
+  const { gzipSync } = await import('node:zlib')
+  const payload = statusListPayload(origin, { listId, bits: bitsOf([]), publishedAt: now })
+  inside(payload, 'credentialSubject').encodedList =
+    `u${gzipSync(Buffer.alloc(64 * 1_024 * 1_024)).toString('base64url')}`
+  const bomb = { ...payload, proof: statusListProofs(payload, origin, signer).native }
+  assert.equal((await agreed(text, { statusLists: [bomb] })).reason, 'status_unavailable')
+})
+
+test('a key document without a sound key of its issuer is refused', async () => {
+  const method = inside(key, 'verificationMethod')
+  const small = Buffer.alloc(32).toString('base64url')
+  for (const keyDocument of [
+    [],
+    { issuer: origin.issuer },
+    { ...key, issuer: 'did:key:z6Mk' },
+    { ...did, verificationMethod: [] },
+    { ...key, verificationMethod: { ...method, publicKeyBase64url: 'AAAA' } },
+    { ...key, verificationMethod: { ...method, publicKeyBase64url: small } },
+    { ...key, verificationMethod: { ...method, id: `${origin.issuer}#${signerOf(8).kid}` } },
+  ])
+    await assert.rejects(
+      verifyCredential(text, { keyDocument, statusLists: [], now }),
+      KeyDocumentError,
+    )
+})
+
+test('the published vector of a status list is read, and its bits mean what it says', async () => {
+  const { credentials, revokedIndexes } = JSON.parse(
+    readFileSync('vectors/status-list.json', 'utf8'),
+  )
+  const at = new Date(Date.parse(credentials.native.validFrom) + 1_000)
+  const named = changed(vector.payload, (copy) => {
+    inside(copy, 'credentialStatus').statusListCredential = credentials.native.id
+  })
+  for (const place of [...revokedIndexes, 1, 9, 131_070]) {
+    inside(named, 'credentialStatus').statusListIndex = String(place)
+    const verdict = await agreed(JSON.stringify(sign(named)), {
+      statusLists: [credentials['eddsa-jcs-2022']],
+      at,
+    })
+    assert.equal(verdict.revocation.revoked, revokedIndexes.includes(place))
+  }
+})
+
+test('the names on the wire are those of the service', () => {
+  assert.equal(credentialType, serviceType)
+})
