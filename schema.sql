@@ -73,8 +73,7 @@ begin
     hit_totals := hit_totals[:known - 1];
   elsif granted < 0 then
     hit_totals[known] := minute_total;
-  elsif hits[known] = now
-    or per_minute > 120 and hits[known] >= date_bin('500 milliseconds', now, 'epoch') then
+  elsif hits[known] >= date_bin('500 milliseconds', now, 'epoch') then
     hits[known] := now;
     hit_totals[known] := minute_total;
   else

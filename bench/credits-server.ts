@@ -104,6 +104,7 @@ function oneByOne(db: Db, { url, publicUrl, peppers }: CreditsServerOrder): Part
     limiter: {
       take: (caller, policy) =>
         databaseRateLimiter({ db: limiterDb, fallback }).take(caller, policy),
+      isFull: () => false,
     },
     metering,
     async authenticate(authorization) {
@@ -152,10 +153,9 @@ async function withoutDatabase(
     retryAfterSeconds: 0,
     minute: { limit: 60_000, remaining: 1, resetSeconds: 60 },
     day: { limit: 100_000_000, remaining: 1, resetSeconds: 60 },
-    full: [],
   }
   return {
-    limiter: { take: () => Promise.resolve(verdict) },
+    limiter: { take: () => Promise.resolve(verdict), isFull: () => false },
     metering: {
       shortfall: () => null,
       charge: () => Promise.resolve({ charged: 1, remaining: 1 }),

@@ -210,6 +210,6 @@ function shuffled<Item>(items: readonly Item[]): Item[] {
 /** Counts no calls: 404 answers are limited, and an attacker may have several keys. */
 function unlimited(): RateLimiter {
   const full = { limit: 1, remaining: 1, resetSeconds: 1 }
-  const verdict = { allowed: true, retryAfterSeconds: 0, minute: full, day: full, full: [] }
-  return { take: () => Promise.resolve(verdict) }
+  const verdict = { allowed: true, retryAfterSeconds: 0, minute: full, day: full }
+  return { take: () => Promise.resolve(verdict), isFull: () => false }
 }

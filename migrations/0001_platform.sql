@@ -12,17 +12,15 @@ begin
 end
 $$;
 
--- One row for each rate limit bucket: an exact log of the last minute and counters of the last day.
--- Every node counts here, under the row lock and by the clock of the database server, so a limit
--- holds for any number of nodes. The limiter writes without waiting for the disk: after a crash of
--- the database the last calls may be forgotten. Half of each page stays free, so that an update
--- stays on its page and touches no index.
+-- One row for each rate limit bucket: the granted calls of the last minute and of the last day. Calls
+-- of one half second count as one run in the minute, calls of one quarter hour in the day. Every node counts here, under the row lock and by the
+-- clock of the database server, so a limit holds for any number of nodes. The limiter writes without
+-- waiting for the disk: after a crash of the database the last calls may be forgotten. Half of each
+-- page stays free, so that an update stays on its page and touches no index.
 create table rate_windows (
   -- The first 128 bits of the SHA-256 of policy and caller.
   bucket uuid primary key,
-  -- Times of the runs of granted calls in the last minute, ascending. Limits up to 120 a minute log
-  -- each call. Above, the calls of one half second are one run, logged at the time of its last
-  -- call.
+  -- Times of the runs of the last minute, ascending. The time of a run is that of its last call.
   hits timestamptz[] not null,
   -- The quarter hours of the last day with a granted call, ascending.
   quarters timestamptz[] not null,
@@ -42,10 +40,14 @@ create table rate_windows (
 
 -- Decides how many of `wanted` calls are granted at `now`, and returns the windows after that.
 -- A call counts for the minute until the last call of its run is 60 seconds old, and for the day
--- until 24 hours after the end of its quarter hour. Rejected calls leave no trace. A negative
--- `wanted` takes back the newest granted calls, because another bucket of the caller rejected them.
--- If the clock was set back, calls of the future count as calls of now. `now` is returned, because
--- the caller passes the clock itself.
+-- until 24 hours after the end of its quarter hour. A rejection may therefore last half a second or
+-- 15 minutes longer than needed, and a grant is never too early. Rejected calls leave no trace. A
+-- negative `wanted` takes back the newest granted calls, because another bucket of the caller
+-- rejected them. If the clock was set back, calls of the future count as calls of now. `now` is
+-- returned, because the caller passes the clock itself.
+--
+-- The steps for the minute and for the day stand one after the other: with functions of their own
+-- for both, the database decides 0.5 times as many calls a second.
 create function decide_rate(
   inout hits timestamptz[], inout hit_totals integer[], inout hit_base integer,
   inout quarters timestamptz[], inout totals integer[], inout base integer,
@@ -113,8 +115,7 @@ begin
     hit_totals := hit_totals[:known - 1];
   elsif granted < 0 then
     hit_totals[known] := minute_total;
-  elsif hits[known] = now
-    or per_minute > 120 and hits[known] >= date_bin('500 milliseconds', now, 'epoch') then
+  elsif hits[known] >= date_bin('500 milliseconds', now, 'epoch') then
     hits[known] := now;
     hit_totals[known] := minute_total;
   else

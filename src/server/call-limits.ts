@@ -6,19 +6,12 @@ import type { Caller, PresentedKey } from '../platform/http/callers.ts'
 import { type RateLimits, sessionLimits } from '../platform/http/contract.ts'
 import { errorTable, type Refusal, refuse } from '../platform/http/errors.ts'
 import type { ClientNetwork, RateLimiter, RateVerdict } from '../platform/rate-limit/limiter.ts'
-import { bucketName } from '../platform/rate-limit/window.ts'
-import type { RecentMap } from '../platform/recent-map.ts'
 import type { EndpointRoute, RequestContext } from './request-context.ts'
 
 export interface LimitParts {
   limiter: RateLimiter
   /** Not-found limit: 404s of one key or of one x402 payer, over all routes. */
   notFoundLimits: RateLimits
-  /**
-   * The denied cache: for each full bucket, by `bucketName`, the time at which it has room again,
-   * in milliseconds of the monotonic clock.
-   */
-  deniedUntil: RecentMap<number>
 }
 
 export interface LimitedCall {
@@ -72,11 +65,11 @@ function countedAs(
 
 /** Counts one call. Returns null, or the 429 if a limit is full. Sets the RateLimit headers. */
 export async function countCall(
-  edge: Pick<LimitParts, 'limiter' | 'deniedUntil'>,
+  edge: Pick<LimitParts, 'limiter'>,
   call: LimitedCall,
   { client, limits }: Counted,
 ): Promise<Refusal | null> {
-  const verdict = await take(edge, client, limits)
+  const verdict = await edge.limiter.take(client, limits)
   if (!verdict.allowed) return denied(call, verdict)
   call.context.headers = rateHeaders(verdict)
   return null
@@ -91,7 +84,7 @@ export async function countNotFound(
   call: LimitedCall,
   client: ClientNetwork,
 ): Promise<Refusal | null> {
-  const verdict = await take(edge, client, { name: notFound, ...edge.notFoundLimits })
+  const verdict = await edge.limiter.take(client, { ...notFound, ...edge.notFoundLimits })
   return verdict.allowed ? null : denied(call, verdict, 'Too many of these requests found nothing.')
 }
 
@@ -104,40 +97,19 @@ export async function notFoundProblem(
   call: LimitedCall,
   client: ClientNetwork,
 ): Promise<Refusal | null> {
-  return hasRoom(edge, client, notFound) ? null : countNotFound(edge, call, client)
+  return edge.limiter.isFull(client, notFound) ? countNotFound(edge, call, client) : null
 }
 
 /** Returns whether a new call may be within its limits, as far as the denied cache knows. */
 export function mayCall(
-  edge: Pick<LimitParts, 'deniedUntil'>,
+  { limiter }: Pick<LimitParts, 'limiter'>,
   client: ClientNetwork,
   limit: string,
 ): boolean {
-  return hasRoom(edge, client, limit) && hasRoom(edge, client, notFound)
+  return !limiter.isFull(client, { name: limit }) && !limiter.isFull(client, notFound)
 }
 
-const notFound = 'not found'
-
-function hasRoom(
-  { deniedUntil }: Pick<LimitParts, 'deniedUntil'>,
-  { buckets }: ClientNetwork,
-  name: string,
-): boolean {
-  const now = performance.now()
-  return buckets.every((bucket) => (deniedUntil.get(bucketName({ name }, bucket)) ?? 0) <= now)
-}
-
-async function take(
-  { limiter, deniedUntil }: Pick<LimitParts, 'limiter' | 'deniedUntil'>,
-  client: ClientNetwork,
-  limits: Counted['limits'],
-): Promise<RateVerdict> {
-  const verdict = await limiter.take(client, limits)
-  const now = performance.now()
-  if (!verdict.allowed)
-    for (const { name, freeMs } of verdict.full) deniedUntil.set(name, now + freeMs)
-  return verdict
-}
+const notFound = { name: 'not found' }
 
 export function bucketOf({ caller }: PresentedKey): ClientNetwork {
   return oneBucket(caller.keyId)

@@ -15,7 +15,6 @@ import type { PaymentPort } from '../platform/http/payments.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
 import type { RateLimiter } from '../platform/rate-limit/limiter.ts'
-import { RecentMap } from '../platform/recent-map.ts'
 import { trustedProxies } from './client-network.ts'
 import { trackConnections } from './connections.ts'
 import { formerOriginsOf } from './former-origins.ts'
@@ -88,7 +87,6 @@ export function createServer(options: ServerOptions): Server {
   const edge: Edge = {
     ...options,
     writer: createWriter({ sets, log, onSlowReader: connections.watch }),
-    deniedUntil: new RecentMap(deniedCacheMax),
     gates,
     bodies,
     origin: new URL(publicUrl).origin,
@@ -166,8 +164,6 @@ export function createServer(options: ServerOptions): Server {
     },
   }
 }
-
-const deniedCacheMax = 10_000
 
 /**
  * Answers 503 for an endpoint that misses its deadline, so that it does not hold its caller. A

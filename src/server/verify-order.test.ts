@@ -92,7 +92,9 @@ test('401, and 429 from the 31st failure of one address: its anonymous calls are
 
 test('503: if the limiter does not answer, no call is admitted', async () => {
   const away = new UnavailableError('no database')
-  const other = await startEdge({ limiter: { take: () => Promise.reject(away) } })
+  const other = await startEdge({
+    limiter: { take: () => Promise.reject(away), isFull: () => false },
+  })
   const answer = await ask(other.port, post('/echo', '{}'))
   await other.stop()
   assert.equal(faultOfError(answer, 'unavailable'), null)

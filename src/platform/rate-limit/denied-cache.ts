@@ -1,13 +1,12 @@
 /**
- * Pure: the denied cache remembers full buckets, so that a flood of denied calls costs the database
+ * The denied cache remembers full buckets, so that a flood of denied calls costs the database
  * nothing. Time only removes grants from a bucket, on any node, so a bucket that is full until a
  * time stays full until then.
  */
-
 import { RecentMap } from '../recent-map.ts'
-import { type BucketFill, minuteMs, type RateFill } from './window.ts'
+import { type BucketFill, minuteMs, type RateFill } from './verdict.ts'
 
-interface Refusal {
+interface FullBucket {
   fill: RateFill
   at: number
   /** Callers that were let through to the database although this wider bucket is full. */
@@ -21,7 +20,7 @@ interface Refusal {
  */
 const askedMax = 256
 
-export interface Refusals {
+export interface DeniedCache {
   /**
    * Returns the full buckets among the caller's at `now`, or null if the database must be asked.
    */
@@ -30,29 +29,30 @@ export interface Refusals {
    * Stores the database's verdict at the time of its arrival. The first bucket is the caller's own.
    */
   remember(fills: readonly BucketFill[], now: number): void
+  /** Returns whether one of the buckets is known to be full at `now`. */
+  isFull(names: readonly string[], now: number): boolean
 }
 
 /**
- * Holds at most `refusalsMax` buckets. The oldest is forgotten first, and the database decides
- * again.
+ * Holds at most `bucketsMax` buckets. The oldest is forgotten first, and the database decides again.
  */
-export function rememberRefusals(refusalsMax: number): Refusals {
-  const refusals = new RecentMap<Refusal>(refusalsMax)
+export function createDeniedCache(bucketsMax: number): DeniedCache {
+  const buckets = new RecentMap<FullBucket>(bucketsMax)
 
-  function full(name: string, now: number): Refusal | undefined {
-    const refusal = refusals.get(name)
-    if (refusal === undefined || refusal.at + refusal.fill.freeMs > now) return refusal
-    refusals.delete(name)
+  function full(name: string, now: number): FullBucket | undefined {
+    const bucket = buckets.get(name)
+    if (bucket === undefined || bucket.at + bucket.fill.freeMs > now) return bucket
+    buckets.delete(name)
     return undefined
   }
 
   return {
-    find(buckets, now) {
-      for (const [i, { name, factor }] of buckets.entries()) {
-        const refusal = full(name, now)
-        if (refusal === undefined) continue
-        if (i > 0 && refusal.asked++ < askedMax) return null
-        return [{ name, factor, fill: later(refusal.fill, now - refusal.at) }]
+    find(callerBuckets, now) {
+      for (const [i, { name, factor }] of callerBuckets.entries()) {
+        const bucket = full(name, now)
+        if (bucket === undefined) continue
+        if (i > 0 && bucket.asked++ < askedMax) return null
+        return [{ name, factor, fill: later(bucket.fill, now - bucket.at) }]
       }
       return null
     },
@@ -63,9 +63,11 @@ export function rememberRefusals(refusalsMax: number): Refusals {
         const freeMs = Math.max(...fills.slice(i).map((wider) => wider.fill.freeMs))
         if (freeMs === 0) continue
         const asked = full(name, now)?.asked ?? 0
-        refusals.set(name, { fill: { ...fill, freeMs }, at: now, asked })
+        buckets.set(name, { fill: { ...fill, freeMs }, at: now, asked })
       }
     },
+
+    isFull: (names, now) => names.some((name) => full(name, now) !== undefined),
   }
 }
 

@@ -16,8 +16,6 @@ export interface RateVerdict {
   retryAfterSeconds: number
   minute: RateWindow
   day: RateWindow
-  /** The caller's full buckets by `bucketName`, with the milliseconds until one is free. */
-  full: readonly { name: string; freeMs: number }[]
 }
 
 export interface RateLimiter {
@@ -26,4 +24,9 @@ export interface RateLimiter {
    * cannot tell.
    */
   take(caller: ClientNetwork, policy: { name: string } & RateLimits): Promise<RateVerdict>
+  /**
+   * Returns whether an earlier `take` found a bucket of the caller full until now or later. Asks no
+   * database, so another process may know more.
+   */
+  isFull(caller: ClientNetwork, policy: { name: string }): boolean
 }

@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import {
+  decideInDatabase,
+  emptyWindows,
+  type Windows,
+} from '../../../test/support/build/rate-windows.ts'
 import fc from '../../../test/support/oracle/fc.ts'
 import { testDatabase } from '../../../test/support/start/database.ts'
 import { type Db, openDb, sql } from '../db/db.ts'
@@ -8,16 +13,6 @@ import { UnavailableError } from '../http/errors.ts'
 import type { ClientNetwork, RateLimiter, RateVerdict } from './limiter.ts'
 import { inProcessRateLimiter } from './process-limiter.ts'
 import { databaseRateLimiter, sweepRateWindows } from './shared-limiter.ts'
-import {
-  bucketName,
-  decide,
-  emptyLog,
-  fillOf,
-  quarterMs,
-  type RateLog,
-  type Run,
-  verdictOf,
-} from './window.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -27,6 +22,7 @@ const dayMs = 86_400_000
 const policy = { name: 'verify', perMinute: 60, perDay: 1_000 }
 const neverAsked: RateLimiter = {
   take: () => Promise.reject(new Error('the fallback was asked')),
+  isFull: () => false,
 }
 
 /** Opens a limiter as another process has it: its own pool and memory. */
@@ -75,189 +71,134 @@ async function pass(seconds: number): Promise<void> {
       decided_at = decided_at - ${seconds} * interval '1 second'`)
 }
 
-interface Row {
-  hits: Date[]
-  hitTotals: number[]
-  hitBase: number
-  quarters: Date[]
-  totals: number[]
-  base: number
-  granted: number
-}
-
-function logOf({ hits, hitTotals, hitBase, quarters, totals, base }: Row): RateLog {
-  return { minute: runsOf(hits, hitTotals, hitBase), day: runsOf(quarters, totals, base) }
-}
-
-function runsOf(times: readonly Date[], totals: readonly number[], base: number): Run[] {
-  return times.map((time, i) => ({
-    at: time.getTime(),
-    count: (totals[i] as number) - (totals[i - 1] ?? base),
-  }))
-}
-
-const waits = fc.oneof(
-  { weight: 6, arbitrary: fc.integer({ min: 0, max: 30_000 }) },
-  { weight: 4, arbitrary: fc.integer({ min: 0, max: 600 }) },
-  { weight: 2, arbitrary: fc.integer({ min: 59_999, max: 60_001 }) },
-  fc.integer({ min: quarterMs - 1, max: quarterMs + 1 }),
-  fc.integer({ min: dayMs - 1, max: dayMs + quarterMs + 1 }),
-  fc.integer({ min: 0, max: dayMs }),
-  fc.integer({ min: -dayMs, max: 0 }),
-)
 const exactLimits = fc.record({
   perMinute: fc.integer({ min: 1, max: 6 }),
   perDay: fc.integer({ min: 1, max: 20 }),
 })
-const limitsArbitrary = fc.oneof(
-  exactLimits,
-  // Limits from 121 on are counted by half seconds.
-  fc.record({
-    perMinute: fc.integer({ min: 119, max: 130 }),
-    perDay: fc.integer({ min: 1, max: 400 }),
-  }),
+const schedules = fc.array(
+  fc.tuple(fc.integer({ min: 0, max: 30_000 }), fc.integer({ min: 0, max: 8 })),
+  { maxLength: 40, size: 'max' },
 )
-const calls = fc.oneof(fc.integer({ min: 0, max: 8 }), fc.integer({ min: 0, max: 100 }))
-const schedules = fc.array(fc.tuple(waits, calls), {
-  maxLength: 40,
-  size: 'max',
-})
-
-function decideInDatabase(row: Row, now: number, wanted: number, limits: RateLimits) {
-  return db.rows<Row>(sql`
-    select hits, hit_totals as "hitTotals", hit_base as "hitBase", quarters, totals, base, granted
-    from decide_rate(${row.hits}::timestamptz[], ${row.hitTotals}::integer[], ${row.hitBase}::integer,
-      ${row.quarters}::timestamptz[], ${row.totals}::integer[],
-      ${row.base}::integer, ${new Date(now)}::timestamptz, ${wanted}::integer,
-      ${limits.perMinute}::integer, ${limits.perDay}::integer)`)
-}
-
-const emptyRow: Row = {
-  hits: [],
-  hitTotals: [],
-  hitBase: 0,
-  quarters: [],
-  totals: [],
-  base: 0,
-  granted: 0,
-}
 const epoch = Date.parse('2026-05-14T09:00:00Z')
 
-test('the database and the process decide alike on any schedule, also if the clock goes back', async () => {
+/** Returns the windows of a bucket after a schedule, and the time of its end. */
+async function windowsAfter(
+  schedule: readonly (readonly [number, number])[],
+  limits: RateLimits,
+  begin = epoch,
+) {
+  let windows = emptyWindows
+  let now = begin
+  for (const [waitMs, wanted] of schedule) {
+    now += waitMs
+    windows = await decideInDatabase(db, windows, { now, wanted, limits })
+  }
+  return { windows, now }
+}
+
+test('a grant that is taken back leaves the counts as before', async () => {
   await fc.assert(
-    fc.asyncProperty(schedules, limitsArbitrary, async (schedule, limits) => {
-      let row = emptyRow
-      let log = emptyLog
-      let now = epoch
-      for (const [waitMs, wanted] of schedule) {
-        now += waitMs
-        const decision = decide(log, now, wanted, limits)
-        log = decision.log
-        row = (await decideInDatabase(row, now, wanted, limits))[0] as Row
-        assert.equal(row.granted, decision.granted)
-        assert.deepEqual(logOf(row), log)
-      }
+    fc.asyncProperty(schedules, exactLimits, fc.nat(), async (schedule, limits, part) => {
+      const { windows, now } = await windowsAfter(schedule, limits)
+      const decide = (from: Windows, wanted: number) =>
+        decideInDatabase(db, from, { now, wanted, limits })
+      const more = await decide(windows, 8)
+      const kept = more.granted === 0 ? 0 : part % more.granted
+      if (more.granted === kept) return
+      const less = await decide(more, kept - more.granted)
+      const direct = await decide(windows, kept)
+      assert.deepEqual(countsOf(less), countsOf(direct))
     }),
     { numRuns: 60 },
   )
 })
 
-test('a grant that is taken back leaves the windows as before', async () => {
-  await fc.assert(
-    fc.asyncProperty(schedules, exactLimits, fc.nat(), async (schedule, limits, part) => {
-      let row = emptyRow
-      let now = epoch
-      for (const [waitMs, wanted] of schedule) {
-        now += waitMs
-        row = (await decideInDatabase(row, now, wanted, limits))[0] as Row
-      }
-      const [more] = (await decideInDatabase(row, now, 8, limits)) as [Row]
-      const kept = more.granted === 0 ? 0 : part % more.granted
-      if (more.granted === kept) return
-      const [less] = await decideInDatabase(more, now, kept - more.granted, limits)
-      const [direct] = await decideInDatabase(row, now, kept, limits)
-      assert.deepEqual({ ...less, granted: kept }, direct)
-    }),
-    { numRuns: 60 },
-  )
-})
+/** Without the time of the last run: it may be that of a call that was taken back. */
+function countsOf({ hits, hitTotals, quarters, totals }: Windows) {
+  return { hits: hits.slice(0, -1), hitTotals, quarters, totals }
+}
 
 test('a key with 60,000 calls a minute has at most 121 runs in its row', async () => {
   const limits = { perMinute: 60_000, perDay: 100_000_000 }
-  let row = emptyRow
-  for (let now = epoch; now < epoch + 70_000; now += 97)
-    row = (await decideInDatabase(row, now, 20, limits))[0] as Row
-  assert.ok(row.hits.length <= 121, `${row.hits.length}`)
+  const calls = Array.from({ length: 722 }, () => [97, 20] as const)
+  const { windows } = await windowsAfter(calls, limits)
+  assert.ok(windows.hits.length <= 121, `${windows.hits.length}`)
   const counted = Math.ceil(60_000 / 97) * 20
-  const { minute } = logOf(row)
-  const count = minute.reduce((sum, run) => sum + run.count, 0)
+  const count = (windows.hitTotals.at(-1) as number) - windows.hitBase
   assert.ok(count >= counted && count <= counted + Math.ceil(500 / 97) * 20, `${count}`)
 })
 
 test('running totals restart before they exceed the column', async () => {
-  const limits = { perMinute: 60_000, perDay: 100_000_000 }
-  const at = new Date(epoch - 59_000)
-  const [row] = await decideInDatabase(
+  const windows = await decideInDatabase(
+    db,
     {
-      ...emptyRow,
-      hits: [new Date(epoch - 61_000), at],
+      ...emptyWindows,
+      hits: [new Date(epoch - 61_000), new Date(epoch - 59_000)],
       hitTotals: [2_000_000_000, 2_000_000_007],
       quarters: [new Date(epoch - 2 * dayMs), new Date(epoch)],
       totals: [2_100_000_000, 2_100_000_005],
     },
-    epoch,
-    3,
-    limits,
+    { now: epoch, wanted: 3, limits: { perMinute: 60_000, perDay: 100_000_000 } },
   )
-  assert.ok(row)
-  assert.deepEqual([row.hitTotals, row.hitBase, row.totals, row.base], [[7, 10], 0, [8], 0])
+  const { hitTotals, hitBase, totals, base } = windows
+  assert.deepEqual([hitTotals, hitBase, totals, base], [[7, 10], 0, [8], 0])
 })
 
-test('the verdict of the database is the one that the pure rules give for the row it leaves', async () => {
+test('the verdict tells what is left of each window and the time at which a retry succeeds', async () => {
   const limiter = process()
   await fc.assert(
-    fc.asyncProperty(schedules, limitsArbitrary, async (schedule, limits) => {
+    fc.asyncProperty(schedules, exactLimits, async (schedule, limits) => {
       const caller = address()
       const own = { name: 'model', ...limits }
       await db.run(sql`delete from rate_windows`)
-      let row = emptyRow
-      let now = Date.now() - schedule.reduce((sum, [waitMs]) => sum + Math.abs(waitMs), 0)
       await limiter.take(caller, { name: 'model', perMinute: 1_000, perDay: 1_000 })
-      for (const [waitMs, wanted] of schedule) {
-        now += Math.abs(waitMs)
-        row = (await decideInDatabase(row, now, wanted, limits))[0] as Row
-      }
-      const { hits, hitTotals, hitBase, quarters, totals, base } = row
+      const begin = Date.now() - schedule.reduce((sum, [waitMs]) => sum + waitMs, 0)
+      const { windows } = await windowsAfter(schedule, limits, begin)
+      const { hits, hitTotals, hitBase, quarters, totals, base } = windows
       await db.run(sql`
-        update rate_windows set hits = ${hits}, hit_totals = ${hitTotals}, hit_base = ${hitBase}, quarters = ${quarters}, totals = ${totals}, base = ${base}`)
+        update rate_windows set hits = ${hits}, hit_totals = ${hitTotals}, hit_base = ${hitBase},
+          quarters = ${quarters}, totals = ${totals}, base = ${base}`)
       const verdict = await limiter.take(caller, own)
-      const [left] = await db.rows<Row & { decidedMs: number; hitsMs: number[] }>(sql`
+      const [left] = await db.rows<Windows & { decidedAt: Date }>(sql`
         select hits, hit_totals as "hitTotals", hit_base as "hitBase", quarters, totals, base, granted,
-          extract(epoch from decided_at)::float8 * 1000 as "decidedMs",
-          array(select extract(epoch from hit)::float8 * 1000 from unnest(hits) hit) as "hitsMs"
+          decided_at as "decidedAt"
         from rate_windows`)
       assert.ok(left)
-      const { minute, day } = logOf(left)
-      // A `Date` has no microseconds.
-      const log = {
-        minute: minute.map((run, i) => ({ ...run, at: left.hitsMs[i] as number })),
-        day,
-      }
-      const fill = fillOf(log, left.decidedMs, limits)
-      const name = bucketName(own, caller.buckets[0] as ClientNetwork['buckets'][number])
-      const fills = [{ name, factor: 1, fill: rounded(fill) }]
-      assert.deepEqual(verdict, verdictOf(left.granted === 1, limits, fills))
+      assert.deepEqual(verdict, verdictFrom(left, limits))
     }),
     { numRuns: 60 },
   )
 })
 
-/**
- * Times are microseconds in the database; doubles of milliseconds differ by less than a thousandth.
- */
-function rounded<Fill extends object>(fill: Fill): Fill {
-  const whole = ([name, ms]: [string, number]) => [name, Math.round(ms * 1_000) / 1_000]
-  return Object.fromEntries(Object.entries(fill).map(whole)) as Fill
+/** Computes the verdict call by call. */
+function verdictFrom(left: Windows & { decidedAt: Date }, limits: RateLimits): RateVerdict {
+  const now = left.decidedAt.getTime()
+  const minute = callsOf(left.hits, left.hitTotals, left.hitBase).map((at) => at + 60_000 - now)
+  const day = callsOf(left.quarters, left.totals, left.base).map((at) => at + dayMs + 900_000 - now)
+  const isAllowed = left.granted === 1
+  const waits = [minute.at(-limits.perMinute) ?? 0, day.at(-limits.perDay) ?? 0]
+  const seconds = (ms = 0) => Math.ceil(ms / 1_000)
+  return {
+    allowed: isAllowed,
+    retryAfterSeconds: isAllowed ? 0 : Math.max(1, seconds(Math.max(...waits))),
+    minute: {
+      limit: limits.perMinute,
+      remaining: limits.perMinute - minute.length,
+      resetSeconds: seconds(minute[0]),
+    },
+    day: {
+      limit: limits.perDay,
+      remaining: limits.perDay - day.length,
+      resetSeconds: seconds(day[0]),
+    },
+  }
+}
+
+/** Returns the time of the run of each counted call, in milliseconds. */
+function callsOf(slots: readonly Date[], totals: readonly number[], base: number): number[] {
+  return slots.flatMap((slot, i) =>
+    Array<number>((totals[i] as number) - (totals[i - 1] ?? base)).fill(slot.getTime()),
+  )
 }
 
 test('60 of 500 concurrent calls through two processes are granted, and the 61st a minute later', async () => {
@@ -436,7 +377,7 @@ test('a decision that waited for a lock uses the time at which it got the lock',
   })
   await taken
   const [waited, free] = await db.rows<{ decidedAt: Date; hit: Date }>(sql`
-    select decided_at as "decidedAt", hits[2] as hit
+    select decided_at as "decidedAt", hits[cardinality(hits)] as hit
     from (select * from rate_windows order by decided_at desc limit 2) as own order by bucket desc`)
   assert.ok(waited && free)
   assert.ok(waited.decidedAt >= released)

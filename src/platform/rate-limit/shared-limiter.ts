@@ -13,10 +13,9 @@ import { type Db, type Queryable, sql, sqlState, type Tx } from '../db/db.ts'
 import { tokenArray } from '../db/sql-arrays.ts'
 import type { RateLimits } from '../http/contract.ts'
 import { UnavailableError } from '../http/errors.ts'
-import { RecentMap } from '../recent-map.ts'
-import { rememberRefusals } from './denied-cache.ts'
+import { createDeniedCache } from './denied-cache.ts'
 import type { RateLimiter } from './limiter.ts'
-import { type BucketFill, bucketLimits, bucketName, type RateFill, verdictOf } from './window.ts'
+import { type BucketFill, bucketLimits, bucketName, type RateFill, verdictOf } from './verdict.ts'
 
 export interface DatabaseRateLimiterOptions {
   /**
@@ -29,7 +28,7 @@ export interface DatabaseRateLimiterOptions {
   /** Called once when an outage begins. */
   onOutage?(error: Error): void
   /** Maximum of entries in the denied cache. */
-  refusalsMax?: number
+  deniedMax?: number
   /** Milliseconds of a monotonic clock. */
   now?(): number
 }
@@ -38,13 +37,13 @@ export interface DatabaseRateLimiterOptions {
 const probeEveryMs = 1_000
 
 export function databaseRateLimiter(options: DatabaseRateLimiterOptions): RateLimiter {
-  const { db, fallback, onOutage, refusalsMax = 100_000, now = () => performance.now() } = options
+  const { db, fallback, onOutage, deniedMax = 100_000, now = () => performance.now() } = options
   const ask = batched<Call, Decision>({
     name: 'rate limiter',
     run: (calls) => decideBatch(db, calls),
     deadline: 'databaseAnswer',
   })
-  const refusals = rememberRefusals(refusalsMax)
+  const denied = createDeniedCache(deniedMax)
   let probeAt: number | null = null
 
   return {
@@ -55,8 +54,8 @@ export function databaseRateLimiter(options: DatabaseRateLimiterOptions): RateLi
         factor: bucket.factor,
       }))
       const time = now()
-      const refused = refusals.find(call, time)
-      if (refused !== null) return verdictOf(false, policy, refused)
+      const full = denied.find(call, time)
+      if (full !== null) return verdictOf(false, policy, full)
       if (probeAt !== null) {
         if (time < probeAt) return fallback.take(caller, policy)
         probeAt = time + probeEveryMs
@@ -64,7 +63,7 @@ export function databaseRateLimiter(options: DatabaseRateLimiterOptions): RateLi
       try {
         const { allowed, fills } = await ask(call)
         probeAt = null
-        refusals.remember(fills, now())
+        denied.remember(fills, now())
         return verdictOf(allowed, policy, fills)
       } catch (error) {
         if (!(error instanceof UnavailableError)) throw error
@@ -72,6 +71,11 @@ export function databaseRateLimiter(options: DatabaseRateLimiterOptions): RateLi
         probeAt = now() + probeEveryMs
         return fallback.take(caller, policy)
       }
+    },
+
+    isFull(caller, policy) {
+      const names = caller.buckets.map((bucket) => bucketName(policy, bucket))
+      return denied.isFull(names, now()) || fallback.isFull(caller, policy)
     },
   }
 }
@@ -228,18 +232,8 @@ function takeRows(
     select taken.*, whole_or_none(sum(granted) over (), ${atLeast}::bigint) from taken`)
 }
 
-const ids = new RecentMap<string>(10_000)
-
 /** Returns 128 bits of SHA-256 as a UUID in the database's form. */
 export function bucketId(name: string): string {
-  const known = ids.get(name)
-  if (known !== undefined) return known
-  const id = digestId(name)
-  ids.set(name, id)
-  return id
-}
-
-function digestId(name: string): string {
   const hex = sha256Hex(name)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
 }
