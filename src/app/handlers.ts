@@ -16,6 +16,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db } from '../platform/db/db.ts'
 import { operationsOf } from '../platform/http/contract.ts'
+import type { PublicDocument } from '../platform/http/document.ts'
 import type { Handlers } from '../platform/http/endpoint.ts'
 import type { ErrorName } from '../platform/http/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
@@ -50,7 +51,7 @@ export interface HandlerParts {
   /** Returns the state of the scoring engine now. */
   engineFacts: () => EngineFacts
   /** Returns the page about an error, for browsers. */
-  errorPage: (error: ErrorName) => string
+  errorPage: (error: ErrorName) => PublicDocument
 }
 
 export function serviceHandlers(parts: HandlerParts): Handlers<typeof contract> {

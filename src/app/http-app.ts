@@ -13,10 +13,11 @@ import { loadReleasedVocabulary } from '../skill-standard/vocabulary.ts'
 import { assetEndpoints } from '../web/assets.ts'
 import { dashboardPages } from '../web/dashboard/pages.ts'
 import type { OpenApi } from '../web/docs/api.ts'
-import { renderErrorPage } from '../web/docs/errors.ts'
+import { errorPage } from '../web/docs/errors.ts'
 import { type DocsLibrary, readDocsLibrary } from '../web/docs/library.ts'
 import { docsEndpoints } from '../web/docs/pages.ts'
 import { publicPages } from '../web/public/pages.ts'
+import { siteOf } from '../web/public-page.ts'
 import { publicRefusalPage } from '../web/refusal-page.ts'
 import { signInEndpoints } from '../web/sign-in.ts'
 import type { X402 } from '../x402/settlement/open.ts'
@@ -63,7 +64,7 @@ export function createService(parts: ServiceParts): Service {
   const watch = watchEngine(engine, db, log)
   const vocabulary = loadReleasedVocabulary()
   const sandbox = openSandbox({ publicUrl, names: skillNames(vocabulary.records), clock })
-  const docs = { publicUrl, library: readDocsLibrary(root) }
+  const docs = { site: siteOf(publicUrl), library: readDocsLibrary(root) }
   const handlers = serviceHandlers({
     ...parts,
     vocabulary,
@@ -71,7 +72,7 @@ export function createService(parts: ServiceParts): Service {
     registryCache,
     signing,
     engineFacts: watch.facts,
-    errorPage: (error) => renderErrorPage(docs, error),
+    errorPage: (error) => errorPage(docs, error),
   })
   const { admissionJobs, ...admitted } = openAdmission({
     config,
@@ -86,7 +87,12 @@ export function createService(parts: ServiceParts): Service {
     run: () => registryCache.refresh(),
   }
   return {
-    endpoints: endpointsOf(contract, handlers, config),
+    endpoints: endpointsOf(contract, handlers, config).map((declared) =>
+      // Errors have pages for browsers, and so has an unknown one (decision D52).
+      declared.operationId === 'getErrorDescription'
+        ? { ...declared, refusalPage: publicRefusalPage(docs.site.host) }
+        : declared,
+    ),
     pages: servicePages(parts, sandbox, docs.library),
     notFoundPage: publicRefusalPage(new URL(publicUrl).host),
     registryCache,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Compile } from 'typebox/compile'
 import { operationsOf } from '../platform/http/contract.ts'
-import type { PublicDocument } from '../platform/http/document.ts'
+import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
 import { type Answer, anybody } from '../platform/http/endpoint.ts'
 import { discoveryContract } from './contract.ts'
 import type { EngineFacts } from './engine-facts.ts'
@@ -45,7 +45,8 @@ function start(engine: EngineFacts = exampleEngine) {
       verificationMethod: state.verificationMethod,
     }),
     signer: async () => state.signer,
-    errorPage: (error) => `<h1>${error}</h1>`,
+    errorPage: () =>
+      publicDocument({ body: '', contentType: 'text/html; charset=utf-8', maxAgeSeconds: 1 }),
   })
   const answerOf = async (name: keyof typeof handlers, error = ''): Promise<Answer> =>
     handlers[name]({

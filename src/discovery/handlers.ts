@@ -29,7 +29,7 @@ export interface DiscoveryOptions {
    */
   signer: () => Promise<EnvelopeSigner | undefined>
   /** Returns the page about an error, for browsers. */
-  errorPage: (error: ErrorName) => string
+  errorPage: (error: ErrorName) => PublicDocument
 }
 
 const maxAgeSeconds = 300
@@ -87,7 +87,7 @@ function lastDocument(): (key: string, make: () => object) => PublicDocument {
 }
 
 /** Each is made at its first request. */
-function errorDocuments(page: (error: ErrorName) => string) {
+function errorDocuments(page: DiscoveryOptions['errorPage']) {
   const made = new Map<string, PublicDocument>()
   return {
     get(name: string): PublicDocument | undefined {
@@ -100,12 +100,12 @@ function errorDocuments(page: (error: ErrorName) => string) {
   }
 }
 
-function errorDocument(error: ErrorName, page: string): PublicDocument {
+function errorDocument(error: ErrorName, page: PublicDocument): PublicDocument {
   return publicDocument({
     body: JSON.stringify({ error, ...errorTable[error] }),
     contentType: 'application/json',
     maxAgeSeconds,
-    page: publicDocument({ body: page, contentType: 'text/html; charset=utf-8', maxAgeSeconds }),
+    page,
   })
 }
 

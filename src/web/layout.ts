@@ -27,6 +27,16 @@ export interface Page {
 export interface SiteFrame {
   /** Path of the current entry in the navigation, or of none. */
   current: string
+  /** Absent: a page of one column. */
+  columns?: SiteColumns
+}
+
+/** The columns on both sides of the content. On a narrow screen the first one is a drawer. */
+export interface SiteColumns {
+  /** Name of the navigation, e.g. `Documentation`. */
+  label: string
+  navigation: Part
+  contents: Part
 }
 
 export interface DashboardFrame {
@@ -88,25 +98,37 @@ const siteEntries = [
   { path: '/docs', title: 'Docs' },
 ] as const
 
-function siteBody({ current }: SiteFrame, host: string, main: Part): Html {
-  const content = html`${main}`
+function siteBody({ current, columns }: SiteFrame, host: string, main: Part): Html {
+  const content =
+    columns === undefined
+      ? html`<main id="main" class="page stack loose">\n${main}\n</main>`
+      : columnsOf(columns, main)
+  const full = columns !== undefined && ' full'
   return html`<body>
 <a class="skip" href="#main">Skip to content</a>
-<header class="site-header"><div>
-${brand(host)}
+<header class="site-header${full}"><div>
+${columns !== undefined && menuButton}${brand(host)}
 ${siteNavigation(current)}
 <div class="row">${themeButton}<a class="button" href="/dashboard">Dashboard</a></div>
 </div></header>
-<main id="main" class="page stack loose">
 ${content}
-</main>
-<footer class="site-footer"><div><span>Score credentials of ${host}</span><a href="/.well-known/did.json">Issuer and keys</a><a href="/api/v1/openapi.json">Interface</a></div></footer>
-${iconShapes(content.text + themeButton.text)}
+<footer class="site-footer${full}"><div><span>Score credentials of ${host}</span><a href="/.well-known/did.json">Issuer and keys</a><a href="/api/v1/openapi.json">Interface</a></div></footer>
+${iconShapes(content.text + themeButton.text + menuButton.text)}
 </body>`
 }
 
+function columnsOf({ label, navigation, contents }: SiteColumns, main: Part): Html {
+  return html`<div class="shell docs">
+<nav class="sidebar" id="nav" popover aria-label="${label}"><div class="sections">${navigation}</div></nav>
+<main id="main">
+${main}
+</main>
+${contents}
+</div>`
+}
+
 /** Renders the navigation. `current` is the path of its entry for the page, or of none. */
-export function siteNavigation(current: string): Html {
+function siteNavigation(current: string): Html {
   const entries = siteEntries.map(
     ({ path, title }) =>
       html`<a href="${path}"${attributes({ 'aria-current': path === current && 'page' })}>${title}</a>`,
@@ -153,7 +175,7 @@ const groups: readonly { title?: string; pages: readonly Destination[] }[] = [
 function dashboardBody(frame: DashboardFrame, main: Part): Html {
   const head = html`<a class="skip" href="#main">Skip to content</a>
 <header class="site-header full"><div>
-<button class="button quiet menu-button" type="button" popovertarget="nav">${icon('menu', 'md')}<span class="hidden-visually">Menu</span></button>
+${menuButton}
 <a class="brand" href="/dashboard">${mark}assay</a>
 <span class="account collapse break">${frame.account}</span>
 <div class="row">${themeButton}
@@ -216,8 +238,10 @@ export function redirect(path: string, headers: Record<string, string> = {}): An
   }
 }
 
-export const mark = new Html(
+const mark = new Html(
   '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M7.500 1.500h9l6 6v9l-6 6h-9l-6-6v-9z" class="mark-ground"/><path class="mark-letter" d="M8 16.500 12 6.500l4 10M9.500 13.200h5" fill="none" stroke-width="2.100" stroke-linecap="round" stroke-linejoin="round"/></svg>',
 )
 
-export const themeButton = html`<button class="button quiet" type="button" data-theme-toggle hidden>${icon('theme')}<span class="hidden-visually">Switch between light and dark</span></button>`
+const menuButton = html`<button class="button quiet menu-button" type="button" popovertarget="nav">${icon('menu', 'md')}<span class="hidden-visually">Menu</span></button>`
+
+const themeButton = html`<button class="button quiet" type="button" data-theme-toggle hidden>${icon('theme')}<span class="hidden-visually">Switch between light and dark</span></button>`

@@ -19,7 +19,7 @@ import { type PublicDocument, publicDocument } from '../platform/http/document.t
 import { type Answer, type Endpoint, endpoint } from '../platform/http/endpoint.ts'
 import type { AssetName } from './assets.ts'
 import { html, type Part } from './html.ts'
-import { pageAnswer, pageType, renderPage } from './layout.ts'
+import { pageAnswer, pageType, renderPage, type SiteColumns } from './layout.ts'
 import { publicRefusalPage } from './refusal-page.ts'
 
 /** The deployment that the pages belong to. */
@@ -53,6 +53,7 @@ export interface PublicView {
   alternates?: readonly Alternate[]
   head?: Part
   scripts?: readonly AssetName[]
+  columns?: SiteColumns
   headers?: Readonly<Record<string, string>>
   /** Seconds in which caches serve the page without asking. 300 unless given. */
   maxAgeSeconds?: number
@@ -120,7 +121,7 @@ function framed({ host }: Site, view: PublicView) {
   const alternates = (view.alternates ?? []).map(
     ({ path, type }) => html`<link rel="alternate" type="${type}" href="${path}">\n`,
   )
-  const site = { current }
+  const site = { current, ...(view.columns === undefined ? {} : { columns: view.columns }) }
   const described = description === undefined ? {} : { description }
   return { title, host, main, site, isIndexed, scripts, ...described, head: [alternates, head] }
 }

@@ -18,7 +18,6 @@ import {
 
 /** URLs that may answer 404, each with the reason. */
 const gaps: readonly { pattern: RegExp; reason: string }[] = [
-  { pattern: /^\/$/, reason: 'the home page is not built yet' },
   { pattern: /^\/u\/demo-/, reason: 'profiles are not built yet' },
   { pattern: /^\/verify$/, reason: 'the verify page is not built yet' },
   { pattern: /^\/standard(\/(skills\/[^/]+|bands))?$/, reason: 'these pages are not built yet' },

@@ -29,10 +29,7 @@ test('docs: every page answers as HTML, and with .md behind its path with the by
     const path = pagePathOf(source)
     const page = await get(path)
     assert.deepEqual([page.status, page.type], [200, 'text/html; charset=utf-8'], path)
-    assert.equal(
-      page.headers.get('link'),
-      `<${publicUrl}${path}.md>; rel="alternate"; type="text/markdown"`,
-    )
+    assert.equal(page.headers.get('link'), `<${path}.md>; rel="alternate"; type="text/markdown"`)
     const twin = await get(`${path}.md`)
     assert.deepEqual([twin.status, twin.type], [200, 'text/markdown; charset=utf-8'], path)
     assert.equal(twin.text, readFileSync(source, 'utf8'))
@@ -53,6 +50,14 @@ test('docs: a page is revalidated by its ETag, and an unknown page is 404', asyn
   assert.equal(again.status, 304)
   for (const path of ['/docs/no-such-page', '/docs/no-such-page.md', '/docs/api/noSuchOperation'])
     assert.equal((await get(path)).status, 404, path)
+})
+
+test('docs: a browser sees an unknown page as a page, and every other caller as JSON', async () => {
+  for (const path of ['/docs/no-such-page', '/docs/api/noSuchOperation', '/docs/errors/none']) {
+    const page = await get(path, { Accept: browserAccept })
+    assert.deepEqual([page.status, page.type], [404, 'text/html; charset=utf-8'], path)
+    assert.equal(JSON.parse((await get(path)).text).error, 'not_found')
+  }
 })
 
 test('docs: the page, the style sheet and the scripts weigh at most 60 KB in gzip', async () => {

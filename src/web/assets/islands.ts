@@ -77,6 +77,12 @@ document.addEventListener('keydown', ({ key }) => {
 
 document.querySelector<HTMLElement>('[data-focus]')?.focus()
 
+// The entry of this page may be far down in a long navigation.
+const sidebar = document.querySelector<HTMLElement>('.sidebar')
+const entry = sidebar?.querySelector<HTMLElement>('[aria-current="page"]')
+if (sidebar != null && entry != null && entry.offsetTop > sidebar.clientHeight - 80)
+  sidebar.scrollTop = entry.offsetTop - sidebar.clientHeight / 2
+
 const reloading = document.querySelector<HTMLElement>('[data-reload]')
 if (reloading !== null) setTimeout(() => location.reload(), Number(reloading.dataset.reload))
 

@@ -1,7 +1,8 @@
 /** Pure: the reference of the API, rendered from the OpenAPI document. */
 import { html, type Part } from '../html.ts'
+import type { PublicView } from '../public-page.ts'
 import { codeBlock } from './code.ts'
-import { type DocsFrame, renderDocsPage } from './frame.ts'
+import { type DocsFrame, docsView } from './frame.ts'
 
 /** A part of the OpenAPI document. Our own generator writes it, so a missing member is a fault. */
 interface Schema {
@@ -83,22 +84,22 @@ export function operationsIn({ paths, tags }: OpenApi): Listed[] {
   return tags.flatMap(({ name }) => all.filter(({ operation }) => operation.tags[0] === name))
 }
 
-/** Renders the list of all operations. */
-export function renderApiIndex(frame: DocsFrame, document: OpenApi): string {
+/** Returns the list of all operations. */
+export function apiIndexView(frame: DocsFrame, document: OpenApi): PublicView {
   const operations = operationsIn(document)
   const areas = document.tags.map(({ name }) => ({
     name,
     id: name.replaceAll(' ', '-'),
     members: operations.filter(({ operation }) => operation.tags[0] === name),
   }))
-  return renderDocsPage(frame, {
+  return docsView(frame, {
     path: apiPath,
     title: 'API reference',
     description: 'Every operation of the API, with a request and a response.',
     trail: [{ path: '/docs', title: 'Docs' }],
     lead: html`<p>Every operation of the API, with a request and a response.</p>`,
     sections: areas.map(({ name, id }) => ({ id, title: sentence(name) })),
-    main: html`<p>Paths are relative to <code>${frame.publicUrl}</code>. The same contract as an OpenAPI 3.1 document: <a href="/api/v1/openapi.json">openapi.json</a>.</p>
+    main: html`<p>Paths are relative to <code>${frame.site.publicUrl}</code>. The same contract as an OpenAPI 3.1 document: <a href="/api/v1/openapi.json">openapi.json</a>.</p>
 ${areas.map(
   ({ name, id, members }) => html`<h2 id="${id}">${sentence(name)}</h2>
 ${table(
@@ -117,12 +118,12 @@ function operationPath({ operationId }: OperationObject): string {
   return `${apiPath}/${operationId}`
 }
 
-/** Renders the page of one operation. */
-export function renderOperation(
+/** Returns the page of one operation. */
+export function operationView(
   frame: DocsFrame,
   document: OpenApi,
   { method, path, operation }: Listed,
-): string {
+): PublicView {
   const all = operationsIn(document)
   const at = all.findIndex((one) => one.operation === operation)
   const neighbour = (listed: Listed | undefined) =>
@@ -135,7 +136,7 @@ export function renderOperation(
   }))
   const answered = responses.filter(({ status }) => status.startsWith('2'))
   const failed = responses.filter(({ status }) => !status.startsWith('2'))
-  return renderDocsPage(frame, {
+  return docsView(frame, {
     path: operationPath(operation),
     title: operation.summary,
     description: operation.description ?? operation.summary,
@@ -154,7 +155,7 @@ export function renderOperation(
     main: html`${operation.description !== undefined && html`<p>${operation.description}</p>`}
 ${access(operation)}
 <h2 id="request">Request</h2>
-${codeBlock({ id: 'request-code', name: 'curl', label: 'Request', language: 'sh', code: curlOf(frame.publicUrl, { method, path, operation }, { parameters, body }) })}
+${codeBlock({ id: 'request-code', name: 'curl', label: 'Request', language: 'sh', code: curlOf(frame.site.publicUrl, { method, path, operation }, { parameters, body }) })}
 ${
   parameters.length > 0 &&
   html`<h3 id="parameters">Parameters</h3>${table(
@@ -175,7 +176,7 @@ ${table(
   'Errors',
   ['Status', 'Meaning', 'Names'],
   failed.map(({ status, description, content }) => [
-    html`<code>${status}</code>`,
+    status === 'default' ? 'any' : html`<code>${status}</code>`,
     description,
     errorNames(content).map((name, i) => [
       i > 0 && ', ',

@@ -1,13 +1,15 @@
 /** Pure: the page of one error. */
-import { errorTable } from '../../platform/http/errors.ts'
+import type { PublicDocument } from '../../platform/http/document.ts'
+import { type ErrorName, errorTable } from '../../platform/http/errors.ts'
 import { html } from '../html.ts'
+import { pageDocument } from '../public-page.ts'
 import { codeBlock } from './code.ts'
-import { type DocsFrame, renderDocsPage } from './frame.ts'
+import { type DocsFrame, docsView } from './frame.ts'
 
-/** Renders the page of an error. */
-export function renderErrorPage(frame: DocsFrame, error: keyof typeof errorTable): string {
+/** Returns the page of an error. */
+export function errorPage(frame: DocsFrame, error: ErrorName): PublicDocument {
   const { status, message, advice } = errorTable[error]
-  return renderDocsPage(frame, {
+  const view = docsView(frame, {
     path: `/docs/errors/${error}`,
     title: error,
     description: `${message} ${advice}`,
@@ -23,4 +25,5 @@ export function renderErrorPage(frame: DocsFrame, error: keyof typeof errorTable
 ${codeBlock({ id: 'c1', name: `${status}`, label: 'Response', code: JSON.stringify({ error, message }, null, 2), language: 'json' })}
 <p>If you ask the operator about a response, quote its header <code>X-Request-Id</code>. See <a href="/docs/errors">all errors</a>.</p>`,
   })
+  return pageDocument(frame.site, view)
 }

@@ -1,8 +1,6 @@
 /** Pure: the frame of a page of the documentation: navigation, title, contents, next page. */
-import { assetPath } from '../assets.ts'
-import { attributes, Html, html, type Part } from '../html.ts'
-import { icon, iconShapes } from '../icons.ts'
-import { mark, siteNavigation, themeButton } from '../layout.ts'
+import { attributes, type Html, html, type Part } from '../html.ts'
+import type { PublicView, Site } from '../public-page.ts'
 import type { DocsLibrary, DocsPage } from './library.ts'
 
 export interface DocsView {
@@ -19,12 +17,12 @@ export interface DocsView {
   markdownPath?: string
   previous?: Pick<DocsPage, 'path' | 'title'> | undefined
   next?: Pick<DocsPage, 'path' | 'title'> | undefined
-  /** Search engines leave the page out. */
-  isUnlisted?: boolean
+  /** True unless given: search engines may list the page. */
+  isListed?: boolean
 }
 
 export interface DocsFrame {
-  publicUrl: string
+  site: Site
   library: DocsLibrary
 }
 
@@ -35,56 +33,30 @@ const reference = [
   { path: '/changelog', title: 'Changelog' },
 ] as const
 
-/** Renders a whole page. */
-export function renderDocsPage(frame: DocsFrame, view: DocsView): string {
-  const { publicUrl } = frame
-  const { host } = new URL(publicUrl)
-  const body = html`<a class="skip" href="#main">Skip to content</a>
-<header class="site-header full"><div>
-<button class="button quiet menu-button" type="button" popovertarget="nav">${icon('menu', 'md')}<span class="hidden-visually">Open the table of contents</span></button>
-<a class="brand" href="/">${mark}assay <span class="host">${host}</span></a>
-${siteNavigation('/docs')}
-<div class="row">${themeButton}<a class="button" href="/dashboard">Dashboard</a></div>
-</div></header>
-<div class="shell docs">
-<nav class="sidebar" id="nav" popover aria-label="Documentation"><div class="sections">${searchForm('nav-q', 'Search')}${navigation(frame, view)}</div></nav>
-<main id="main">
-<article class="prose">
-<nav class="breadcrumb" aria-label="Breadcrumb"><ol>${view.trail.map(({ path, title }) => html`<li><a href="${path}">${title}</a></li>`)}<li aria-current="page">${view.title}</li></ol></nav>
-<h1>${view.title}</h1>
-${view.lead !== undefined && html`<div class="lead">${view.lead}</div>`}
-${view.markdownPath !== undefined && html`<p class="small muted"><a href="${view.markdownPath}">View as Markdown</a></p>`}
-${view.main}
+/** Returns the page in the frame of the documentation. */
+export function docsView({ site, library }: DocsFrame, view: DocsView): PublicView {
+  const { path, title, description, lead, main, markdownPath, isListed = true } = view
+  return {
+    title: `${title} · docs`,
+    description,
+    current: '/docs',
+    isIndexed: isListed,
+    alternates: markdownPath === undefined ? [] : [{ path: markdownPath, type: 'text/markdown' }],
+    head: html`<link rel="canonical" href="${`${site.publicUrl}${path}`}">\n`,
+    columns: {
+      label: 'Documentation',
+      navigation: [searchForm('nav-q', 'Search'), navigation(library, view)],
+      contents: contents(view),
+    },
+    main: html`<article class="prose">
+<nav class="breadcrumb" aria-label="Breadcrumb"><ol>${view.trail.map((step) => html`<li><a href="${step.path}">${step.title}</a></li>`)}<li aria-current="page">${title}</li></ol></nav>
+<h1>${title}</h1>
+${lead !== undefined && html`<div class="lead">${lead}</div>`}
+${markdownPath !== undefined && html`<p class="small muted"><a href="${markdownPath}">View as Markdown</a></p>`}
+${main}
 ${pager(view)}
-</article>
-</main>
-${contents(view)}
-</div>
-<footer class="site-footer full"><div><span>Score credentials of ${host}</span><a href="/docs">Documentation</a><a href="/changelog">Changelog</a></div></footer>`
-  const robots = view.isUnlisted && new Html('<meta name="robots" content="noindex">\n')
-  const alternate =
-    view.markdownPath !== undefined &&
-    html`<link rel="alternate" type="text/markdown" href="${view.markdownPath}">\n`
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="description" content="${view.description}">
-${robots}<title>${view.title} · assay docs</title>
-<link rel="canonical" href="${`${publicUrl}${view.path}`}">
-${alternate}<link rel="icon" href="${assetPath('favicon.svg')}" type="image/svg+xml">
-<link rel="stylesheet" href="${assetPath('assay.css')}">
-<script src="${assetPath('theme.ts')}"></script>
-<script src="${assetPath('islands.ts')}" type="module"></script>
-</head>
-<body>
-${body}
-${iconShapes(body.text)}
-</body>
-</html>
-`.text
+</article>`,
+  }
 }
 
 /** The form of the search. `id` and `label` are unique on their page. */
@@ -92,7 +64,7 @@ export function searchForm(id: string, label: string, query = ''): Html {
   return html`<form class="field" action="/docs/find" role="search" aria-label="${label}"><label class="hidden-visually" for="${id}">Search the documentation</label><input class="input" id="${id}" name="q" type="search" value="${query}" placeholder="Search" maxlength="80" required></form>`
 }
 
-function navigation({ library }: DocsFrame, view: DocsView): Html[] {
+function navigation(library: DocsLibrary, view: DocsView): Html[] {
   const groups = [...library.groups, { title: 'Reference', pages: reference }]
   const listed = new Set<string>(reference.map(({ path }) => path))
   return groups.map(({ title, pages }) => {

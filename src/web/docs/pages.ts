@@ -9,13 +9,21 @@ import {
   type PublicDocumentOptions,
   publicDocument,
 } from '../../platform/http/document.ts'
-import { type Answer, type Endpoint, endpoint } from '../../platform/http/endpoint.ts'
+import type { Answer, Endpoint } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
-import { Html } from '../html.ts'
-import { apiPath, type OpenApi, operationsIn, renderApiIndex, renderOperation } from './api.ts'
-import { type DocsFrame, renderDocsPage } from './frame.ts'
+import { Html, html } from '../html.ts'
+import {
+  alternateLink,
+  type PublicView,
+  pageDocument,
+  publicEndpoint,
+  siteOf,
+  viewAnswer,
+} from '../public-page.ts'
+import { apiIndexView, apiPath, type OpenApi, operationsIn, operationView } from './api.ts'
+import { type DocsFrame, docsView } from './frame.ts'
 import type { DocsLibrary, DocsPage } from './library.ts'
-import { renderSearch } from './search.ts'
+import { searchView } from './search.ts'
 import { llmsFullText, llmsText, robotsText, securityText, sitemapXml } from './site-files.ts'
 
 export interface DocsContext {
@@ -34,98 +42,91 @@ type ContentType = PublicDocumentOptions['contentType']
 
 export function docsEndpoints(context: DocsContext): Endpoint[] {
   const { publicUrl, library } = context
-  const frame: DocsFrame = { publicUrl, library }
+  const site = siteOf(publicUrl)
+  const frame: DocsFrame = { site, library }
   const documents = memoized()
   let contract: OpenApi | undefined
   const openApi = () => (contract ??= context.openApi())
-  const pageAt = (path: string): Answer => {
+
+  const page = (path: string): Answer => {
     const isMarkdown = path.endsWith('.md')
-    const page = library.pages.get(isMarkdown ? path.slice(0, -3) : path)
-    if (page === undefined) return refuse('not_found')
+    const found = library.pages.get(isMarkdown ? path.slice(0, -3) : path)
+    if (found === undefined) return refuse('not_found')
     return documents(path, () =>
-      isMarkdown
-        ? documentOf(page.markdown, 'text/markdown; charset=utf-8', {
-            Link: `<${publicUrl}${page.path}>; rel="alternate"; type="text/html"`,
-          })
-        : documentOf(renderLibraryPage(frame, page), 'text/html; charset=utf-8', {
-            Link: `<${publicUrl}${page.markdownPath}>; rel="alternate"; type="text/markdown"`,
-          }),
+      isMarkdown ? markdownDocument(found) : pageDocument(site, libraryView(frame, found)),
     )
   }
-  const fixed = (path: string, contentType: ContentType, text: () => string) =>
-    docsEndpoint(path, () => documents(path, () => documentOf(text(), contentType)))
-  const whole = (path: string) => docsEndpoint(path, () => pageAt(path))
-  const named = (folder: string) =>
-    endpoint({
-      ...declared(`${folder}/{page}`),
-      pathParameters: Type.Object({ page: Type.String() }),
-      answer: ({ path }) => pageAt(`${folder}/${path.page}`),
+  const operation = (id: string): Answer => {
+    const listed = operationsIn(openApi()).find((one) => one.operation.operationId === id)
+    if (listed === undefined) return refuse('not_found')
+    return documents(`${apiPath}/${id}`, () =>
+      pageDocument(site, operationView(frame, openApi(), listed)),
+    )
+  }
+  const at = (path: string, answer: () => Answer) =>
+    publicEndpoint(site, { name: `docs ${path}`, path, answer })
+  const inFolder = (folder: string, answer: (name: string) => Answer) =>
+    publicEndpoint(site, {
+      name: `docs ${folder}/`,
+      path: `${folder}/{name}`,
+      pathParameters: Type.Object({ name: Type.String() }),
+      answer: ({ path }) => answer(path.name),
     })
+  const file = (path: string, contentType: ContentType, text: () => string) =>
+    at(path, () => documents(path, () => documentOf(text(), contentType)))
+
   return [
-    ...['/docs', '/docs.md', '/changelog', '/changelog.md'].map(whole),
-    ...['/docs/decisions', '/docs/decisions.md'].map(whole),
-    named('/docs'),
-    named('/docs/decisions'),
-    ...apiEndpoints(frame, openApi, documents),
-    endpoint({
-      ...declared('/docs/find'),
-      document: false,
+    ...['/docs', '/docs/decisions', '/changelog']
+      .flatMap((path) => [path, `${path}.md`])
+      .map((path) => at(path, () => page(path))),
+    inFolder('/docs', (name) => page(`/docs/${name}`)),
+    inFolder('/docs/decisions', (name) => page(`/docs/decisions/${name}`)),
+    at(apiPath, () => documents(apiPath, () => pageDocument(site, apiIndexView(frame, openApi())))),
+    inFolder(apiPath, operation),
+    publicEndpoint(site, {
+      name: 'docs search',
+      path: '/docs/find',
       queryParameters: Type.Object({ q: Type.Optional(Type.String({ maxLength: 80 })) }),
-      answer: ({ query }) => ({
-        document: documentOf(
-          renderSearch(frame, query.q?.trim() ?? ''),
-          'text/html; charset=utf-8',
-        ),
-      }),
+      limits: searchLimits,
+      answer: ({ query }) => viewAnswer(site, searchView(frame, query.q?.trim() ?? '')),
     }),
-    fixed('/llms.txt', 'text/plain; charset=utf-8', () => llmsText(context)),
-    fixed('/llms-full.txt', 'text/plain; charset=utf-8', () => llmsFullText(context)),
-    fixed('/robots.txt', 'text/plain; charset=utf-8', () => robotsText(publicUrl)),
-    fixed('/sitemap.xml', 'application/xml; charset=utf-8', () =>
+    file('/llms.txt', plainType, () => llmsText(context)),
+    file('/llms-full.txt', plainType, () => llmsFullText(context)),
+    file('/robots.txt', plainType, () => robotsText(publicUrl)),
+    file('/sitemap.xml', 'application/xml; charset=utf-8', () =>
       sitemapXml(publicUrl, listedPaths(library, openApi())),
     ),
-    docsEndpoint('/.well-known/security.txt', () => securityDocument(context, documents)),
+    at('/.well-known/security.txt', () => securityFile(context, documents)),
   ]
 }
 
-function renderLibraryPage(frame: DocsFrame, page: DocsPage): string {
+function libraryView(frame: DocsFrame, page: DocsPage): PublicView {
   const order = frame.library.groups.flatMap(({ pages }) => pages)
   const at = order.indexOf(page)
   const index = { path: '/docs', title: 'Docs' }
-  return renderDocsPage(frame, {
+  return docsView(frame, {
     ...page,
     lead: page.lead === '' ? undefined : new Html(page.lead),
-    main: new Html(page.html),
+    main: page.path === index.path ? indexMain(page, frame.library) : new Html(page.html),
     trail: page.path === index.path ? [] : [index],
     previous: at > 0 ? order[at - 1] : undefined,
     next: at >= 0 ? order[at + 1] : undefined,
   })
 }
 
-function apiEndpoints(
-  frame: DocsFrame,
-  openApi: DocsContext['openApi'],
-  documents: ReturnType<typeof memoized>,
-): Endpoint[] {
-  return [
-    docsEndpoint(apiPath, () =>
-      documents(apiPath, () => documentOf(renderApiIndex(frame, openApi()), htmlType)),
-    ),
-    endpoint({
-      ...declared(`${apiPath}/{operation}`),
-      pathParameters: Type.Object({ operation: Type.String() }),
-      answer({ path }) {
-        const document = openApi()
-        const listed = operationsIn(document).find(
-          ({ operation }) => operation.operationId === path.operation,
-        )
-        if (listed === undefined) return refuse('not_found')
-        return documents(`${apiPath}/${path.operation}`, () =>
-          documentOf(renderOperation(frame, document, listed), htmlType),
-        )
-      },
-    }),
-  ]
+/** The lists of the index as a grid. The text before the first list stays as it is. */
+function indexMain(page: DocsPage, { groups }: DocsLibrary): Html {
+  const intro = new Html(page.html.slice(0, page.html.indexOf('<h2')))
+  const sections = groups.map(({ title, pages }) => {
+    const id = page.sections.find((section) => section.title === title)?.id ?? ''
+    return html`<section aria-labelledby="${id}"><h2 id="${id}">${title}</h2><ul>${pages.map((member) => html`<li><a href="${member.path}">${member.title}</a></li>`)}</ul></section>`
+  })
+  return html`${intro}<div class="page-groups">${sections}</div>`
+}
+
+function markdownDocument({ markdown, path }: DocsPage): PublicDocument {
+  const Link = alternateLink([{ path, type: 'text/html' }])
+  return documentOf(markdown, 'text/markdown; charset=utf-8', { Link })
 }
 
 function listedPaths(library: DocsLibrary, openApi: OpenApi): string[] {
@@ -134,7 +135,7 @@ function listedPaths(library: DocsLibrary, openApi: OpenApi): string[] {
 }
 
 /** RFC 9116 asks for an end of less than a year. The file changes with each month. */
-function securityDocument(
+function securityFile(
   { publicUrl, securityContact, clock }: DocsContext,
   documents: ReturnType<typeof memoized>,
 ): Answer {
@@ -142,11 +143,14 @@ function securityDocument(
   const now = clock()
   const expires = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 11))
   return documents(`security ${expires.toISOString()}`, () =>
-    documentOf(securityText(publicUrl, securityContact, expires), 'text/plain; charset=utf-8'),
+    documentOf(securityText(publicUrl, securityContact, expires), plainType),
   )
 }
 
-const htmlType = 'text/html; charset=utf-8'
+const plainType = 'text/plain; charset=utf-8'
+
+/** A search reads every page. */
+const searchLimits = { perMinute: 120, perDay: 10_000 }
 
 function documentOf(
   body: string,
@@ -167,22 +171,4 @@ function memoized() {
     }
     return { document }
   }
-}
-
-function declared(path: string) {
-  return {
-    operationId: `docs ${path}`,
-    method: 'GET',
-    path,
-    area: 'pages',
-    summary: 'A page of the documentation',
-    policy: { kind: 'open' },
-    document: true,
-    priority: 'public',
-    responses: {},
-  } as const
-}
-
-function docsEndpoint(path: string, answer: () => Answer): Endpoint {
-  return endpoint({ ...declared(path), answer })
 }

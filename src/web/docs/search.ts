@@ -1,6 +1,7 @@
 /** Pure: the search of the documentation. */
 import { html, type Part } from '../html.ts'
-import { type DocsFrame, renderDocsPage, searchForm } from './frame.ts'
+import type { PublicView } from '../public-page.ts'
+import { type DocsFrame, docsView, searchForm } from './frame.ts'
 import type { DocsLibrary } from './library.ts'
 
 interface Hit {
@@ -13,15 +14,14 @@ interface Hit {
 
 const hitsMax = 20
 
-/** Renders the page of results. */
-export function renderSearch(frame: DocsFrame, query: string): string {
+export function searchView(frame: DocsFrame, query: string): PublicView {
   const hits = query === '' ? [] : findSections(frame.library, query)
-  return renderDocsPage(frame, {
+  return docsView(frame, {
     path: '/docs/find',
     title: 'Search',
     description: 'Search the documentation.',
     trail: [{ path: '/docs', title: 'Docs' }],
-    isUnlisted: true,
+    isListed: false,
     main: html`${searchForm('q', 'Search again', query)}${query !== '' && results(hits, query)}`,
   })
 }
@@ -37,16 +37,21 @@ function results(hits: readonly Hit[], query: string): Part {
   )}</ol>`
 }
 
-/** Returns the sections that hold every word, those with a word in a title first. */
+/**
+ * Returns the sections that hold every word: those with a word in their title first, then whole
+ * pages, then pages of the navigation.
+ */
 function findSections({ pages }: DocsLibrary, query: string): Hit[] {
   const words = query.toLowerCase().split(/\s+/u).filter(Boolean)
   const hits: Hit[] = []
   for (const page of pages.values()) {
+    // The index names every page: it would be found for all words.
+    if (page.path === '/docs') continue
     const [intro = '', ...parts] = page.markdown.split(/^## /m)
     const sections = [{ title: undefined, id: '', text: intro }, ...parts.map(sectionOf)]
     for (const { title, text } of sections) {
       const id = page.sections.find((one) => one.title === title)?.id
-      const whole = `${page.title}\n${text}`.toLowerCase()
+      const whole = `${page.title}\n${title ?? ''}\n${text}`.toLowerCase()
       if (!words.every((word) => whole.includes(word))) continue
       const heading = (title ?? page.title).toLowerCase()
       const rank = words.filter((word) => heading.includes(word)).length
@@ -55,7 +60,7 @@ function findSections({ pages }: DocsLibrary, query: string): Hit[] {
         page: page.title,
         section: title,
         text: excerpt(text, words),
-        rank: rank * 2 + (title === undefined ? 1 : 0),
+        rank: rank * 4 + (title === undefined ? 2 : 0) + (page.group === undefined ? 0 : 1),
       })
     }
   }
@@ -64,7 +69,7 @@ function findSections({ pages }: DocsLibrary, query: string): Hit[] {
 
 function sectionOf(part: string) {
   const end = part.indexOf('\n')
-  return { title: plainOf(part.slice(0, end)), text: part }
+  return { title: plainOf(part.slice(0, end)), text: part.slice(end) }
 }
 
 /** Returns the line with the first word, without the marks of Markdown. */
