@@ -554,7 +554,7 @@ for (const path of new Set(operations.map((operation) => operation.path))) {
 }
 
 test('404: a path outside the contract gets the closed error body', async () => {
-  for (const path of ['/', '/api/v1', '/api/v1/openapi.json/', '/standard/v1/skills/a/b']) {
+  for (const path of ['/api', '/api/v1', '/api/v1/openapi.json/', '/standard/v1/skills/a/b']) {
     const reply = await ask(service.base, { path })
     assert.equal(reply.status, 404, path)
     assert.equal(conformsToRefusal(reply).error, 'not_found')

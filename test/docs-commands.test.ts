@@ -62,6 +62,11 @@ function clone(): string {
   return folder
 }
 
+/** Returns the file name in the first line of a program. */
+function nameOf(text: string): string | undefined {
+  return /^(?:\/\/|#) (\S+\.(?:ts|py))\n/.exec(text)?.[1]
+}
+
 function runs({ info }: Fence): boolean {
   return info === 'sh' || (info === 'sh python' && pythonFolder !== undefined)
 }
@@ -144,6 +149,24 @@ function assertLines(actual: string, printed: string): void {
   }
 }
 
+test('every program of the docs is saved under its name and run, or marked as an example', () => {
+  const pages = pagesInOrder().map((page) => readFileSync(join('docs', page), 'utf8'))
+  const fences = pages.map(fencesOf)
+  const commands = fences.flat().filter(({ info }) => /^sh( python)?$/.test(info))
+  const programs = fences.flat().filter(({ info }) => /^(ts|python)$/.test(info))
+  assert.ok(programs.length >= 12, `${programs.length} programs`)
+  for (const { text } of programs) {
+    const name = nameOf(text)
+    assert.ok(name !== undefined, `the program has no name:\n${text.slice(0, 80)}`)
+    const module = name.replace(/\.(ts|py)$/, '')
+    const users = [...commands, ...programs.filter((other) => other.text !== text)]
+    assert.ok(
+      users.some((user) => user.text.includes(name) || user.text.includes(`from ${module} `)),
+      `nothing runs ${name}`,
+    )
+  }
+})
+
 test('the commands of every page run, in the order of docs/README.md, on one fresh database', async (t) => {
   const folder = clone()
   const port = await freePort()
@@ -163,7 +186,7 @@ test('the commands of every page run, in the order of docs/README.md, on one fre
       const text = readFileSync(join('docs', page), 'utf8')
       const fences = fencesOf(text.replaceAll(printedBase, `localhost:${port}`))
       for (const { info, text } of fences) {
-        const [, name] = /^(?:\/\/|#) (\S+\.(?:ts|py))\n/.exec(text) ?? []
+        const name = nameOf(text)
         if (name !== undefined && /^(ts|python)$/.test(info))
           writeFileSync(join(folder, name), text)
       }
