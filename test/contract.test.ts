@@ -576,7 +576,9 @@ test('both paths serve the checked-in contract', async () => {
 test('at another address the contract differs only in the address of the server', async () => {
   const { body } = await ask(unsigned.base, good.getOpenApi as Question)
   const served = JSON.parse(body.toString())
-  assert.deepEqual(served, { ...contract, servers: [{ url: 'https://unsigned.example.org' }] })
+  const url = 'https://unsigned.example.org'
+  const externalDocs = { description: 'The documentation', url: `${url}/docs` }
+  assert.deepEqual(served, { ...contract, externalDocs, servers: [{ url }] })
 })
 
 test('the engine document says whether signing is configured, and its links lead to operations', async () => {

@@ -271,12 +271,12 @@ function anchorOf(heading: string): string {
     .replaceAll(' ', '-')
 }
 
-test('every link of a page leads to a file of the project, and to a heading of it', () => {
+test('every relative link of a page leads to a file of the project, and to a heading of it', () => {
   const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...globSync('docs/**/*.md')]
   const textOf = (file: string) => readFileSync(file, 'utf8').replace(/^ *```.*?^ *```$/gms, '')
   for (const page of pages)
     for (const [, target = '', anchor] of textOf(page).matchAll(
-      /\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g,
+      /\]\((?!https?:|\/)([^)#]*)(?:#([^)]+))?\)/g,
     )) {
       const file = target === '' ? page : join(dirname(page), target)
       assert.ok(existsSync(file), `${page} links to ${target}`)

@@ -42,6 +42,7 @@ export function openApiDocument(
         'Every response has its version in Service-Version and the id of its request in X-Request-Id. Every error is the closed object `Error`; its `Link` header leads to an explanation. If GET needs no key, HEAD is supported as well. Operations with `x-extension` are extensions of the specification.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
+    externalDocs: { description: 'The documentation', url: `${publicUrl}/docs` },
     servers: [{ url: publicUrl }],
     tags: areasOf(sorted, webhooks).map((name) => ({ name })),
     paths,

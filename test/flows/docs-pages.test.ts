@@ -152,6 +152,8 @@ test('docs: pages are accessible and within the policy, light and dark, wide and
     '/docs',
     '/docs/start',
     '/docs/verify-a-credential',
+    '/docs/check-a-credential',
+    '/docs/deploy',
     '/docs/configure',
     '/docs/terms',
     '/docs/errors',
