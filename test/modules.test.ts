@@ -54,6 +54,7 @@ const allowed: Record<string, readonly string[]> = {
     'accounts',
     'webhooks',
     'agent-decisions',
+    'score-credentials',
     'candidates',
     'sandbox',
     'discovery',

@@ -32,7 +32,7 @@ const commands = {
   test: { args: testArguments, folders: () => [x402Client] },
 }
 
-const allTests = ['src/**/*.test.ts', 'test/**/*.test.ts']
+const allTests = ['src/**/*.test.ts', 'packages/**/*.test.ts', 'test/**/*.test.ts']
 
 function testArguments(more) {
   const files = more.some((arg) => !arg.startsWith('-')) ? [] : allTests

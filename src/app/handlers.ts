@@ -3,7 +3,7 @@ import { apiKeyHandlers } from '../access/handlers.ts'
 import { accountHandlers } from '../accounts/handlers.ts'
 import { agentDecisionHandlers } from '../agent-decisions/handlers.ts'
 import { candidateHandlers } from '../candidates/handlers.ts'
-import { candidateReads } from '../candidates/reads.ts'
+import { type CandidateReads, candidateReads } from '../candidates/reads.ts'
 import { skillNames } from '../candidates/skill-names.ts'
 import type { Config } from '../config/config.ts'
 import { creditsHandlers } from '../credits/handlers.ts'
@@ -26,6 +26,7 @@ import { scoreCredentialHandlers } from '../score-credentials/handlers.ts'
 import { originOf } from '../score-credentials/payload.ts'
 import type { RegistryCache } from '../score-credentials/registry-cache.ts'
 import type { Signers } from '../score-credentials/signers.ts'
+import { openVerifier, type Verifier } from '../score-credentials/verifier.ts'
 import { skillCatalogOf, type Vocabulary } from '../skill-standard/catalog.ts'
 import { skillStandardHandlers } from '../skill-standard/handlers.ts'
 import { webhookHandlers } from '../webhooks/endpoints/handlers.ts'
@@ -47,6 +48,9 @@ export interface HandlerParts {
   vocabulary: Vocabulary
   sandbox: Sandbox
   registryCache: RegistryCache
+  verifier: Verifier
+  /** The reads of real candidates. */
+  candidates: CandidateReads
   signing: Signing
   /** Returns the state of the scoring engine now. */
   engineFacts: () => EngineFacts
@@ -55,34 +59,18 @@ export interface HandlerParts {
 }
 
 export function serviceHandlers(parts: HandlerParts): Handlers<typeof contract> {
-  const { config, db, log, clock, release, secrets, signers, registryCache, signing } = parts
+  const { config, db, log, clock, release, secrets, registryCache, signing } = parts
   const { publicUrl, formerPublicUrls } = config
-  const { vocabulary, sandbox } = parts
-  const names = skillNames(vocabulary.records)
-  const live = candidateReads({
-    db,
-    names,
-    origin: originOf(publicUrl),
-    formerOrigins: formerPublicUrls.map(originOf),
-    signers,
-    clock,
-  })
+  const { vocabulary, sandbox, candidates: live } = parts
   return {
     ...skillStandardHandlers({ publicUrl, formerPublicUrls, vocabulary }),
     ...scoreCredentialHandlers({
-      db,
+      verifier: parts.verifier,
       registryCache,
       publicUrl,
       formerPublicUrls,
       clock,
       keyLimits: config.keyLimits,
-      engines: releasedEngines(release),
-      onUnregistered: (kid) =>
-        log.error(
-          'a right signature on a credential that was never issued: is a key stolen?',
-          null,
-          { kid },
-        ),
     }),
     ...candidateHandlers({ live, sandbox: sandbox.reads }),
     ...sandboxHandlers({ sandbox, clock }),
@@ -128,6 +116,31 @@ export function openApiOf(config: Config) {
   const { publicUrl } = config
   const operations = operationsOf(contract, config)
   return openApiDocument(operations, { publicUrl, webhooks: webhookDeclarations })
+}
+
+type VerifierParts = Pick<HandlerParts, 'db' | 'registryCache' | 'clock' | 'log' | 'release'>
+
+export function openServiceVerifier({ log, release, ...parts }: VerifierParts): Verifier {
+  return openVerifier({
+    ...parts,
+    engines: releasedEngines(release),
+    onUnregistered: (kid) =>
+      log.error('a right signature on a credential that was never issued: is a key stolen?', null, {
+        kid,
+      }),
+  })
+}
+
+type CandidateParts = Pick<HandlerParts, 'config' | 'db' | 'vocabulary' | 'signers' | 'clock'>
+
+/** Returns the reads of real candidates. */
+export function openCandidates({ config, vocabulary, ...parts }: CandidateParts): CandidateReads {
+  return candidateReads({
+    ...parts,
+    names: skillNames(vocabulary.records),
+    origin: originOf(config.publicUrl),
+    formerOrigins: config.formerPublicUrls.map(originOf),
+  })
 }
 
 /** Returns the SHA-256 of every engine of this release. */

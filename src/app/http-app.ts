@@ -1,6 +1,8 @@
 /** Composes the HTTP application. Opens no connection and no port. */
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { skillNames } from '../candidates/skill-names.ts'
+import { completionFile, credentialFile, readText } from '../demo/files.ts'
 import { type Endpoint, endpointsOf, type RefusalPage } from '../platform/http/endpoint.ts'
 import type { Job } from '../platform/job-runner.ts'
 import { openSandbox, type Sandbox } from '../sandbox/open.ts'
@@ -9,6 +11,7 @@ import {
   type RegistryCache,
   registryCacheRefreshMs,
 } from '../score-credentials/registry-cache.ts'
+import type { Verifier } from '../score-credentials/verifier.ts'
 import { loadReleasedVocabulary } from '../skill-standard/vocabulary.ts'
 import { assetEndpoints } from '../web/assets.ts'
 import { dashboardPages } from '../web/dashboard/pages.ts'
@@ -23,7 +26,13 @@ import { signInEndpoints } from '../web/sign-in.ts'
 import type { X402 } from '../x402/settlement/open.ts'
 import { type Admission, type OpenedAdmission, openAdmission } from './admission.ts'
 import { contract } from './contract.ts'
-import { type HandlerParts, openApiOf, serviceHandlers } from './handlers.ts'
+import {
+  type HandlerParts,
+  openApiOf,
+  openCandidates,
+  openServiceVerifier,
+  serviceHandlers,
+} from './handlers.ts'
 import { servingPaymentJobs } from './payments.ts'
 import { readOrCreatePeppers } from './peppers.ts'
 import { type EngineWatch, type OpenedEngine, watchEngine } from './scoring-engine.ts'
@@ -34,7 +43,14 @@ const root = join(import.meta.dirname, '../..')
 export interface ServiceParts
   extends Omit<
     HandlerParts,
-    'vocabulary' | 'sandbox' | 'registryCache' | 'signing' | 'engineFacts' | 'errorPage'
+    | 'vocabulary'
+    | 'sandbox'
+    | 'registryCache'
+    | 'verifier'
+    | 'candidates'
+    | 'signing'
+    | 'engineFacts'
+    | 'errorPage'
   > {
   engine: OpenedEngine
   /** Absent: x402 payments are not accepted. */
@@ -65,11 +81,15 @@ export function createService(parts: ServiceParts): Service {
   const vocabulary = loadReleasedVocabulary()
   const sandbox = openSandbox({ publicUrl, names: skillNames(vocabulary.records), clock })
   const docs = { site: siteOf(publicUrl), library: readDocsLibrary(root) }
+  const verifier = openServiceVerifier({ ...parts, registryCache })
+  const candidates = openCandidates({ ...parts, vocabulary })
   const handlers = serviceHandlers({
     ...parts,
     vocabulary,
     sandbox,
     registryCache,
+    verifier,
+    candidates,
     signing,
     engineFacts: watch.facts,
     errorPage: (error) => errorPage(docs, error),
@@ -93,7 +113,7 @@ export function createService(parts: ServiceParts): Service {
         ? { ...declared, refusalPage: publicRefusalPage(docs.site.host) }
         : declared,
     ),
-    pages: servicePages(parts, sandbox, docs.library),
+    pages: servicePages(parts, { sandbox, library: docs.library, verifier }),
     notFoundPage: publicRefusalPage(new URL(publicUrl).host),
     registryCache,
     ...admitted,
@@ -102,10 +122,15 @@ export function createService(parts: ServiceParts): Service {
   }
 }
 
+/** Returns a reader of the demo's credentials. Null: this deployment has no demo. */
+function demoDocuments(dataDir: string): ((name: string) => Promise<string | null>) | null {
+  if (!existsSync(completionFile(dataDir))) return null
+  return (name) => readText(credentialFile(dataDir, name))
+}
+
 function servicePages(
   { config, db, clock, secrets }: ServiceParts,
-  sandbox: Sandbox,
-  library: DocsLibrary,
+  { sandbox, library, verifier }: { sandbox: Sandbox; library: DocsLibrary; verifier: Verifier },
 ): Endpoint[] {
   const { publicUrl, sessions, mail, signUp, webhookEndpointsMax, webhooks } = config
   const creation = { ring: secrets, rules: webhooks.rules, activeMax: webhookEndpointsMax }
@@ -120,7 +145,12 @@ function servicePages(
       clock,
       securityContact: config.securityContact,
     }),
-    ...publicPages({ publicUrl }),
+    ...publicPages({
+      publicUrl,
+      clock,
+      verifier,
+      demoDocument: demoDocuments(config.dataDir),
+    }),
     ...dashboardPages({
       ...context,
       sessionRules: sessions,

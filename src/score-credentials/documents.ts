@@ -8,6 +8,7 @@ import {
   publicKeyPath,
   verifyBodyBytesMax,
   verifyMediaTypes,
+  verifyPagePath,
   verifyPath,
 } from './schema.ts'
 import type { SigningKey } from './trust.ts'
@@ -79,5 +80,6 @@ export function verifierDescriptionOf(
       apiKey: `With scope scores:read: ${perMinute} a minute and ${perDay} a day for each live key; a call is counted on the meter score_lookup.`,
     },
     docs: `${publicUrl}/api/v1/openapi.json`,
+    humanUi: `${publicUrl}${verifyPagePath}`,
   }
 }

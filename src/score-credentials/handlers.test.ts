@@ -25,6 +25,7 @@ import { openRegistryCache } from './registry-cache.ts'
 import { revokeCredentials } from './revoke.ts'
 import { createSigningKey, revokeSigningKey, rotateSigningKeys } from './rotate-keys.ts'
 import { vcSha256Of } from './trust.ts'
+import { openVerifier, type VerifierOptions } from './verifier.ts'
 
 const registry = await testRegistry()
 const { db } = registry
@@ -49,7 +50,9 @@ const serving = {
   engines: new Set([score().engineBinarySha256]),
   onUnregistered: (kid: string) => void unregistered.push(kid),
 }
-const handlers = scoreCredentialHandlers({ db, ...serving })
+const handlersOf = (options: VerifierOptions & typeof serving) =>
+  scoreCredentialHandlers({ ...options, verifier: openVerifier(options) })
+const handlers = handlersOf({ db, ...serving })
 /** Nothing listens on port 1. */
 const away = openDb({
   url: 'postgres://nobody@127.0.0.1:1/none',
@@ -58,7 +61,7 @@ const away = openDb({
   onError: () => {},
 })
 after(() => away.close())
-const handlersWithoutDatabase = scoreCredentialHandlers({ db: away, ...serving })
+const handlersWithoutDatabase = handlersOf({ db: away, ...serving })
 
 interface Call {
   path?: Record<string, string>
@@ -99,7 +102,7 @@ async function withOwnRegistry(
   try {
     const ownCache = openRegistryCache(own.db, [publicUrl])
     await ownCache.refresh()
-    const ownHandlers = scoreCredentialHandlers({
+    const ownHandlers = handlersOf({
       db: own.db,
       ...serving,
       registryCache: ownCache,
@@ -181,7 +184,7 @@ test('200: the DID document lists every key as Multikey', async () => {
 
 test('503: public key, DID document and status list need a configured signing key', async () => {
   const empty = openRegistryCache(db, [publicUrl])
-  const unconfigured = scoreCredentialHandlers({ db, ...serving, registryCache: empty })
+  const unconfigured = handlersOf({ db, ...serving, registryCache: empty })
   for (const [operationId, request] of [
     ['getScoreCredentialPublicKey', {}],
     ['getDidDocument', {}],
@@ -354,7 +357,7 @@ test('200: a key that is cached as pending verifies as soon as it is active, and
 
 test('200: the verdict is unknown_key if the database cannot be asked for a younger key', async () => {
   const blind = { ...serving, registryCache: openRegistryCache(away, [publicUrl]) }
-  const of = scoreCredentialHandlers({ db: away, ...blind })
+  const of = handlersOf({ db: away, ...blind })
   const answer = await call('verifyScoreCredential', { body: issued.credential }, of)
   assert.equal(bodyOf(answer).reason, 'unknown_key')
 })
@@ -422,7 +425,7 @@ test('200: the verifier description names the endpoint, the media types and the 
 })
 
 test('200: the verdict notes an engine that is not kept, only if the claims are signed', async () => {
-  const without = scoreCredentialHandlers({ db, ...serving, engines: new Set() })
+  const without = handlersOf({ db, ...serving, engines: new Set() })
   const verify = async (body: unknown, of = handlers) =>
     bodyOf(await call('verifyScoreCredential', { body }, of))
   const { credential } = await issueOne(db)

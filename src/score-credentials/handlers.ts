@@ -1,7 +1,6 @@
 /** The handlers of score credentials. */
 import { batched } from '../platform/batching.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Db } from '../platform/db/db.ts'
 import type { RateLimits } from '../platform/http/contract.ts'
 import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
 import type { Answer, Handlers } from '../platform/http/endpoint.ts'
@@ -17,12 +16,10 @@ import { type Origin, originOf } from './payload.ts'
 import type { RegistryCache } from './registry-cache.ts'
 import { listFormOf } from './schema.ts'
 import { listIdPattern } from './status-list.ts'
-import { findStatuses } from './store.ts'
-import { openVerifier, type VerifierOptions } from './verifier.ts'
-import type { RegisteredStatus, StatusQuestion } from './verify.ts'
+import type { Verifier } from './verifier.ts'
 
-export interface ScoreCredentialOptions extends Omit<VerifierOptions, 'askStatus'> {
-  db: Db
+export interface ScoreCredentialOptions {
+  verifier: Verifier
   registryCache: RegistryCache
   clock: Clock
   publicUrl: string
@@ -41,18 +38,14 @@ const descriptionMaxAgeSeconds = 3_600
 export function scoreCredentialHandlers(
   options: ScoreCredentialOptions,
 ): Handlers<typeof scoreCredentialContract> {
-  const { db, registryCache, clock, publicUrl, formerPublicUrls = [], keyLimits } = options
+  const { verifier, registryCache, clock, publicUrl, formerPublicUrls = [], keyLimits } = options
+  const { askStatus, verify } = verifier
   const own = originDocuments(originOf(publicUrl))
   const former = new Map(
     formerPublicUrls.map(originOf).map((origin) => [origin.url, originDocuments(origin)]),
   )
   const documentsOf = (formerOrigin: string | null): OriginDocuments =>
     former.get(formerOrigin ?? '') ?? own
-  const askStatus = batched<StatusQuestion, RegisteredStatus>({
-    name: 'credential status',
-    run: (questions) => findStatuses(db, questions),
-    deadline: 'databaseAnswer',
-  })
   const refreshCache = batched<string, void>({
     name: 'status list',
     run: async (listIds) => {
@@ -61,7 +54,6 @@ export function scoreCredentialHandlers(
     },
     deadline: 'databaseAnswer',
   })
-  const verify = openVerifier({ ...options, askStatus })
   const description = jsonDocument(
     verifierDescriptionOf(publicUrl, keyLimits),
     descriptionMaxAgeSeconds,

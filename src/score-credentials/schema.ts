@@ -9,6 +9,8 @@ export const didPath = '/.well-known/did.json'
 export const statusPath = '/standard/v1/score-vc-status/'
 /** The list id follows. */
 export const statusListPath = '/standard/v1/status-lists/score-vc-revocation/'
+/** Page on which a browser verifies. */
+export const verifyPagePath = '/verify'
 export const verifyPath = '/api/v1/score-vc/verify'
 
 export const verifyBodyBytesMax = 262_144
@@ -165,6 +167,7 @@ export const verifierDescription = Type.Object(
       ),
     ),
     docs: Type.Optional(Type.String()),
+    humanUi: Type.Optional(Type.String({ description: 'The page on which a browser verifies.' })),
   },
   closed,
 )

@@ -1,12 +1,16 @@
 /** The public verifier: verifies a presented credential against the live registry. */
+import { batched } from '../platform/batching.ts'
 import type { Clock } from '../platform/clock.ts'
+import type { Db } from '../platform/db/db.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
 import type { RegistryCache } from './registry-cache.ts'
 import type { VerifyResult } from './schema.ts'
 import { signatureCache } from './signature-cache.ts'
+import { findStatuses } from './store.ts'
 import { type RegisteredStatus, type StatusQuestion, verifyCredential } from './verify.ts'
 
 export interface VerifierOptions {
+  db: Db
   registryCache: RegistryCache
   clock: Clock
   /** SHA-256 of every engine of this release and of earlier ones. */
@@ -16,6 +20,11 @@ export interface VerifierOptions {
    * stolen.
    */
   onUnregistered: (kid: string) => void
+}
+
+export interface Verifier {
+  verify: Verify
+  /** Reads the database on every call; concurrent calls share a statement. */
   askStatus(question: StatusQuestion): Promise<RegisteredStatus>
 }
 
@@ -25,10 +34,15 @@ export type Verify = (
   ambiguity: string | null,
 ) => Promise<VerifyResult>
 
-export function openVerifier(options: VerifierOptions): Verify {
-  const { registryCache, clock, engines, onUnregistered, askStatus } = options
+export function openVerifier(options: VerifierOptions): Verifier {
+  const { db, registryCache, clock, engines, onUnregistered } = options
   const signatures = signatureCache()
-  return async (presented, ambiguity) => {
+  const askStatus = batched<StatusQuestion, RegisteredStatus>({
+    name: 'credential status',
+    run: (questions) => findStatuses(db, questions),
+    deadline: 'databaseAnswer',
+  })
+  const verifyLive: Verify = async (presented, ambiguity) => {
     const verify = (): Promise<VerifyResult> =>
       verifyCredential(presented, ambiguity, {
         trust: registryCache.trust(),
@@ -45,6 +59,7 @@ export function openVerifier(options: VerifierOptions): Verify {
     if (result.reason === 'status_unknown') onUnregistered(kidIn(result.presented))
     return result
   }
+  return { verify: verifyLive, askStatus }
 }
 
 /**

@@ -1,13 +1,14 @@
-/** Every public page. */
+/** Every public page, except the documentation. */
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { siteOf } from '../public-page.ts'
 import { homePage } from './home.ts'
+import { type VerifyPageOptions, verifyPages } from './verify.ts'
 
-export interface PublicPagesOptions {
+export interface PublicPagesOptions extends VerifyPageOptions {
   publicUrl: string
 }
 
-export function publicPages({ publicUrl }: PublicPagesOptions): Endpoint[] {
+export function publicPages({ publicUrl, ...options }: PublicPagesOptions): Endpoint[] {
   const site = siteOf(publicUrl)
-  return [homePage(site)]
+  return [homePage(site), ...verifyPages(site, options)]
 }

@@ -1,0 +1,25 @@
+/** Pure: QR codes as SVG. */
+import { encode } from 'uqr'
+import { Html, html } from './html.ts'
+
+/** Bytes that fit into the largest code at its lowest level of correction. */
+export const qrBytesMax = 2_953
+
+/** Returns the code of a text of at most `qrBytesMax` bytes. `label` says where it leads. */
+export function qrCode(text: string, label: string): Html {
+  const options = { ecc: 'L', border: 4 } as const
+  const first = encode(text, options)
+  // Readers with the table of jsQR cannot read version 23 at this level.
+  const { size, data } = first.version === 23 ? encode(text, { ...options, minVersion: 24 }) : first
+  const runs = data.map((row, y) => {
+    let path = ''
+    for (let x = 0; x < size; x++) {
+      if (!row[x]) continue
+      const start = x
+      while (row[x + 1]) x++
+      path += `M${start} ${y}.5h${x + 1 - start}`
+    }
+    return path
+  })
+  return html`<svg class="qr" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges">${new Html(`<path d="${runs.join('')}"/>`)}</svg>`
+}
