@@ -5,8 +5,11 @@ import { Html, html } from './html.ts'
 /** Bytes that fit into the largest code at its lowest level of correction. */
 export const qrBytesMax = 2_953
 
-/** Returns the code of a text of at most `qrBytesMax` bytes. `label` says where it leads. */
-export function qrCode(text: string, label: string): Html {
+/**
+ * Returns the code of a text of at most `qrBytesMax` bytes. `label` says where it leads. A dense code
+ * is drawn large.
+ */
+export function qrCode(text: string, label: string, look: 'usual' | 'dense' = 'usual'): Html {
   const options = { ecc: 'L', border: 4 } as const
   const first = encode(text, options)
   // Readers with the table of jsQR cannot read version 23 at this level.
@@ -21,5 +24,5 @@ export function qrCode(text: string, label: string): Html {
     }
     return path
   })
-  return html`<svg class="qr" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges">${new Html(`<path d="${runs.join('')}"/>`)}</svg>`
+  return html`<svg class="qr ${look}" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges">${new Html(`<path d="${runs.join('')}"/>`)}</svg>`
 }

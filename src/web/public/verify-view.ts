@@ -4,7 +4,6 @@ import { canonicalJson } from '../../platform/json/canonical-json.ts'
 import { isJsonObject } from '../../platform/json/json-object.ts'
 import type { VerifyResult } from '../../score-credentials/schema.ts'
 import { inconclusive, type Rows, rowsOf, type State } from '../assets/verdict-rows.ts'
-import { assetPath, verifyModules } from '../assets.ts'
 import { code } from '../components.ts'
 import { attributes, type Html, html, type Part } from '../html.ts'
 import { type IconName, icon } from '../icons.ts'
@@ -28,7 +27,6 @@ const page = {
   current: '/verify',
   description,
   scripts: ['verify-page.ts'],
-  head: verifyModules.map((name) => html`<link rel="modulepreload" href="${assetPath(name)}">\n`),
   alternates: [{ path: '/api/v1/score-vc/verify', type: 'application/json' }],
 } as const satisfies Partial<PublicView>
 
@@ -240,7 +238,7 @@ function share({ document, publicUrl }: ResultView): Part {
   const packed = deflateRawSync(JSON.stringify(document), { level: 9 }).toString('base64url')
   const link = `${publicUrl}/verify#z=${packed}`
   if (link.length > qrBytesMax) return null
-  return html`<section class="card no-print"><div class="card-head"><h2>Share this check</h2></div><div class="card-body stack"><div class="row">${qrCode(link, 'QR code of the link to this check')}</div><p class="muted small">The link carries the credential after the # sign, so it never reaches a server log.</p><div class="row"><button class="button" type="button" data-copy="link" hidden>${icon('link')}<span data-label>Copy link</span></button><button class="button" type="button" data-print data-needs-script hidden>${icon('print')}Print</button></div><p class="hidden-visually" id="link">${link}</p></div></section>`
+  return html`<section class="card no-print"><div class="card-head"><h2>Share this check</h2></div><div class="card-body stack">${qrCode(link, 'QR code of the link to this check', 'dense')}<p class="muted small">The link carries the credential after the # sign, so it never reaches a server log.</p><div class="row"><button class="button" type="button" data-copy="link" hidden>${icon('link')}<span data-label>Copy link</span></button><button class="button" type="button" data-print data-needs-script hidden>${icon('print')}Print</button></div><p class="hidden-visually" id="link">${link}</p></div></section>`
 }
 
 /** The state of a credential of which the visitor has only the URL of its status. */
