@@ -46,8 +46,8 @@ const contents = {
   'islands.ts': script('src/web/assets/islands.ts'),
   'verify-page.ts': { ...script('src/web/assets/verify-page.ts'), body: joined(verifyModules) },
   'camera.ts': script('src/web/assets/camera.ts'),
-  'jsqr.js': {
-    path: 'src/web/assets/jsqr.js',
+  'jsqr.ts': {
+    path: 'src/web/assets/jsqr.ts',
     body: qrReader(),
     contentType: 'text/javascript; charset=utf-8',
   },

@@ -1,5 +1,5 @@
 /** Reads one QR code with the camera. Loaded when the camera is asked for. */
-import read from './jsqr.js'
+import read from './jsqr.ts'
 
 /** The longer side of the picture that is searched. */
 const sizeMax = 480

@@ -1,4 +1,4 @@
-/** The library as the server hands it out. */
+/** The types of jsQR. The server sends the library in place of this file. */
 declare const read: (
   data: Uint8ClampedArray,
   width: number,
