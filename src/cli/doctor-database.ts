@@ -1,4 +1,4 @@
-/** What `assay doctor` asks the database: its version, migrations, clock, keys, lists and webhooks. */
+/** The checks of `assay doctor` on the database: version, migrations, clock, keys, lists and webhooks. */
 import type { Config } from '../config/config.ts'
 import { compareSchema } from '../database/migrate.ts'
 import { migrationsDirectory } from '../database/open.ts'
@@ -10,34 +10,34 @@ import { originOf } from '../score-credentials/payload.ts'
 import type { Signer } from '../score-credentials/signing-key.ts'
 import { keptEngines, releasedEngine } from '../scores/engine.ts'
 import { recalledEngines } from '../scores/recall-engine.ts'
-import { secretFindings } from './doctor-secrets.ts'
-import { serverFindings } from './doctor-server.ts'
-import { webhookFinding } from './doctor-webhooks.ts'
-import { type Finding, fail, ok, warn } from './finding.ts'
+import { type Finding, fail, ok, warn } from './doctor-finding.ts'
+import { checkSecrets } from './doctor-secrets.ts'
+import { checkDatabaseServer } from './doctor-server.ts'
+import { checkWebhooks } from './doctor-webhooks.ts'
 
-/** Each line of the answer is a check that could be made; the first that fails ends it where the others depend on it. */
-export async function databaseFindings(
+/** Returns one finding for each check. A failed check leaves out the checks that depend on it. */
+export async function checkDatabase(
   db: Db,
   config: Config,
   signers: ReadonlyMap<string, Signer>,
 ): Promise<Finding[]> {
-  const supported = await version(db)
+  const supported = await checkVersion(db)
   if (supported.level === 'fail') return [supported]
-  const findings = [supported, ...(await serverFindings(db, config)), await clock(db)]
-  const migrations = await migrated(db)
+  const findings = [supported, ...(await checkDatabaseServer(db, config)), await checkClock(db)]
+  const migrations = await checkMigrations(db)
   findings.push(migrations)
   if (migrations.level === 'ok')
     findings.push(
-      await keys(db, signers),
-      await lists(db, config),
-      ...(await recall(db)),
-      await webhookFinding(db),
-      ...(await secretFindings(db, config)),
+      await checkSigningKey(db, signers),
+      await checkStatusLists(db, config),
+      ...(await checkEngine(db)),
+      await checkWebhooks(db),
+      ...(await checkSecrets(db, config)),
     )
   return findings
 }
 
-async function version(db: Queryable): Promise<Finding> {
+async function checkVersion(db: Queryable): Promise<Finding> {
   const [row] = await db.rows<{ number: number; name: string }>(
     sql`select current_setting('server_version_num')::int as "number",
       current_setting('server_version') as "name"`,
@@ -48,20 +48,22 @@ async function version(db: Queryable): Promise<Finding> {
     : fail('database', `PostgreSQL ${row?.name} is not supported: 15 to 18 are.`)
 }
 
-/** Credentials are dated by this machine's clock and read by others'. */
-async function clock(db: Queryable): Promise<Finding> {
+/** This machine's clock dates credentials, and other machines compare those dates with their own clocks. */
+async function checkClock(db: Queryable): Promise<Finding> {
   const before = systemClock().getTime()
   const [row] = await db.rows<{ now: Date }>(sql`select clock_timestamp() as now`)
   const there = row?.now.getTime() ?? 0
-  // The database looked at its clock somewhere between our two looks at ours.
+  // The database read its clock between the two readings of this machine's clock.
   const after = systemClock().getTime()
   const apartMs = there < before ? before - there : Math.max(0, there - after)
-  const told = `${(apartMs / 1_000).toFixed(1)} s from the database's`
-  if (apartMs > 30_000) return fail('clock', `${told}: synchronise both with NTP.`)
-  return apartMs > 2_000 ? warn('clock', `${told}: synchronise both with NTP.`) : ok('clock', told)
+  const message = `${(apartMs / 1_000).toFixed(1)} s from the database's`
+  if (apartMs > 30_000) return fail('clock', `${message}: synchronise both with NTP.`)
+  return apartMs > 2_000
+    ? warn('clock', `${message}: synchronise both with NTP.`)
+    : ok('clock', message)
 }
 
-async function migrated(db: Queryable): Promise<Finding> {
+async function checkMigrations(db: Queryable): Promise<Finding> {
   const check = 'migrations'
   try {
     const { pending, newer, outdated } = await compareSchema(db, migrationsDirectory)
@@ -75,7 +77,10 @@ async function migrated(db: Queryable): Promise<Finding> {
   }
 }
 
-async function keys(db: Queryable, signers: ReadonlyMap<string, Signer>): Promise<Finding> {
+async function checkSigningKey(
+  db: Queryable,
+  signers: ReadonlyMap<string, Signer>,
+): Promise<Finding> {
   const check = 'signing key'
   const active = (await findKeys(db)).find((key) => key.state === 'active')
   if (active === undefined)
@@ -85,8 +90,8 @@ async function keys(db: Queryable, signers: ReadonlyMap<string, Signer>): Promis
     : warn(check, `the file of ${active.kid} is not here: this machine verifies, it cannot issue.`)
 }
 
-/** Nothing to tell where the engine of this release was not recalled. */
-async function recall(db: Queryable): Promise<Finding[]> {
+/** Returns no finding unless the engine of this release was recalled. */
+async function checkEngine(db: Queryable): Promise<Finding[]> {
   const recalled = await recalledEngines(db)
   const runs = keptEngines().filter(({ version }) => version === releasedEngine.version)
   return runs.some(({ binarySha256 }) => recalled.has(binarySha256))
@@ -95,10 +100,11 @@ async function recall(db: Queryable): Promise<Finding[]> {
 }
 
 /**
- * Lists are signed anew every six hours and hold for a day. They tell who issued last: a command and a server that were given different
- * addresses are two issuers on one database, and neither takes the other's credentials for valid.
+ * Lists are signed every six hours and are valid for a day. Their issuer must be that of this configuration:
+ * a command and a server with different addresses are two issuers on one database, and neither accepts
+ * the credentials of the other.
  */
-async function lists(db: Queryable, config: Config): Promise<Finding> {
+async function checkStatusLists(db: Queryable, config: Config): Promise<Finding> {
   const check = 'status lists'
   const found = await findPublications(db, { listIds: [], publications: [] })
   const published = found.flatMap(({ fresh }) => fresh ?? [])
@@ -110,14 +116,16 @@ async function lists(db: Queryable, config: Config): Promise<Finding> {
   if (other !== undefined)
     return warn(
       check,
-      `they are of ${other}, and PUBLIC_URL makes this ${issuer}: set it to the same for the server and every command (after a move FORMER_PUBLIC_URLS).`,
+      `their issuer is ${other}, but PUBLIC_URL makes the issuer ${issuer}. Set the same PUBLIC_URL for the server and every command. After a move, set FORMER_PUBLIC_URLS.`,
     )
   const ends = published.map(({ validUntil }) => new Date(validUntil))
   const first = ends.sort((a, b) => a.getTime() - b.getTime())[0]
   if (first === undefined) return ok(check, 'none yet')
   const hoursLeft = (first.getTime() - systemClock().getTime()) / 3_600_000
-  const told = `${ends.length}, the first ends ${wireTime(first)}`
+  const message = `${ends.length}, the first ends ${wireTime(first)}`
   const todo = 'start `assay serve` or `assay jobs` where the active key is.'
-  if (hoursLeft <= 0) return fail(check, `${told}: verifiers refuse it; ${todo}`)
-  return hoursLeft < 12 ? warn(check, `${told}: nobody renews them; ${todo}`) : ok(check, told)
+  if (hoursLeft <= 0) return fail(check, `${message}: verifiers refuse it; ${todo}`)
+  return hoursLeft < 12
+    ? warn(check, `${message}: no process renews them; ${todo}`)
+    : ok(check, message)
 }

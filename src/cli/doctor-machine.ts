@@ -1,4 +1,4 @@
-/** What `assay doctor` looks at without a database: the runtime, the folders, the key files, the port. */
+/** The checks of `assay doctor` that need no database: runtime, folders, key files and port. */
 import { existsSync } from 'node:fs'
 import { access, constants, readdir, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -9,24 +9,24 @@ import { ed25519Library } from '../platform/crypto/ed25519.ts'
 import { readSigners } from '../score-credentials/key-files.ts'
 import { KeyRefused, type Signer } from '../score-credentials/signing-key.ts'
 import { EngineRefused, loadEngine } from '../scores/engine.ts'
-import { type Finding, fail, ok, warn } from './finding.ts'
+import { type Finding, fail, ok, warn } from './doctor-finding.ts'
 
-export function nodeVersion(version: string): Finding {
+export function checkNodeVersion(version: string): Finding {
   const major = Number(version.split('.')[0]?.replace('v', ''))
   return major >= 24
     ? ok('node', version)
     : fail('node', `${version} is too old: Node 24 or newer is needed.`)
 }
 
-/** The folder, or the one it would be made in, must be ours to write; what is in it is nobody else's business. */
-export async function dataFolder(folder: string): Promise<Finding> {
+/** The data folder, or its parent if it does not exist yet, must be writable and closed to other users. */
+export async function checkDataFolder(folder: string): Promise<Finding> {
   const check = 'data folder'
   try {
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     if (codeOf(error) !== 'ENOENT')
       return fail(check, `${folder} cannot be written: give it to the user who runs assay.`)
-    const parent = await firstThatExists(dirname(folder))
+    const parent = await findExistingParent(dirname(folder))
     return (await isWritable(parent))
       ? ok(check, `${folder} will be made`)
       : fail(check, `${folder} cannot be made in ${parent}: make it, or set ASSAY_DATA_DIR.`)
@@ -37,15 +37,15 @@ export async function dataFolder(folder: string): Promise<Finding> {
     : ok(check, folder)
 }
 
-/** Node's own library gives the same verdicts, each for twice the time. */
-export function signatureLibrary(): Finding {
+/** Node's own library gives the same results and takes twice the time. */
+export function checkSignatureLibrary(): Finding {
   const { name, whyNotSodium } = ed25519Library()
-  const told = `Ed25519 is verified by ${name}`
-  return ok('signatures', whyNotSodium === undefined ? told : `${told}: ${whyNotSodium}`)
+  const message = `Ed25519 is verified by ${name}`
+  return ok('signatures', whyNotSodium === undefined ? message : `${message}: ${whyNotSodium}`)
 }
 
-/** Held against its golden vectors, as at the start of a server. */
-export async function scoringEngine(): Promise<Finding> {
+/** Checks the engine against its golden vectors, as the server does at its start. */
+export async function checkScoringEngine(): Promise<Finding> {
   const check = 'engine'
   try {
     const { id, version, binarySha256 } = await loadEngine()
@@ -60,7 +60,7 @@ export async function scoringEngine(): Promise<Finding> {
 const secretFiles = ['api-key-peppers', 'webhook-secrets.keys']
 
 /** Also returns the signers. */
-export async function keyFiles({
+export async function checkKeyFiles({
   signingKeysDir: folder,
   dataDir,
 }: Pick<Config, 'signingKeysDir' | 'dataDir'>): Promise<{
@@ -79,8 +79,8 @@ export async function keyFiles({
     return { finding, signers }
   } catch (error) {
     if (!(error instanceof KeyRefused)) throw error
-    const told = `${error.message}. The service does not start with it: remove or restore it.`
-    return { finding: fail(check, told), signers: new Map() }
+    const message = `${error.message}. The service does not start with it: remove or restore it.`
+    return { finding: fail(check, message), signers: new Map() }
   }
 }
 
@@ -94,7 +94,7 @@ async function openToOthers(files: readonly string[]): Promise<string[]> {
   return files.filter((_, i) => ((modes[i]?.mode ?? 0) & 0o077) !== 0)
 }
 
-export async function portFree({ host, port, dataDir }: Config): Promise<Finding> {
+export async function checkPort({ host, port, dataDir }: Config): Promise<Finding> {
   const check = 'port'
   const address = `${host}:${port}`
   const code = await listenOnce(host, port)
@@ -118,13 +118,13 @@ function listenOnce(host: string, port: number): Promise<string | null> {
   })
 }
 
-async function firstThatExists(folder: string): Promise<string> {
+async function findExistingParent(folder: string): Promise<string> {
   let found = folder
-  while (dirname(found) !== found && !(await isThere(found))) found = dirname(found)
+  while (dirname(found) !== found && !(await exists(found))) found = dirname(found)
   return found
 }
 
-function isThere(path: string): Promise<boolean> {
+function exists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
     () => false,

@@ -1,4 +1,7 @@
-/** What `assay doctor` says of what is not in the database: whether this machine has the secrets that rows of it rest on, and can be paid. */
+/**
+ * The checks of `assay doctor` on secrets outside the database: whether this machine holds the secrets
+ * that rows depend on, and whether it can take payments.
+ */
 import { findMissingPeppers } from '../access/peppers.ts'
 import { findPeppers, type PepperInUse } from '../access/store.ts'
 import { missingPayee, openPayments } from '../app/payments.ts'
@@ -12,28 +15,28 @@ import { openLog } from '../platform/observability/log.ts'
 import { createMetrics } from '../platform/observability/metrics.ts'
 import { openSecret } from '../webhooks/delivery/secret.ts'
 import { findSealedSamples, type SealedRow } from '../webhooks/endpoints/store.ts'
-import { type Finding, fail, ok, warn } from './finding.ts'
+import { type Finding, fail, ok, warn } from './doctor-finding.ts'
 
-export async function secretFindings(db: Db, config: Config): Promise<Finding[]> {
+export async function checkSecrets(db: Db, config: Config): Promise<Finding[]> {
   return [
-    await unlessThrown('api keys', () => keyPeppers(db, config)),
-    await unlessThrown('secrets', () => webhookSecrets(db, config)),
-    await unlessThrown('payments', () => payments(db, config)),
+    await runCheck('api keys', () => checkPeppers(db, config)),
+    await runCheck('secrets', () => checkWebhookSecrets(db, config)),
+    await runCheck('payments', () => checkPayments(db, config)),
   ]
 }
 
-type Told = string | { warning: string }
+type CheckResult = string | { warning: string }
 
-async function unlessThrown(check: string, look: () => Promise<Told>): Promise<Finding> {
+async function runCheck(check: string, look: () => Promise<CheckResult>): Promise<Finding> {
   try {
-    const told = await look()
-    return typeof told === 'string' ? ok(check, told) : warn(check, told.warning)
+    const result = await look()
+    return typeof result === 'string' ? ok(check, result) : warn(check, result.warning)
   } catch (error) {
     return fail(check, error instanceof Error ? error.message : String(error))
   }
 }
 
-async function keyPeppers(db: Queryable, config: Config): Promise<Told> {
+async function checkPeppers(db: Queryable, config: Config): Promise<CheckResult> {
   const now = systemClock()
   const missing = await findMissingPeppers(db, (await readPeppers(config)) ?? new Map(), now)
   const used = await findPeppers(db, now)
@@ -43,34 +46,34 @@ async function keyPeppers(db: Queryable, config: Config): Promise<Told> {
     const why = missing.map(({ message }) => message).join(' ')
     throw new Error(`${unchecked} of ${keys} active keys get 503 from this machine. ${why}`)
   }
-  return keys === 0 ? 'none yet' : `${keys} active, and the peppers they rest on are here`
+  return keys === 0 ? 'none yet' : `${keys} active, and this machine has their peppers`
 }
 
 function sumOf(peppers: readonly PepperInUse[]): number {
   return peppers.reduce((sum, { activeKeys }) => sum + activeKeys, 0)
 }
 
-/** One that a key seals tells for all of them. */
-async function webhookSecrets(db: Queryable, config: Config): Promise<Told> {
+/** Opens one secret for each encryption key, because it stands for all secrets under that key. */
+async function checkWebhookSecrets(db: Queryable, config: Config): Promise<CheckResult> {
   const ring = (await readSecretsKeyring(config)) ?? new Map()
   const samples = await findSealedSamples(db)
-  for (const sample of samples) refuseOtherKey(sample, ring)
+  for (const sample of samples) requireSameKey(sample, ring)
   return samples.length === 0 ? 'no webhook has one yet' : 'those of webhooks can be opened'
 }
 
-function refuseOtherKey({ endpointId, version, ...sealed }: SealedRow, ring: Keyring): void {
+function requireSameKey({ endpointId, version, ...sealed }: SealedRow, ring: Keyring): void {
   try {
     openSecret(sealed, { endpointId, version }, ring)
   } catch {
-    const what = ring.has(sealed.kid) ? 'has another one by that name' : 'lacks it'
+    const state = ring.has(sealed.kid) ? 'has another key of that name' : 'lacks it'
     throw new Error(
-      `webhooks are not sent: their secrets were sealed with the key ${sealed.kid}, and this machine ${what}. Restore SECRETS_KEYRING, or the file webhook-secrets.keys in the data directory.`,
+      `webhooks are not sent: their secrets were sealed with the key ${sealed.kid}, and this machine ${state}. Restore SECRETS_KEYRING, or the file webhook-secrets.keys in the data directory.`,
     )
   }
 }
 
-/** Throws where the service would not start. */
-async function payments(db: Db, config: Config): Promise<Told> {
+/** Throws if the service would not start. */
+async function checkPayments(db: Db, config: Config): Promise<CheckResult> {
   await using closing = new AsyncDisposableStack()
   const parts = { db, closing, log: openLog({ level: 'silent' }), metrics: createMetrics() }
   const x402 = await openPayments(config, parts)
@@ -80,6 +83,6 @@ async function payments(db: Db, config: Config): Promise<Told> {
   await x402.examine()
   const fitness = x402.fitness()
   return fitness === 'ok'
-    ? `on the spot can be taken on ${config.x402?.network}`
-    : { warning: `${fitness}: nobody can pay on the spot. Check the settings X402_*.` }
+    ? `x402 payments can be taken on ${config.x402?.network}`
+    : { warning: `${fitness}: x402 payments cannot be taken. Check the settings X402_*.` }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { databaseUrl, emptyDatabase, onServer } from '../../test/support/start/database.ts'
 import { openDb } from '../platform/db/db.ts'
-import { serverFindings } from './doctor-server.ts'
+import { checkDatabaseServer } from './doctor-server.ts'
 
 const { url, drop } = await emptyDatabase()
 after(() => drop())
@@ -17,12 +17,12 @@ const one = {
   databasePooling: 'session',
 } as const
 
-/** As a command sees it that starts now: a line a finding. */
-async function examine(scale: Parameters<typeof serverFindings>[1] = one, at = url) {
+/** Returns one line for each finding on a new connection. */
+async function examine(scale: Parameters<typeof checkDatabaseServer>[1] = one, at = url) {
   const db = openDb({ url: at, connectionsMax: 1, applicationName: 'doctor', onError: () => {} })
   try {
-    const findings = await serverFindings(db, scale)
-    return findings.map(({ level, told }) => `${level} ${told}`).join('\n')
+    const findings = await checkDatabaseServer(db, scale)
+    return findings.map(({ level, message: message }) => `${level} ${message}`).join('\n')
   } finally {
     await db.close()
   }
@@ -30,25 +30,25 @@ async function examine(scale: Parameters<typeof serverFindings>[1] = one, at = u
 
 const alter = (text: string): Promise<void> => onServer(server, `alter database ${name} ${text}`)
 
-for (const [text, told] of [
+for (const [text, message] of [
   [`set log_statement = 'mod'`, /^warn log_statement is mod: .*personal data/m],
   [`set log_min_duration_statement = 99`, /^warn log_min_duration_statement is 99: /m],
   [`set idle_in_transaction_session_timeout = '9s'`, /^warn idle_in_\w+ is 9000: /m],
   [`set zero_damaged_pages = on`, /^warn zero_damaged_pages is on: /m],
-  [`set search_path = pg_catalog`, /^fail .*schema pg_catalog, not in public/m],
+  [`set search_path = pg_catalog`, /^fail .*schema pg_catalog, not to public/m],
   [`set default_transaction_read_only = on`, /^fail .*nothing can be written/m],
 ] as const)
-  test(`doctor names the server's setting that does harm: ${text}`, async () => {
-    assert.doesNotMatch(await examine(), told)
+  test(`doctor names a harmful server setting: ${text}`, async () => {
+    assert.doesNotMatch(await examine(), message)
     await alter(text)
     try {
-      assert.match(await examine(), told)
+      assert.match(await examine(), message)
     } finally {
       await alter(`reset ${/set (\w+)/.exec(text)?.[1]}`)
     }
   })
 
-test('doctor says nothing of settings at the edge of what does harm, or that each connection sets itself', async () => {
+test('doctor accepts settings just within their limits and settings that each connection sets itself', async () => {
   const harmless: Record<string, string> = {
     log_statement: `'ddl'`,
     log_min_duration_statement: '100',
@@ -83,8 +83,8 @@ test('doctor fails a database that is not in UTF-8', async () => {
     `create database ${latin1} encoding 'LATIN1' locale 'C' template template0`,
   )
   try {
-    const told = await examine(one, databaseUrl(url, latin1))
-    assert.match(told, /^fail the encoding of the database is LATIN1/m)
+    const message = await examine(one, databaseUrl(url, latin1))
+    assert.match(message, /^fail the encoding of the database is LATIN1/m)
   } finally {
     await onServer(server, `drop database ${latin1}`)
   }

@@ -1,44 +1,50 @@
-/** What `assay doctor` says of the database server: settings of ours that are not in force, and settings of the server that do harm. */
+/** The checks of `assay doctor` on the database server: required session settings and harmful server settings. */
 import type { Config } from '../config/config.ts'
 import { type Queryable, sql } from '../platform/db/db.ts'
 import { requiredSettings } from '../platform/db/session-settings.ts'
-import { type Finding, fail, ok, warn } from './finding.ts'
+import { type Finding, fail, ok, warn } from './doctor-finding.ts'
 
-/** Settings that only the server's configuration decides: the value that does harm, what follows, and what to do. */
-const harmful: Readonly<Record<string, { is: (value: string) => boolean; so: string }>> = {
-  fsync: {
-    is: isOff,
-    so: 'a crash of the machine loses commits or the whole database. Set it to on and restart PostgreSQL.',
-  },
-  full_page_writes: {
-    is: isOff,
-    so: 'a crash of the machine can leave pages half written. Set it to on and reload PostgreSQL.',
-  },
-  autovacuum: {
-    is: isOff,
-    so: 'tables grow without end and plans rest on old counts. Set it to on and reload PostgreSQL.',
-  },
-  track_counts: {
-    is: isOff,
-    so: 'autovacuum finds no work, so tables grow without end. Set it to on and reload PostgreSQL.',
-  },
-  zero_damaged_pages: {
-    is: (value) => value === 'on',
-    so: 'damaged pages are read as empty, so rows disappear without an error. Set it to off and restore a backup.',
-  },
-  log_statement: {
-    is: (value) => value === 'mod' || value === 'all',
-    so: 'the server logs personal data that statements carry. Set it to none or ddl.',
-  },
-  log_min_duration_statement: {
-    is: (value) => Number(value) >= 0 && Number(value) < 100,
-    so: 'the server logs nearly every statement, with the personal data in it. Set it to -1.',
-  },
-  idle_in_transaction_session_timeout: {
-    is: (value) => Number(value) > 0 && Number(value) < 10_000,
-    so: 'an import on a busy machine is cut off. Set it to 10s or more, or to 0.',
-  },
-}
+/** Settings that only the server's configuration decides: the harmful values and the advice to print. */
+const harmful: Readonly<Record<string, { isHarmful: (value: string) => boolean; advice: string }>> =
+  {
+    fsync: {
+      isHarmful: isOff,
+      advice:
+        'a crash of the machine loses commits or the whole database. Set it to on and restart PostgreSQL.',
+    },
+    full_page_writes: {
+      isHarmful: isOff,
+      advice:
+        'a crash of the machine can leave pages half written. Set it to on and reload PostgreSQL.',
+    },
+    autovacuum: {
+      isHarmful: isOff,
+      advice:
+        'tables grow without end and plans rest on old counts. Set it to on and reload PostgreSQL.',
+    },
+    track_counts: {
+      isHarmful: isOff,
+      advice:
+        'autovacuum finds no work, so tables grow without end. Set it to on and reload PostgreSQL.',
+    },
+    zero_damaged_pages: {
+      isHarmful: (value) => value === 'on',
+      advice:
+        'damaged pages are read as empty, so rows disappear without an error. Set it to off and restore a backup.',
+    },
+    log_statement: {
+      isHarmful: (value) => value === 'mod' || value === 'all',
+      advice: 'the server logs personal data that statements carry. Set it to none or ddl.',
+    },
+    log_min_duration_statement: {
+      isHarmful: (value) => Number(value) >= 0 && Number(value) < 100,
+      advice: 'the server logs nearly every statement, with the personal data in it. Set it to -1.',
+    },
+    idle_in_transaction_session_timeout: {
+      isHarmful: (value) => Number(value) > 0 && Number(value) < 10_000,
+      advice: 'an import on a busy machine is cut off. Set it to 10s or more, or to 0.',
+    },
+  }
 
 function isOff(value: string): boolean {
   return value === 'off'
@@ -55,12 +61,16 @@ interface ServerFacts {
 }
 
 /** `scale` is the deployment that the settings describe. */
-export async function serverFindings(
+export async function checkDatabaseServer(
   db: Queryable,
   scale: Pick<Config, 'databaseConnectionsMax' | 'processes' | 'nodes' | 'databasePooling'>,
 ): Promise<Finding[]> {
   const facts = await readFacts(db)
-  return [inForce(facts), ...serverFaults(facts), ...tooFewConnections(facts, scale)]
+  return [
+    checkSessionSettings(facts),
+    ...checkServerSettings(facts),
+    ...checkConnectionLimit(facts, scale),
+  ]
 }
 
 async function readFacts(db: Queryable): Promise<ServerFacts> {
@@ -80,27 +90,29 @@ async function readFacts(db: Queryable): Promise<ServerFacts> {
         nullif(d.datconnlimit, -1), nullif(r.rolconnlimit, -1)) as "connectionsMax"
     from pg_database d, pg_roles r
     where d.datname = current_database() and r.rolname = current_user`)
-  if (row === undefined) throw new Error('the database says nothing of itself')
+  if (row === undefined) throw new Error('pg_database has no row for the current database')
   return row
 }
 
 /** A connection sets these itself. If a pooler loses one, it has the server's own value. */
-function inForce({ settings }: ServerFacts): Finding {
+function checkSessionSettings({ settings }: ServerFacts): Finding {
   const check = 'settings kept'
   const ours = settings.filter(({ name }) => Object.hasOwn(requiredSettings, name))
   const lost = ours.filter(({ name, value }) => value !== requiredSettings[name])
   if (lost.length > 0)
     return fail(
       check,
-      `${lost.map(({ name, value }) => `${name} is ${value}`).join(', ')}: what stands between this machine and PostgreSQL loses settings. Set DATABASE_POOLING=transaction.`,
+      `${lost.map(({ name, value }) => `${name} is ${value}`).join(', ')}: the connection pooler between this machine and PostgreSQL loses settings. Set DATABASE_POOLING=transaction.`,
     )
-  return ok(check, `all ${ours.length} that the code needs are in force, whatever the server's are`)
+  return ok(check, `all ${ours.length} that the code needs are in force`)
 }
 
-function serverFaults(facts: ServerFacts): Finding[] {
+function checkServerSettings(facts: ServerFacts): Finding[] {
   const { settings, encoding, schema, isStandby, isReadOnly, hasStaleCollation } = facts
   const findings = settings.flatMap(({ name, value }) =>
-    harmful[name]?.is(value) ? [warn('server', `${name} is ${value}: ${harmful[name].so}`)] : [],
+    harmful[name]?.isHarmful(value)
+      ? [warn('server', `${name} is ${value}: ${harmful[name].advice}`)]
+      : [],
   )
   if (isStandby)
     findings.push(fail('server', 'it is a standby, which takes no writes: connect to the primary.'))
@@ -119,7 +131,7 @@ function serverFaults(facts: ServerFacts): Finding[] {
     findings.push(
       fail(
         'server',
-        `tables are looked for in the schema ${schema ?? 'of nobody'}, not in public. Run \`alter role … set search_path = public\`.`,
+        `the search path leads to ${schema === null ? 'no schema' : `the schema ${schema}`}, not to public. Run \`alter role … set search_path = public\`.`,
       ),
     )
   if (hasStaleCollation)
@@ -135,15 +147,15 @@ function serverFaults(facts: ServerFacts): Finding[] {
 const limiterConnections = 2
 const commandConnections = 2
 
-/** A pooler has its own limit of clients, and shares the server's connections out. */
-function tooFewConnections(
+/** A pooler shares the server's connections, so the check applies to direct connections only. */
+function checkConnectionLimit(
   { connectionsMax }: ServerFacts,
   {
     databaseConnectionsMax,
     processes,
     nodes,
     databasePooling,
-  }: Parameters<typeof serverFindings>[1],
+  }: Parameters<typeof checkDatabaseServer>[1],
 ): Finding[] {
   if (databasePooling !== 'session') return []
   const serving = processes * (databaseConnectionsMax + limiterConnections)

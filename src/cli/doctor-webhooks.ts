@@ -1,16 +1,16 @@
-/** What `assay doctor` says of webhooks: whether a jobs process sends them, and whether receivers take them. */
+/** The check of `assay doctor` on webhooks: whether a jobs process sends them and receivers accept them. */
 import { systemClock, wireTime } from '../platform/clock.ts'
 import type { Queryable } from '../platform/db/db.ts'
 import { countDeliveries } from '../webhooks/delivery/delivery-store.ts'
 import { findFailingNow } from '../webhooks/delivery/endpoint-store.ts'
 import { findOldestUndispatched } from '../webhooks/events/store.ts'
-import { type Finding, ok, warn } from './finding.ts'
+import { type Finding, ok, warn } from './doctor-finding.ts'
 
 const check = 'webhooks'
 /** A jobs process fans an event out within a second. */
 const undispatchedMsMax = 60_000
 
-export async function webhookFinding(db: Queryable): Promise<Finding> {
+export async function checkWebhooks(db: Queryable): Promise<Finding> {
   const now = systemClock()
   const undispatchedSince = await findOldestUndispatched(db)
   if (undispatchedSince !== null && now.getTime() - undispatchedSince.getTime() > undispatchedMsMax)

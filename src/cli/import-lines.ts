@@ -1,32 +1,33 @@
 /**
- * What every import shares: NDJSON or CSV in, a batch a transaction, refused lines in a file of their own with number, field and reason. A run
- * that was cut off is run again: `apply` must change nothing for what is there already.
+ * The loop of every import: reads NDJSON or CSV, applies each batch in one transaction, and writes
+ * rejected lines to their own file with number, field and reason. The operator repeats a run that was
+ * cut off, so `apply` must change nothing for lines that it has applied before.
  */
 import { addAbortSignal } from 'node:stream'
 import type { TSchema } from 'typebox'
 import type { ActionContext } from '../audit/action.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
+import { type BatchSteps, runBatches } from './batch-pipeline.ts'
 import { type CommandContext, withContext } from './context.ts'
 import { keepMemoryFlat } from './flat-memory.ts'
-import { type LineSource, openLines } from './line-source.ts'
-import type { Line, LineBatch } from './lines.ts'
+import type { Line, LineBatch } from './input-lines.ts'
 import type { Outcome } from './output.ts'
-import { overlap, type Steps } from './overlap.ts'
-import { type Progress, showProgress } from './progress.ts'
+import type { OutputFile } from './output-file.ts'
+import { openParsedInput, type ParsedInput } from './parse-input.ts'
 import {
-  closed,
-  errorSink,
-  errorsFileOf,
-  refusalLine,
-  refuseSameFile,
-  tooLong,
-} from './refusals.ts'
-import type { Sink } from './sink.ts'
+  chooseErrorsFile,
+  closeWith,
+  lineTooLong,
+  openErrorsFile,
+  renderRejectedLine,
+  requireDifferentFiles,
+} from './rejected-lines.ts'
+import { type Progress, renderProgress } from './render-progress.ts'
 
 export interface ImportFlags {
   from: string
-  /** ndjson or csv; by the name of the file unless given. */
+  /** ndjson or csv; the file's extension decides if it is absent. */
   format?: string
   errors?: string
   dryRun?: boolean
@@ -34,23 +35,23 @@ export interface ImportFlags {
 
 type Refused = { refused: Fault }
 
-export interface Import<Item, Result extends string> {
-  /** Of a line: the columns that a CSV file may have. */
+export interface LineImport<Item, Result extends string> {
+  /** The schema of a line. It decides which columns a CSV file may have. */
   shape: TSchema
   lineBytesMax: number
-  /** Lines a transaction; 256 unless given. */
+  /** Lines in a transaction, 256 by default. */
   batchMax?: number
-  /** The error file tells a refused line by its number alone: it may hold what is private. */
+  /** Leaves the text of rejected lines out of the errors file, because it may be private. */
   hidesText?: boolean
-  /** Everything that can become of a line that is not refused, in the order in which it is told. */
+  /** The results of accepted lines, in the order of the summary. */
   results: readonly Result[]
   /** Checks one line by itself. */
   read(value: unknown, now: Date): Item | Refused
   /**
-   * What an item speaks of, if it can be said: batches that share none of it may be applied at the same time. Unless given, they are applied
-   * one after the other.
+   * Names everything that an item may change, or null if that is unknown. Batches that share no key
+   * may be applied at the same time; without this function they are applied one after the other.
    */
-  concerns?(item: Item): readonly string[] | null
+  keysOf?(item: Item): readonly string[] | null
   /** Applies a batch in one transaction. Returns an answer for each item, in order. */
   apply(context: ActionContext, items: readonly Item[]): Promise<({ result: Result } | Refused)[]>
 }
@@ -59,34 +60,40 @@ const usualBatchMax = 256
 
 export async function importLines<Item extends object, Result extends string>(
   flags: ImportFlags,
-  what: Import<Item, Result>,
+  importer: LineImport<Item, Result>,
 ): Promise<Outcome> {
   keepMemoryFlat()
-  const errorsFile = errorsFileOf(flags)
-  refuseSameFile({ '--from': flags.from, '--errors': errorsFile })
-  const { lineBytesMax: bytesMax, batchMax = usualBatchMax, shape } = what
-  const source = await openLines(flags, { bytesMax, batchMax, shape })
+  const errorsFile = chooseErrorsFile(flags)
+  requireDifferentFiles({ '--from': flags.from, '--errors': errorsFile })
+  const { lineBytesMax: bytesMax, batchMax = usualBatchMax, shape } = importer
+  const source = await openParsedInput(flags, { bytesMax, batchMax, shape })
   return withContext(
     async (context) => {
       const { db, signal } = context
       addAbortSignal(signal, source.chunks)
       await using closing = new AsyncDisposableStack()
-      const errors = closed(await errorSink(errorsFile), closing)
-      const progress = showProgress(source.bytesTotal)
+      const errors = closeWith(await openErrorsFile(errorsFile), closing)
+      const progress = renderProgress(source.bytesTotal)
       closing.defer(() => progress.end())
       const startedAt = performance.now()
       const { dryRun = false } = flags
-      const run = { ...context, db: dryRun ? rollingBack(db) : db, what, errors, progress }
+      const run = {
+        ...context,
+        db: dryRun ? rollingBack(db) : db,
+        importer,
+        errors,
+        progress,
+      }
       const tally = await readAll(run, source)
-      return summary(tally, { dryRun, errorsFile, ms: performance.now() - startedAt })
+      return renderSummary(tally, { dryRun, errorsFile, ms: performance.now() - startedAt })
     },
     { watchesSignal: true },
   )
 }
 
 interface Run<Item, Result extends string> extends CommandContext {
-  what: Import<Item, Result>
-  errors: Sink
+  importer: LineImport<Item, Result>
+  errors: OutputFile
   progress: Progress
 }
 
@@ -97,23 +104,23 @@ interface Tally<Result extends string> {
   interrupted: boolean
 }
 
-/** When the signal comes, what is in hand is committed, and nothing else is begun. */
+/** After a signal, the current batches are committed and no other is begun. */
 async function readAll<Item extends object, Result extends string>(
   run: Run<Item, Result>,
-  source: LineSource,
+  source: ParsedInput,
 ): Promise<Tally<Result>> {
-  const { what, signal } = run
-  const results = Object.fromEntries(what.results.map((result) => [result, 0]))
+  const { importer, signal } = run
+  const results = Object.fromEntries(importer.results.map((result) => [result, 0]))
   const tally: Tally<string> = { lines: 0, results, rejected: 0, interrupted: false }
   try {
-    const steps: Steps<ReadBatch<Item>, ({ result: Result } | Refused)[]> = {
-      concerns: ({ items }) => concernsOf(what, items),
-      apply: ({ items, now }) => what.apply({ ...run, clock: () => now }, items),
-      tell: (batch, answers) => tell(run, batch, { answers, tally }),
+    const steps: BatchSteps<ReadBatch<Item>, ({ result: Result } | Refused)[]> = {
+      keysOf: ({ items }) => collectKeys(importer, items),
+      apply: ({ items, now }) => importer.apply({ ...run, clock: () => now }, items),
+      report: (batch, answers) => reportBatch(run, batch, { answers, tally }),
     }
-    await overlap(readBatches(run, source), steps, signal)
+    await runBatches(readBatches(run, source), steps, signal)
   } catch (error) {
-    // The input was closed under us, on the operator's word.
+    // The signal closes the input.
     if (!(error instanceof Error && error.name === 'AbortError')) throw error
   }
   tally.interrupted = signal.aborted
@@ -121,55 +128,54 @@ async function readAll<Item extends object, Result extends string>(
 }
 
 interface ReadBatch<Item> extends LineBatch {
-  /** Of each line. */
   read: (Item | Refused)[]
-  /** Those that were not refused. */
+  /** The accepted lines of `read`. */
   items: Item[]
   now: Date
 }
 
 async function* readBatches<Item extends object, Result extends string>(
-  { what }: Run<Item, Result>,
-  { batches, valueOf }: LineSource,
+  { importer }: Run<Item, Result>,
+  { batches, parseLine }: ParsedInput,
 ): AsyncGenerator<ReadBatch<Item>> {
   for await (const batch of batches) {
     const now = new Date()
-    const read = batch.lines.map((line) => readLine(what, valueOf, { line, now }))
+    const read = batch.lines.map((line) => readLine(importer, parseLine, { line, now }))
     const items = read.filter((one): one is Item => !('refused' in one))
     yield { ...batch, read, items, now }
   }
 }
 
-function concernsOf<Item, Result extends string>(
-  what: Import<Item, Result>,
+function collectKeys<Item, Result extends string>(
+  importer: LineImport<Item, Result>,
   items: readonly Item[],
 ): ReadonlySet<string> | null {
   const all = new Set<string>()
   for (const item of items) {
-    const concerns = what.concerns?.(item) ?? null
-    if (concerns === null) return null
-    for (const one of concerns) all.add(one)
+    const keys = importer.keysOf?.(item) ?? null
+    if (keys === null) return null
+    for (const one of keys) all.add(one)
   }
   return all
 }
 
-async function tell<Item extends object, Result extends string>(
-  { what, errors, progress }: Run<Item, Result>,
+async function reportBatch<Item extends object, Result extends string>(
+  { importer, errors, progress }: Run<Item, Result>,
   batch: ReadBatch<Item>,
   { answers, tally }: { answers: readonly ({ result: Result } | Refused)[]; tally: Tally<string> },
 ): Promise<void> {
   const applied = answers.values()
-  let refusals = ''
+  let rejected = ''
   for (const [i, one] of batch.read.entries()) {
     const answer = isRefused(one) ? one : (applied.next().value as { result: string } | Refused)
     tally.lines++
     if (isRefused(answer)) {
       tally.rejected++
-      refusals += refusalLine(batch.lines[i] as Line, answer.refused, what.hidesText)
+      rejected += renderRejectedLine(batch.lines[i] as Line, answer.refused, importer.hidesText)
     } else tally.results[answer.result] = (tally.results[answer.result] ?? 0) + 1
   }
-  if (refusals !== '') await errors.write(refusals)
-  progress.at(tally.lines, batch.bytesRead)
+  if (rejected !== '') await errors.write(rejected)
+  progress.update(tally.lines, batch.bytesRead)
 }
 
 function isRefused(answer: object): answer is Refused {
@@ -177,16 +183,16 @@ function isRefused(answer: object): answer is Refused {
 }
 
 function readLine<Item, Result extends string>(
-  { lineBytesMax, read }: Import<Item, Result>,
-  valueOf: LineSource['valueOf'],
+  { lineBytesMax, read }: LineImport<Item, Result>,
+  parseLine: ParsedInput['parseLine'],
   { line: { bytes, isTooLong }, now }: { line: Line; now: Date },
 ): Item | Refused {
-  if (isTooLong) return { refused: tooLong(lineBytesMax) }
-  const found = valueOf(bytes)
-  return 'refused' in found ? found : read(found.value, now)
+  if (isTooLong) return { refused: lineTooLong(lineBytesMax) }
+  const parsed = parseLine(bytes)
+  return 'refused' in parsed ? parsed : read(parsed.value, now)
 }
 
-/** The same database, whose transactions return their result and roll back. */
+/** Returns the database with transactions that return their result and roll back. */
 function rollingBack(db: Db): Db {
   return {
     ...db,
@@ -206,7 +212,7 @@ function rollingBack(db: Db): Db {
   }
 }
 
-function summary(
+function renderSummary(
   { lines, results, rejected, interrupted }: Tally<string>,
   { dryRun, errorsFile, ms }: { dryRun: boolean; errorsFile: string | null; ms: number },
 ): Outcome {
@@ -215,13 +221,13 @@ function summary(
   const counts = Object.entries({ ...results, rejected }).map(
     ([result, count]) => `${count} ${result}`,
   )
-  const told = [`${lines} lines: ${counts.join(', ')} (${linesPerSecond} lines/s)`]
-  if (dryRun) told.push('Dry run: nothing was changed.')
-  // Without a refused line there is no file.
+  const summary = [`${lines} lines: ${counts.join(', ')} (${linesPerSecond} lines/s)`]
+  if (dryRun) summary.push('Dry run: nothing was changed.')
+  // Without a rejected line there is no file.
   const errors = rejected > 0 ? errorsFile : null
-  if (errors !== null) told.push(`The rejected lines are in ${errors}.`)
+  if (errors !== null) summary.push(`The rejected lines are in ${errors}.`)
   if (interrupted)
-    told.push('Interrupted. Run the command again: lines that were applied change nothing.')
+    summary.push('Interrupted. Run the command again: lines that were applied change nothing.')
   return {
     exitCode: ok ? 0 : 1,
     report: {
@@ -234,6 +240,6 @@ function summary(
       linesPerSecond,
       errors,
     },
-    lines: told,
+    lines: summary,
   }
 }

@@ -22,19 +22,19 @@ import { readScoreLine, type ScoreToIssue } from '../scores/score-line.ts'
 import { type CommandContext, withContext } from './context.ts'
 import { usageError } from './fail.ts'
 import { keepMemoryFlat } from './flat-memory.ts'
-import { type Input, type Line, type LineBatch, lineBatches, openInput } from './lines.ts'
+import { type Input, type Line, type LineBatch, openInput, readLineBatches } from './input-lines.ts'
 import type { Outcome } from './output.ts'
-import { type Progress, showProgress } from './progress.ts'
+import { type OutputFile, openOutput } from './output-file.ts'
 import { convertProofOrFail } from './proof-form.ts'
 import {
-  closed,
-  errorSink,
-  errorsFileOf,
-  refusalLine,
-  refuseSameFile,
-  tooLong,
-} from './refusals.ts'
-import { openSink, type Sink } from './sink.ts'
+  chooseErrorsFile,
+  closeWith,
+  lineTooLong,
+  openErrorsFile,
+  renderRejectedLine,
+  requireDifferentFiles,
+} from './rejected-lines.ts'
+import { type Progress, renderProgress } from './render-progress.ts'
 
 export interface IssueFlags {
   from: string
@@ -51,8 +51,8 @@ export async function issueFile(flags: IssueFlags): Promise<Outcome> {
   const { from, out, json = false, dryRun = false } = flags
   if (json && out === '-' && !dryRun)
     throw usageError('With --json, standard output carries the report. Name a file with --out.')
-  const errorsFile = errorsFileOf(flags)
-  refuseSameFile({ '--from': from, '--out': out, '--errors': errorsFile })
+  const errorsFile = chooseErrorsFile(flags)
+  requireDifferentFiles({ '--from': from, '--out': out, '--errors': errorsFile })
   const input = await openInput(from)
   const work = dryRun ? checkFile : issueInput
   return withContext((context) => work(context, input, { flags, errorsFile }), {
@@ -69,7 +69,7 @@ interface Files {
 /** A score takes some 300 bytes. */
 const lineBytesMax = 16_384
 const batchMax = 256
-const batchesBetweenTending = 40
+const batchesBetweenMaintenance = 40
 
 interface Tally {
   lines: number
@@ -86,8 +86,8 @@ interface IssueRun {
   context: CommandContext
   issuing: Issuing
   form: ProofForm
-  out: Sink
-  errors: Sink
+  out: OutputFile
+  errors: OutputFile
   progress: Progress
   tally: Tally
 }
@@ -107,14 +107,14 @@ async function issueInput(
   await activeSigner(db, issuing.signers)
   addAbortSignal(signal, chunks)
   await using closing = new AsyncDisposableStack()
-  const out = closed(await openSink(flags.out), closing)
-  const errors = closed(await errorSink(errorsFile), closing)
-  const progress = showProgress(bytesTotal)
+  const out = closeWith(await openOutput(flags.out), closing)
+  const errors = closeWith(await openErrorsFile(errorsFile), closing)
+  const progress = renderProgress(bytesTotal)
   closing.defer(() => progress.end())
   const startedAt = performance.now()
   const run = { context, issuing, form: flags.proof, out, errors, progress, tally: { ...nothing } }
   await issueLines(run, chunks)
-  return summary(run.tally, { flags, errorsFile, ms: performance.now() - startedAt })
+  return renderSummary(run.tally, { flags, errorsFile, ms: performance.now() - startedAt })
 }
 
 function issuerOf(config: Config) {
@@ -131,9 +131,9 @@ async function issueLines(run: IssueRun, chunks: AsyncIterable<Uint8Array>): Pro
   const { signal } = context
   let batches = 0
   try {
-    for await (const batch of lineBatches(chunks, { bytesMax: lineBytesMax, batchMax })) {
+    for await (const batch of readLineBatches(chunks, { bytesMax: lineBytesMax, batchMax })) {
       if (signal.aborted) break
-      if (batches++ % batchesBetweenTending === 0) await tend(run)
+      if (batches++ % batchesBetweenMaintenance === 0) await maintainLists(run)
       await issueBatch(run, batch)
     }
   } catch (error) {
@@ -143,7 +143,7 @@ async function issueLines(run: IssueRun, chunks: AsyncIterable<Uint8Array>): Pro
   tally.interrupted = signal.aborted
 }
 
-async function tend({ context, issuing }: IssueRun): Promise<void> {
+async function maintainLists({ context, issuing }: IssueRun): Promise<void> {
   const signer = await activeSigner(context.db, issuing.signers)
   await tendLists(context.db, { ...issuing, signer }, systemClock())
 }
@@ -154,13 +154,13 @@ async function issueBatch(run: IssueRun, batch: LineBatch): Promise<void> {
   const read = batch.lines.map(readLine)
   const answers = (await issueScores(context, issuing, scoresIn(read))).values()
   let credentials = ''
-  let refusals = ''
+  let rejected = ''
   for (const [i, line] of read.entries()) {
     const answer = 'refused' in line ? line : (answers.next().value as Issued)
     tally.lines++
     if ('refused' in answer) {
       tally.rejected++
-      refusals += refusalLine(batch.lines[i] as Line, answer.refused)
+      rejected += renderRejectedLine(batch.lines[i] as Line, answer.refused)
       continue
     }
     tally[answer.now ? 'issued' : 'existing']++
@@ -168,9 +168,9 @@ async function issueBatch(run: IssueRun, batch: LineBatch): Promise<void> {
     const credential = await convertProofOrFail(answer.credential, form, conversion)
     credentials += `${JSON.stringify(credential)}\n`
   }
-  if (refusals !== '') await errors.write(refusals)
+  if (rejected !== '') await errors.write(rejected)
   if (credentials !== '') await out.write(credentials)
-  progress.at(tally.lines, batch.bytesRead)
+  progress.update(tally.lines, batch.bytesRead)
 }
 
 interface DryTally extends Tally {
@@ -188,27 +188,27 @@ async function checkFile(
   { flags, errorsFile }: Files,
 ): Promise<Outcome> {
   await using closing = new AsyncDisposableStack()
-  const errors = closed(await errorSink(errorsFile), closing)
-  const progress = showProgress(bytesTotal)
+  const errors = closeWith(await openErrorsFile(errorsFile), closing)
+  const progress = renderProgress(bytesTotal)
   closing.defer(() => progress.end())
   const startedAt = performance.now()
   const issuing = { ...issuerOf(config), replacesComputed: flags.replaceComputed ?? false }
   const tally: DryTally = { ...nothing, supersedes: { credentials: 0, computed: 0, first: [] } }
   // Only the first line for a worker supersedes the current credential.
   const superseded = new Set<string>()
-  for await (const batch of lineBatches(chunks, { bytesMax: lineBytesMax, batchMax })) {
+  for await (const batch of readLineBatches(chunks, { bytesMax: lineBytesMax, batchMax })) {
     const read = batch.lines.map(readLine)
     const previews = (await previewScores(db, issuing, scoresIn(read))).values()
     for (const [i, line] of read.entries()) {
       const preview = 'refused' in line ? line : (previews.next().value as Preview)
       if ('refused' in preview)
-        await errors.write(refusalLine(batch.lines[i] as Line, preview.refused))
+        await errors.write(renderRejectedLine(batch.lines[i] as Line, preview.refused))
       countPreview(tally, preview, superseded)
     }
-    progress.at(tally.lines, batch.bytesRead)
+    progress.update(tally.lines, batch.bytesRead)
   }
   const ms = performance.now() - startedAt
-  const { lines, ...outcome } = summary(tally, { flags, errorsFile, ms })
+  const { lines, ...outcome } = renderSummary(tally, { flags, errorsFile, ms })
   return { ...outcome, lines: [...lines, ...renderSuperseded(tally, config)] }
 }
 
@@ -230,7 +230,7 @@ function scoresIn(read: readonly (ScoreToIssue | { refused: Fault })[]): ScoreTo
 }
 
 function readLine(line: Line): ScoreToIssue | { refused: Fault } {
-  return line.isTooLong ? { refused: tooLong(lineBytesMax) } : readScoreLine(line.bytes)
+  return line.isTooLong ? { refused: lineTooLong(lineBytesMax) } : readScoreLine(line.bytes)
 }
 
 function renderSuperseded({ supersedes }: DryTally, { supersedeRevokes }: Config): string[] {
@@ -248,7 +248,7 @@ function renderSuperseded({ supersedes }: DryTally, { supersedeRevokes }: Config
   ]
 }
 
-function summary(tally: Tally, { flags, errorsFile, ms }: Files & { ms: number }): Outcome {
+function renderSummary(tally: Tally, { flags, errorsFile, ms }: Files & { ms: number }): Outcome {
   const ok = tally.rejected === 0 && !tally.interrupted
   const linesPerSecond = Math.round((tally.lines * 1_000) / Math.max(ms, 1))
   const result = flags.dryRun

@@ -10,7 +10,7 @@ export function releasedVocabulary(): Vocabulary {
 
 let names: SkillNames | undefined
 
-/** Read once, and only by who needs them. */
+/** Read once, and only if a command needs them. */
 export function releasedSkillNames(): SkillNames {
   names ??= skillNames(loadReleasedVocabulary().records)
   return names

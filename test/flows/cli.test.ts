@@ -610,7 +610,7 @@ test('doctor: warns of lists before they expire; expired lists stop the service'
   const { run, db } = await placeWithKey()
   await run(['credentials', 'issue', '--from', '-'], ndjson([scoreLine(1)]))
   for (const [hours, code, told] of [
-    [11, 0, /^warn +status lists .*nobody renews them/m],
+    [11, 0, /^warn +status lists .*no process renews them/m],
     [-1, 1, /^fail +status lists .*verifiers refuse it/m],
   ] as const) {
     await db.run(sql`

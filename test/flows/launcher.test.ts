@@ -46,8 +46,8 @@ test('doctor: a server whose launcher was killed is named by process id while it
   const server = await startServer(env, [], join(import.meta.dirname, '../../bin/assay.mjs'))
   const port = async () => {
     const { out } = await assay(['doctor', '--json'], { ...env, PORT: String(server.port) })
-    const { findings } = JSON.parse(out) as { findings: { check: string; told: string }[] }
-    return findings.find(({ check }) => check === 'port')?.told ?? ''
+    const { findings } = JSON.parse(out) as { findings: { check: string; message: string }[] }
+    return findings.find(({ check }) => check === 'port')?.message ?? ''
   }
   assert.match(await port(), /is in use: fine if assay runs there/)
   server.signal('SIGKILL')

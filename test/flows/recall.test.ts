@@ -151,8 +151,8 @@ test('recall of the running engine: no score is computed, the server reports it 
   assert.equal(doctor.code, 1)
   assert.ok(
     doctor.report.findings.some(
-      ({ check, told: what }: Record<string, string>) =>
-        check === 'engine' && what?.includes('recalled'),
+      ({ check, message }: Record<string, string>) =>
+        check === 'engine' && message?.includes('recalled'),
     ),
   )
   assert.equal((await scoresOf(db, workerId)).length, 2)

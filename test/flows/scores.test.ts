@@ -223,7 +223,7 @@ test('one altered byte in the engine: /readyz answers 503 and names it, no score
   const { findings } = JSON.parse(doctor.out)
   const engineFinding = findings.find(({ check }: { check: string }) => check === 'engine')
   assert.deepEqual([doctor.ended, engineFinding.level], [1, 'fail'])
-  assert.match(engineFinding.told, /^no score is computed: engines\/.* has the SHA-256 /)
+  assert.match(engineFinding.message, /^no score is computed: engines\/.* has the SHA-256 /)
 
   const refused = await assay(['recompute', '--all'], env, file)
   assert.equal(refused.ended, 1)

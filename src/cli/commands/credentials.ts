@@ -41,8 +41,8 @@ import { each, oneOf, parseKid, parseUrl, usernameArgument } from '../args.ts'
 import { act, command } from '../command.ts'
 import { type CommandContext, withContext } from '../context.ts'
 import { failure, usageError } from '../fail.ts'
+import { type Line, openInput, readInput, readLineBatches } from '../input-lines.ts'
 import { issueFile } from '../issue-lines.ts'
-import { type Line, lineBatches, openInput, readInput } from '../lines.ts'
 import { done, note, type Outcome } from '../output.ts'
 import { convertProofOrFail } from '../proof-form.ts'
 import { oneLine, renderFields } from '../render.ts'
@@ -238,7 +238,7 @@ const nameBytesMax = 16_384
 async function* namesIn(file: string): AsyncGenerator<Named[]> {
   const { chunks } = await openInput(file)
   const limits = { bytesMax: nameBytesMax, batchMax: revokedMax }
-  for await (const { lines } of lineBatches(chunks, limits)) {
+  for await (const { lines } of readLineBatches(chunks, limits)) {
     const names = lines.map(nameIn)
     const wrong = names.indexOf(null)
     yield names.slice(0, wrong === -1 ? names.length : wrong).flatMap((name) => name ?? [])

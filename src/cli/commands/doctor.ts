@@ -10,16 +10,16 @@ import { developmentWarnings } from '../../config/development.ts'
 import type { Signer } from '../../score-credentials/signing-key.ts'
 import { act, finish } from '../command.ts'
 import { openCommandDb, withServer } from '../context.ts'
-import { databaseFindings } from '../doctor-database.ts'
+import { checkDatabase } from '../doctor-database.ts'
+import { type Finding, fail, ok, warn } from '../doctor-finding.ts'
 import {
-  dataFolder,
-  keyFiles,
-  nodeVersion,
-  portFree,
-  scoringEngine,
-  signatureLibrary,
+  checkDataFolder,
+  checkKeyFiles,
+  checkNodeVersion,
+  checkPort,
+  checkScoringEngine,
+  checkSignatureLibrary,
 } from '../doctor-machine.ts'
-import { type Finding, fail, ok, warn } from '../finding.ts'
 import { done, type Outcome, withoutSecrets } from '../output.ts'
 
 export function declareCommand(declared: Command): void {
@@ -27,34 +27,37 @@ export function declareCommand(declared: Command): void {
 }
 
 async function runChecks(env: Record<string, string | undefined>): Promise<Outcome> {
-  const findings = (await examine(env)).map((one) => ({ ...one, told: withoutSecrets(one.told) }))
+  const findings = (await runAllChecks(env)).map((one) => ({
+    ...one,
+    message: withoutSecrets(one.message),
+  }))
   const isSound = findings.every(({ level }) => level !== 'fail')
   const lines = findings.map(
-    ({ check, level, told }) => `${level.padEnd(4)}  ${check.padEnd(12)}  ${told}`,
+    ({ check, level, message: message }) => `${level.padEnd(4)}  ${check.padEnd(12)}  ${message}`,
   )
   return done({ ok: isSound, findings }, lines, isSound ? 0 : 1)
 }
 
-async function examine(env: Record<string, string | undefined>): Promise<Finding[]> {
-  const node = nodeVersion(process.version)
-  const config = settingsOf(env)
+async function runAllChecks(env: Record<string, string | undefined>): Promise<Finding[]> {
+  const node = checkNodeVersion(process.version)
+  const config = readSettings(env)
   if (Array.isArray(config)) return [node, ...config]
-  const { finding: files, signers } = await keyFiles(config)
+  const { finding: files, signers } = await checkKeyFiles(config)
   return [
     node,
     ok('settings', `PUBLIC_URL is ${config.publicUrl}`),
-    ...developmentWarnings(config).map((told) => warn('settings', told)),
-    await dataFolder(config.dataDir),
+    ...developmentWarnings(config).map((message) => warn('settings', message)),
+    await checkDataFolder(config.dataDir),
     files,
-    signInMail(config),
-    signatureLibrary(),
-    await scoringEngine(),
-    ...(await database(config, signers)),
-    await portFree(config),
+    checkMail(config),
+    checkSignatureLibrary(),
+    await checkScoringEngine(),
+    ...(await checkDatabaseIfAny(config, signers)),
+    await checkPort(config),
   ]
 }
 
-function settingsOf(env: Record<string, string | undefined>): Config | Finding[] {
+function readSettings(env: Record<string, string | undefined>): Config | Finding[] {
   try {
     return readConfig(env)
   } catch (error) {
@@ -63,13 +66,16 @@ function settingsOf(env: Record<string, string | undefined>): Config | Finding[]
   }
 }
 
-function signInMail({ mail }: Config): Finding {
+function checkMail({ mail }: Config): Finding {
   return mail === null
     ? ok('mail', 'off, because SMTP_URL is not set: `assay users sign-in-link EMAIL` prints a link')
     : ok('mail', `sign-in links are sent by ${new URL(mail.smtpUrl).host}`)
 }
 
-async function database(config: Config, signers: ReadonlyMap<string, Signer>): Promise<Finding[]> {
+async function checkDatabaseIfAny(
+  config: Config,
+  signers: ReadonlyMap<string, Signer>,
+): Promise<Finding[]> {
   if (config.databaseUrl === undefined && !existsSync(join(config.dataDir, 'postgres')))
     return [ok('database', 'the embedded one; `assay serve` makes it')]
   try {
@@ -77,7 +83,7 @@ async function database(config: Config, signers: ReadonlyMap<string, Signer>): P
       await using closing = new AsyncDisposableStack()
       const db = openCommandDb({ url, pooling: config.databasePooling })
       closing.defer(() => db.close())
-      return await databaseFindings(db, config, signers)
+      return await checkDatabase(db, config, signers)
     })
   } catch (error) {
     const { message, cause } = error instanceof Error ? error : new Error(String(error))

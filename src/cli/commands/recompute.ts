@@ -11,7 +11,7 @@ import { act, finish } from '../command.ts'
 import { type CommandContext, withContext } from '../context.ts'
 import { keepMemoryFlat } from '../flat-memory.ts'
 import type { Outcome } from '../output.ts'
-import { type Progress, showProgress } from '../progress.ts'
+import { type Progress, renderProgress } from '../render-progress.ts'
 import { openScoring } from '../scoring.ts'
 
 export function declareCommand(declared: Command): void {
@@ -39,7 +39,7 @@ async function recompute({ all = false, workers: lanes }: RecomputeFlags): Promi
       // Before any worker is marked: without a key, no score could be issued.
       await scoringNow(db)
       if (all) await markEveryWorker(context)
-      const progress = showProgress(await countDue(db), 'workers')
+      const progress = renderProgress(await countDue(db), 'workers')
       const startedAt = performance.now()
       const run: Run = { context, scoringNow, progress, tally: { ...nothing } }
       await Promise.all(Array.from({ length: lanes }, () => drain(run))).finally(progress.end)
@@ -69,7 +69,7 @@ async function drain({ context, scoringNow, progress, tally }: Run): Promise<voi
     if (scored.length === 0) return
     tally.scored += scored.length
     for (const { outcome } of scored) tally[outcome]++
-    progress.at(tally.scored, tally.scored)
+    progress.update(tally.scored, tally.scored)
   }
 }
 

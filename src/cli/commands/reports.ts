@@ -30,8 +30,8 @@ import { withContext } from '../context.ts'
 import { failure, interrupted, usageError } from '../fail.ts'
 import { accountNamed, accountNames } from '../names.ts'
 import { done, type Outcome } from '../output.ts'
+import { openOutput } from '../output-file.ts'
 import { type Columns, listed } from '../render.ts'
-import { openSink } from '../sink.ts'
 
 export function declareCommand(reports: Command): void {
   command(
@@ -131,7 +131,7 @@ function exportAll({ account, out }: { account?: string; out: string }): Promise
   return withContext(
     async ({ db, signal }) => {
       const read = await readerOf(db, account)
-      const sink = await openSink(out, ownerOnly)
+      const sink = await openOutput(out, ownerOnly)
       let exported = 0
       let rows: ReportRow[] = []
       try {

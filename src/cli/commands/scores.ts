@@ -25,9 +25,9 @@ import { failure, interrupted, usageError } from '../fail.ts'
 import { keepMemoryFlat } from '../flat-memory.ts'
 import { workerNamed } from '../names.ts'
 import { done, note, type Outcome } from '../output.ts'
-import { showProgress } from '../progress.ts'
 import { releasedVocabulary } from '../released-vocabulary.ts'
 import { type Columns, listed, renderTable } from '../render.ts'
+import { renderProgress } from '../render-progress.ts'
 import { releasedEngine } from '../scoring.ts'
 
 const exampleId = '1a7674eb4ee78df7e1ac439a93c3fa8e3c945784d4dec9fd8e3011738b2f1d62'
@@ -278,7 +278,7 @@ function renderUnavailable({ version, sha256, reason }: UnavailableEngine): stri
 const differingNotedMax = 20
 
 async function replayEvery({ db, signal }: CommandContext): Promise<Outcome> {
-  const progress = showProgress(await countSnapshots(db), 'scores')
+  const progress = renderProgress(await countSnapshots(db), 'scores')
   let noted = 0
   try {
     const tally = await replayAll(db, {
@@ -286,7 +286,7 @@ async function replayEvery({ db, signal }: CommandContext): Promise<Outcome> {
         if (++noted <= differingNotedMax) note(`DIFFERS ${snapshotId}: ${difference}`)
       },
       onPage({ replayed, notReplayed, erased }) {
-        progress.at(replayed, replayed + notReplayed + erased)
+        progress.update(replayed, replayed + notReplayed + erased)
         if (signal.aborted) throw interrupted()
       },
     })

@@ -86,7 +86,7 @@ function importFile(flags: ImportFlags & { by: string }): Promise<Outcome> {
     results: ['created', 'updated', 'unchanged'],
     read: readRegistration,
     // Without an external id, the earlier lines decide which worker has the username.
-    concerns: ({ externalId, profile }) =>
+    keysOf: ({ externalId, profile }) =>
       externalId === null ? null : [`id ${externalId}`, `name ${profile.username}`],
     apply: async (context, registrations) => {
       const answers = await importWorkers(context, registrations, flags.by)

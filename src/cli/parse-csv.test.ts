@@ -2,20 +2,21 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import fc from '../../test/support/oracle/fc.ts'
-import { csvFields, csvLineEnds } from './csv.ts'
-import { lineBatches } from './lines.ts'
+import { readLineBatches } from './input-lines.ts'
+import { csvRecordEnds, parseCsvFields } from './parse-csv.ts'
 
 async function read(chunks: readonly Uint8Array[], bytesMax = 1_000) {
-  const limits = { bytesMax, batchMax: 3, lineEnds: csvLineEnds() }
-  const found: { number: number; fields: ReturnType<typeof csvFields>; isTooLong: boolean }[] = []
-  for await (const batch of lineBatches(Readable.from(chunks, { objectMode: true }), limits))
+  const limits = { bytesMax, batchMax: 3, lineEndFinder: csvRecordEnds() }
+  const found: { number: number; fields: ReturnType<typeof parseCsvFields>; isTooLong: boolean }[] =
+    []
+  for await (const batch of readLineBatches(Readable.from(chunks, { objectMode: true }), limits))
     for (const { number, bytes, isTooLong } of batch.lines)
-      found.push({ number, fields: csvFields(Buffer.from(bytes).toString()), isTooLong })
+      found.push({ number, fields: parseCsvFields(Buffer.from(bytes).toString()), isTooLong })
   return found
 }
 
-/** As RFC 4180 writes them; quotes also where none are needed. */
-function written(text: string, quotes: boolean): string {
+/** Writes a cell as in RFC 4180. `quotes` adds quotes where none are needed. */
+function writeCell(text: string, quotes: boolean): string {
   return quotes || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
@@ -23,7 +24,7 @@ const text = fc.string({ unit: fc.constantFrom('a', 'ü', '"', ',', '\n', '\r', 
 const cell = fc.record({ text, quotes: fc.boolean() })
 const record = fc.array(cell, { minLength: 2, maxLength: 4 })
 
-test('whatever is written as CSV is read as it was, with the line each record begins on, however it is cut into chunks', async () => {
+test('CSV records are parsed with their fields and first line number, however the file is cut into chunks', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(record, { maxLength: 8 }),
@@ -31,11 +32,13 @@ test('whatever is written as CSV is read as it was, with the line each record be
       fc.array(fc.nat(200)),
       async (records, lineEnd, cuts) => {
         const lines = records.map((cells) =>
-          cells.map(({ text, quotes }) => written(text, quotes)).join(','),
+          cells.map(({ text, quotes }) => writeCell(text, quotes)).join(','),
         )
         const whole = Buffer.from(lines.join(lineEnd))
-        const places = [0, ...cuts.map((cut) => cut % (whole.length + 1)).sort((a, b) => a - b)]
-        const chunks = places.map((from, i) => whole.subarray(from, places[i + 1] ?? whole.length))
+        const offsets = [0, ...cuts.map((cut) => cut % (whole.length + 1)).sort((a, b) => a - b)]
+        const chunks = offsets.map((from, i) =>
+          whole.subarray(from, offsets[i + 1] ?? whole.length),
+        )
         let number = 1
         const expected = records.map((cells, i) => {
           const one = { number, fields: cells.map(({ text }) => text), isTooLong: false }
@@ -49,25 +52,25 @@ test('whatever is written as CSV is read as it was, with the line each record be
   )
 })
 
-test('a stray quote costs its own line, and is told', async () => {
+test('a stray quote makes only its own record invalid', async () => {
   const file = ['a,b', '5" disk,x', 'c,d', '"e"f,g', 'h,i', '"j"",k', 'l,m'].join('\n')
   const found = await read([Buffer.from(file)])
-  const told = found.map(({ number, fields }) => [
+  const summaries = found.map(({ number, fields }) => [
     number,
-    'wrong' in fields ? fields.wrong.slice(0, 12) : fields.join(),
+    'fault' in fields ? fields.fault.slice(0, 12) : fields.join(),
   ])
-  assert.deepEqual(told, [
+  assert.deepEqual(summaries, [
     [1, 'a,b'],
     [2, 'has a quote '],
     [3, 'c,d'],
     [4, 'has text beh'],
     [5, 'h,i'],
-    // The rest of the file is within the quote: nothing in it may pass as a record.
+    // The rest of the file is within the quote, so none of it may pass as a record.
     [6, 'opens a quot'],
   ])
 })
 
-test('a quote that is never closed is held no further than the limit', async () => {
+test('an unclosed quote is buffered up to the limit only', async () => {
   const chunks = Array.from({ length: 100 }, () => Buffer.alloc(65_536, 'x\n'))
   const found = await read([Buffer.from('a,b\n"'), ...chunks], 50)
   assert.deepEqual(

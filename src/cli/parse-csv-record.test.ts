@@ -3,14 +3,14 @@ import { test } from 'node:test'
 import { evidenceLine, sourceLine } from '../evidence/schema.ts'
 import { readRegistration } from '../workers/registration.ts'
 import { registration } from '../workers/schema.ts'
-import { csvReader, HeaderRefused } from './csv-columns.ts'
+import { CsvHeaderError, csvRecordParser } from './parse-csv-record.ts'
 
 const bytes = (text: string) => Buffer.from(text)
 
-test('a record is the value that the same line of JSON would be', () => {
+test('a CSV record and the same line of JSON give the same value', () => {
   const header =
     '\ufeffusername,displayName,terms.version,terms.acceptedAt,consents.0.permission,consents.0.textVersion,skills.0.name,skills.0.verified,skills.1.name,bio'
-  const read = csvReader(bytes(header), registration)
+  const read = csvRecordParser(bytes(header), registration)
   const record =
     'ada,"Lovelace, Ada",2,2026-01-01T00:00:00Z,public_profile,3,Git,true,"He said ""hi""","two\nlines"'
   const value = {
@@ -28,36 +28,36 @@ test('a record is the value that the same line of JSON would be', () => {
   })
 })
 
-test('numbers and truth are read as JSON writes them; all else stays text', () => {
-  const read = csvReader(bytes('value'), evidenceLine)
+test('a cell is a number or boolean only if JSON writes it so; any other cell stays text', () => {
+  const read = csvRecordParser(bytes('value'), evidenceLine)
   const cells = { '820': 820, '0': 0, '-1': -1, ' 5': ' 5', '05': '05', '1e2': '1e2', '0.5': '0.5' }
   for (const [cell, value] of Object.entries(cells))
     assert.deepEqual(read(bytes(cell)), { value: { value } })
-  // A number of 16 digits may be one that JSON cannot hold.
+  // A JavaScript number cannot hold every integer of 16 digits.
   for (const [cell, value] of [
     ['999999999999999', 999_999_999_999_999],
     ['9007199254740993', '9007199254740993'],
   ] as const)
     assert.deepEqual(read(bytes(cell)), { value: { value } })
-  const truth = csvReader(bytes('skills.0.verified'), registration)
+  const parseFlag = csvRecordParser(bytes('skills.0.verified'), registration)
   for (const [cell, verified] of [
     ['true', true],
     ['false', false],
     ['TRUE', 'TRUE'],
     ['no', 'no'],
   ] as const)
-    assert.deepEqual(truth(bytes(cell)), { value: { skills: [{ verified }] } })
+    assert.deepEqual(parseFlag(bytes(cell)), { value: { skills: [{ verified }] } })
 })
 
-test('a place of a list that is left out below another is refused as what it is', () => {
-  const read = csvReader(bytes('username,displayName,skills.1.name'), registration)
+test('a skipped index of a list is rejected by its index', () => {
+  const read = csvRecordParser(bytes('username,displayName,skills.1.name'), registration)
   const found = read(bytes('ada,Ada,Git'))
   assert.ok('value' in found)
   const line = readRegistration(found.value, new Date())
   assert.ok('refused' in line && line.refused.field === 'skills.0')
 })
 
-test('a column that is no field stops everything, and what may stand there is told', () => {
+test('an unknown column rejects the whole file and the message lists the known ones', () => {
   const wrong: readonly [header: string, message: RegExp][] = [
     ['id,email', /"email" in the header is no field; there are id, name, kind, group, assurance/],
     ['id;name', /Separate the columns by commas/],
@@ -71,19 +71,19 @@ test('a column that is no field stops everything, and what may stand there is to
   ]
   for (const [header, message] of wrong)
     assert.throws(
-      () => csvReader(bytes(header), sourceLine),
-      (error) => error instanceof HeaderRefused && message.test(error.message),
+      () => csvRecordParser(bytes(header), sourceLine),
+      (error) => error instanceof CsvHeaderError && message.test(error.message),
       header,
     )
-  assert.throws(() => csvReader(bytes('x'), registration), /, skills\.0\.name, /)
+  assert.throws(() => csvRecordParser(bytes('x'), registration), /, skills\.0\.name, /)
   for (const header of ['private', 'private.notes.x', 'value.0'])
-    assert.throws(() => csvReader(bytes(header), evidenceLine), HeaderRefused)
+    assert.throws(() => csvRecordParser(bytes(header), evidenceLine), CsvHeaderError)
   for (const header of ['skills.100.name', 'skills.01.name', 'skills', 'skills.0'])
-    assert.throws(() => csvReader(bytes(header), registration), HeaderRefused)
+    assert.throws(() => csvRecordParser(bytes(header), registration), CsvHeaderError)
 })
 
-test('what is no record is refused as a whole, each in its own words', () => {
-  const read = csvReader(bytes('id,name'), sourceLine)
+test('a malformed record is rejected as a whole with its reason', () => {
+  const read = csvRecordParser(bytes('id,name'), sourceLine)
   const reasonOf = (record: Uint8Array): string => {
     const found = read(record)
     assert.ok('refused' in found && found.refused.field === null)

@@ -3,14 +3,14 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import fc from '../../test/support/oracle/fc.ts'
 import { collectGarbage } from '../platform/observability/garbage.ts'
-import { type Line, lineBatches } from './lines.ts'
+import { type Line, readLineBatches } from './input-lines.ts'
 
 const limits = { bytesMax: 20, batchMax: 3 }
 
 async function read(chunks: readonly Uint8Array[], limits: { bytesMax: number; batchMax: number }) {
   const batches: Line[][] = []
   let bytesRead = 0
-  for await (const batch of lineBatches(Readable.from(chunks, { objectMode: true }), limits)) {
+  for await (const batch of readLineBatches(Readable.from(chunks, { objectMode: true }), limits)) {
     batches.push(batch.lines)
     bytesRead = batch.bytesRead
   }
@@ -19,7 +19,7 @@ async function read(chunks: readonly Uint8Array[], limits: { bytesMax: number; b
 
 const textOf = (line: Line | undefined): string => Buffer.from(line?.bytes ?? []).toString('utf8')
 
-test('however a file is cut into chunks, its lines and their numbers are the same', async () => {
+test('lines and their numbers are the same however a file is cut into chunks', async () => {
   const line = fc.string({ unit: fc.constantFrom('a', 'ü', '"', ' '), maxLength: 9 })
   await fc.assert(
     fc.asyncProperty(
@@ -28,8 +28,10 @@ test('however a file is cut into chunks, its lines and their numbers are the sam
       fc.array(fc.nat(120)),
       async (lines, lineEnd, cuts) => {
         const whole = Buffer.from(lines.join(lineEnd))
-        const places = [0, ...cuts.map((cut) => cut % (whole.length + 1)).sort((a, b) => a - b)]
-        const chunks = places.map((from, i) => whole.subarray(from, places[i + 1] ?? whole.length))
+        const offsets = [0, ...cuts.map((cut) => cut % (whole.length + 1)).sort((a, b) => a - b)]
+        const chunks = offsets.map((from, i) =>
+          whole.subarray(from, offsets[i + 1] ?? whole.length),
+        )
         const found = await read(chunks, limits)
         const expected = lines
           .map((text, i) => ({ number: i + 1, text }))
@@ -53,7 +55,7 @@ test('a line of exactly the limit is read; one byte more is too long, and the ne
   assert.equal(textOf(lines[2]), 'z')
 })
 
-test('a line end of two bytes counts as little towards the limit as one of one', async () => {
+test('a line end of two bytes does not count towards the limit', async () => {
   const text = `${'x'.repeat(20)}\r\n${'y'.repeat(21)}\r\n${'z'.repeat(20)}\ry\r\nz`
   for (const cut of [20, 21, 22, 43]) {
     const whole = Buffer.from(text)
@@ -66,10 +68,10 @@ test('a line end of two bytes counts as little towards the limit as one of one',
   }
 })
 
-test('a line without end is held no further than the limit', async () => {
+test('a line without end is buffered up to the limit only', async () => {
   const heldBytes = (): number => {
     collectGarbage()
-    // What the first found is freed beside us; the second waits for that.
+    // The first collection frees buffers on another thread; the second waits for it.
     collectGarbage()
     return process.memoryUsage().arrayBuffers
   }
@@ -79,7 +81,7 @@ test('a line without end is held no further than the limit', async () => {
     for (let i = 0; i < 10_000; i++) yield Buffer.alloc(65_536, 'x')
     atItsEnd = heldBytes()
   }
-  const batches = lineBatches(Readable.from(endless(), { objectMode: true }), limits)
+  const batches = readLineBatches(Readable.from(endless(), { objectMode: true }), limits)
   const { value } = await batches.next()
   assert.equal(value?.lines[0]?.isTooLong, true)
   assert.equal(value?.lines[0]?.bytes.length, 22)
