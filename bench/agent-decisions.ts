@@ -94,8 +94,8 @@ try {
       const read = readReportRequest(body)
       if ('fault' in read) throw new Error(read.fault)
       const userId = nextAccount()
-      const wish = { userId, apiKeyId: userId, idempotencyKey: randomUUID(), now: new Date() }
-      return reporting({ ...wish, content: read.content })
+      const request = { userId, apiKeyId: userId, idempotencyKey: randomUUID(), now: new Date() }
+      return reporting({ ...request, content: read.content })
     },
   }
   const rates: Record<keyof typeof contestants, number[]> = { bare: [], grouped: [], ours: [] }

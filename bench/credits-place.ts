@@ -16,21 +16,21 @@ import { publicLine, register } from '../test/support/build/workers.ts'
 import { requestsFile } from './serving.ts'
 
 export const peppers = `k1:${Buffer.alloc(32, 7).toString('base64')}`
-const peopleCount = 1_000
+const workerCount = 1_000
 
 export const username = (i: number): string => `person-${String(i).padStart(4, '0')}`
 export const scoreId = (i: number): string => i.toString(16).padStart(64, '0')
 
-export async function makePeople(db: Db): Promise<void> {
+export async function makeWorkers(db: Db): Promise<void> {
   const names = skillNames([])
-  const people = Array.from({ length: peopleCount }, (_, i) =>
+  const workers = Array.from({ length: workerCount }, (_, i) =>
     publicLine({ username: username(i), displayName: `Person ${i}`, title: 'Engineer' }),
   )
   await register(
     withSearchIndex(db, () => names),
-    people,
+    workers,
   )
-  for (let i = 0; i < peopleCount; i++) await giveScore(db, username(i), scoreId(i))
+  for (let i = 0; i < workerCount; i++) await giveScore(db, username(i), scoreId(i))
 }
 
 export interface Account {
@@ -65,9 +65,9 @@ export async function makeAccount(db: Db, keyCount: number): Promise<Account> {
 }
 
 export const routes = {
-  score: (i: number) => `/api/v1/scores/${scoreId(i % peopleCount)}`,
-  detail: (i: number) => `/api/v1/candidates/${username(i % peopleCount)}`,
-  search: (i: number) => `/api/v1/candidates/search?q=${username(i % peopleCount)}&limit=5`,
+  score: (i: number) => `/api/v1/scores/${scoreId(i % workerCount)}`,
+  detail: (i: number) => `/api/v1/candidates/${username(i % workerCount)}`,
+  search: (i: number) => `/api/v1/candidates/search?q=${username(i % workerCount)}&limit=5`,
 }
 export type Route = keyof typeof routes
 

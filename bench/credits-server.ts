@@ -97,7 +97,7 @@ function oneByOne(db: Db, { url, publicUrl, peppers }: CreditsServerOrder): Part
         ? { charged: 1, remaining: debited.remaining }
         : refuse('insufficient_credits')
     },
-    undo: () => undefined,
+    refund: () => undefined,
   }
   return {
     // A limiter for each call: nothing is batched.
@@ -159,7 +159,7 @@ async function withoutDatabase(
     metering: {
       shortfall: () => null,
       charge: () => Promise.resolve({ charged: 1, remaining: 1 }),
-      undo: () => undefined,
+      refund: () => undefined,
     },
     authenticate: () => Promise.resolve(key),
     live: {

@@ -17,7 +17,7 @@ import { debitsOf } from './credits-debits.ts'
 import {
   type Account,
   makeAccount,
-  makePeople,
+  makeWorkers,
   peppers,
   type Route,
   readsFile,
@@ -99,8 +99,8 @@ const routesWanted = routeNames.filter((route) =>
 
 async function startOther(kind: CreditsServerOrder['kind'], url: string) {
   const child: ChildProcess = fork(join(import.meta.dirname, 'credits-server.ts'))
-  const person = { username: username(1), scoreId: scoreId(1) }
-  child.send({ kind, url, publicUrl, peppers, ...person } satisfies CreditsServerOrder)
+  const worker = { username: username(1), scoreId: scoreId(1) }
+  child.send({ kind, url, publicUrl, peppers, ...worker } satisfies CreditsServerOrder)
   const [{ port }] = (await onceMessage(child)) as [{ port: number }]
   return { port, pids: [child.pid as number], stop: () => child.disconnect() }
 }
@@ -275,7 +275,7 @@ async function run({ url }: EmbeddedPostgres): Promise<void> {
     onError: () => {},
   })
   await allowCounting(db)
-  await makePeople(db)
+  await makeWorkers(db)
   const hot = await makeAccount(db, 20)
   const spread: Account[] = []
   while (spread.length < accountsCount) spread.push(await makeAccount(db, 1))

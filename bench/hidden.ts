@@ -24,7 +24,7 @@ import { opened } from '../test/support/build/disputes.ts'
 import { issuer, keySince } from '../test/support/build/registry.ts'
 import {
   addEvidence,
-  addPeople,
+  addPublicWorkers,
   addSources,
   daysAfter,
   enough,
@@ -36,8 +36,8 @@ import { openRaw, type RawConnection, request } from '../test/support/start/edge
 import { type Finding, report } from './measure.ts'
 
 const calls = Number(process.env.BENCH_CALLS ?? 6_000)
-const publicPeople = 2_000
-const hiddenPeople = 32
+const publicWorkers = 2_000
+const hiddenWorkers = 32
 const now = daysAfter(30)
 
 /** A way to be hidden: paths of hidden resources, and a similar path of an absent one. */
@@ -79,14 +79,14 @@ async function waysToHide(db: Db): Promise<Way[]> {
   await createSigningKey(contextAt(db, keySince), signer.kid)
   await tendLists(db, issuer, issuedAt)
   await addSources(db)
-  await scored(db, publicPeople)
+  await scored(db, publicWorkers)
   const [unlisted, unshared, disputed] = [
-    await scored(db, hiddenPeople),
-    await scored(db, hiddenPeople),
-    await scored(db, hiddenPeople),
+    await scored(db, hiddenWorkers),
+    await scored(db, hiddenWorkers),
+    await scored(db, hiddenWorkers),
   ]
   const endsSoon = { identity: { verifiedUntil: daysAfter(20).toISOString() } }
-  const unverified = await scored(db, hiddenPeople, endsSoon)
+  const unverified = await scored(db, hiddenWorkers, endsSoon)
   await withdraw(db, unlisted, 'public_profile')
   await withdraw(db, unshared, 'score_sharing')
   for (const { workerId } of disputed) await opened(db, { workerId, restricted: true })
@@ -104,8 +104,8 @@ async function waysToHide(db: Db): Promise<Way[]> {
     of: (one: Scored) => `${scores.of(one)}/credential`,
     absent: () => `${absentScore()}/credential`,
   }
-  const way = (name: string, people: Scored[], { of, absent }: typeof details): Way => {
-    return { name, hidden: people.map(of), absent }
+  const way = (name: string, workers: Scored[], { of, absent }: typeof details): Way => {
+    return { name, hidden: workers.map(of), absent }
   }
   return [
     way('detail, no public profile', unlisted, details),
@@ -119,9 +119,10 @@ async function waysToHide(db: Db): Promise<Way[]> {
   ]
 }
 
-async function withdraw(db: Db, people: readonly Scored[], permission: Permission): Promise<void> {
-  const wish = { permission, textVersion: null, by: 'bench', at: now }
-  for (const { username } of people) await db.transaction((tx) => changeConsent(tx, username, wish))
+async function withdraw(db: Db, workers: readonly Scored[], permission: Permission): Promise<void> {
+  const request = { permission, textVersion: null, by: 'bench', at: now }
+  for (const { username } of workers)
+    await db.transaction((tx) => changeConsent(tx, username, request))
 }
 
 interface Scored {
@@ -137,7 +138,7 @@ async function scored(
   count: number,
   over: Record<string, unknown> = {},
 ): Promise<Scored[]> {
-  const workerIds = await addPeople(db, count, over)
+  const workerIds = await addPublicWorkers(db, count, over)
   for (const workerId of workerIds) await addEvidence(db, workerId, enough)
   for (let i = 0; i < count; i += 200) {
     const due = workerIds.slice(i, i + 200).map((workerId) => ({ workerId, correction: null }))

@@ -75,8 +75,8 @@ export function isMet({ value, target }: Finding): boolean | undefined {
 /** Prints a table, or with `--json` one line for programs. */
 export function report(bench: string, findings: readonly Finding[]): void {
   if (process.argv.includes('--json')) {
-    const told = findings.map((finding) => ({ ...finding, met: isMet(finding) }))
-    process.stdout.write(`${JSON.stringify({ bench, findings: told })}\n`)
+    const results = findings.map((finding) => ({ ...finding, met: isMet(finding) }))
+    process.stdout.write(`${JSON.stringify({ bench, findings: results })}\n`)
     return
   }
   process.stdout.write(`\n${bench}\n`)

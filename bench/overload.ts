@@ -16,7 +16,7 @@ import { startEmbeddedPostgres } from '../src/database/embedded/embedded-postgre
 import { migrate } from '../src/database/migrate.ts'
 import { openDb } from '../src/platform/db/db.ts'
 import { makeCredentials } from './credentials.ts'
-import { makeAccount, makePeople, peppers, routes } from './credits-place.ts'
+import { makeAccount, makeWorkers, peppers, routes } from './credits-place.ts'
 import { type Finding, report } from './measure.ts'
 import { cpuSeconds, requestsFile, type Service, startService } from './serving.ts'
 
@@ -143,7 +143,7 @@ async function prepare(url: string, keysDir: string): Promise<Place> {
   })
   try {
     const credentials = await makeCredentials(db, keysDir, credentialsWanted)
-    await makePeople(db)
+    await makeWorkers(db)
     const { keys } = await makeAccount(db, 20)
     const file = (name: string, texts: readonly string[]) => requestsFile(join(folder, name), texts)
     const files = {

@@ -19,7 +19,7 @@ import { loadEngine } from '../src/scores/engine.ts'
 import type { Evidence } from '../src/scoring-core/evidence.ts'
 import { report } from './measure.ts'
 
-const people = Number(process.env.RECOMPUTE_WORKERS ?? 20_000)
+const workers = Number(process.env.RECOMPUTE_WORKERS ?? 20_000)
 const itemsEach = 6
 const root = join(import.meta.dirname, '..')
 const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
@@ -36,12 +36,12 @@ const pairs = Object.entries(vocabulary).flatMap(([skillId, { weightPermille }])
 const fill = `
   insert into workers (id, external_id, registered_at, terms_version, terms_accepted_at, onboarded_at, consent_version)
     select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'hr-' || n, now(), '1', now(), now(), 2
-    from generate_series(1, ${people}) n;
+    from generate_series(1, ${workers}) n;
   insert into usernames select sha256(('person-' || n)::bytea),
-      ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, now() from generate_series(1, ${people}) n;
+      ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, now() from generate_series(1, ${workers}) n;
   insert into profiles (worker_id, username, username_sha256, display_name, member_since, updated_at)
     select worker_id, 'person-' || n, username_sha256, 'Person ' || n, '2026-05', now()
-    from generate_series(1, ${people}) n join usernames u on u.username_sha256 = sha256(('person-' || n)::bytea);
+    from generate_series(1, ${workers}) n join usernames u on u.username_sha256 = sha256(('person-' || n)::bytea);
   insert into consent_changes select id, v, p, true, null, '1', 'bench', now()
     from workers, (values (1, 'public_profile'), (2, 'score_sharing')) as c(v, p);
   insert into consents (worker_id, permission, granted, text_version, consent_version)
@@ -56,7 +56,7 @@ const fill = `
     select gen_random_uuid(), ('00000000-0000-7000-8000-' || lpad((1 + i / ${itemsEach})::text, 12, '0'))::uuid,
       'source-' || (i * 7 % 40), 'result-' || i, pair ->> 'skillId', pair ->> 'type', i * 97 % 1001,
       date '2026-05-01' - (i % 700)::int, sha256(i::text::bytea), now(), 'active', now()
-    from generate_series(0, ${people * itemsEach - 1}) i, lateral (select $1::jsonb -> (i * 31 % $2)::int as pair) p`
+    from generate_series(0, ${workers * itemsEach - 1}) i, lateral (select $1::jsonb -> (i * 31 % $2)::int as pair) p`
 
 interface Run {
   seconds: number
@@ -135,7 +135,7 @@ try {
     const issuing = await recompute()
     const keeping = await recompute('--all')
     const perSecond = ({ scored, seconds }: Run): number => scored / seconds
-    report(`recompute, ${people} workers of ${itemsEach} items`, [
+    report(`recompute, ${workers} workers of ${itemsEach} items`, [
       {
         name: 'scored and issued, the whole command',
         value: perSecond(issuing),
@@ -144,7 +144,7 @@ try {
       },
       {
         name: 'of them issued',
-        value: (issuing.issued * 100) / people,
+        value: (issuing.issued * 100) / workers,
         unit: '%',
         target: { min: 90 },
       },

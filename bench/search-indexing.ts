@@ -9,7 +9,7 @@ import type { Finding } from './measure.ts'
 
 export interface IndexingOrder {
   /** Number of candidates; the copy uses about as many more. */
-  people: number
+  workers: number
   entryOf(n: number): NewEntry
   /** The first candidate that is not in the index. */
   from: number
@@ -27,7 +27,7 @@ export async function indexing(url: string, order: IndexingOrder): Promise<Findi
     statementTimeoutMs: 0,
     onError: () => {},
   })
-  const batches = Math.ceil(order.people / batchSize)
+  const batches = Math.ceil(order.workers / batchSize)
   const made = (batch: number): NewEntry[] =>
     Array.from({ length: batchSize }, (_, i) => order.entryOf(order.from + batch * batchSize + i))
   const ours = Array.from({ length: batches }, (_, batch) => made(batch))

@@ -4,7 +4,7 @@
  */
 import type { SourceRecord } from '../src/skill-standard/source.ts'
 
-export interface BenchPerson {
+export interface BenchWorker {
   username: string
   displayName: string
   title: string
@@ -27,7 +27,7 @@ const fields =
 /** Free skill names, of which the first occur far more often than the last. */
 const freeSkillsCount = 20_000
 
-export function populationOf(records: readonly SourceRecord[]): (n: number) => BenchPerson {
+export function populationOf(records: readonly SourceRecord[]): (n: number) => BenchWorker {
   const known = records.flatMap(({ label, aliases }) => [label, label, label, ...aliases])
   return (n) => {
     const random = randomOf(n)

@@ -47,9 +47,9 @@ export async function throughput(
   const inTurn = () => everyLength(asked)
   const lookedUp = await perSecond(inTurn(), (q) => search(q, 18))
   const limit = await perSecond(inTurn(), (q) => cards(shown.get(q) ?? []))
-  const asPeople = () => asPeopleAsk([...shown.keys()])
-  const repeated = await perSecond(asPeople(), (q) => search(q, 18))
-  const amidEdits = await besides(edit, () => perSecond(asPeople(), (q) => search(q, 18)))
+  const askPartly = () => typedQueries([...shown.keys()])
+  const repeated = await perSecond(askPartly(), (q) => search(q, 18))
+  const amidEdits = await besides(edit, () => perSecond(askPartly(), (q) => search(q, 18)))
   const target = { min: 10_000 }
   const called = `${atOnce} at once`
   const edits = 1_000 / editEveryMs
@@ -80,7 +80,7 @@ function* everyLength(asked: readonly Asked[]): Generator<string, never> {
 }
 
 /** Yields queries by Zipf's law: query n occurs 1/n times as often as the first. */
-function* asPeopleAsk(questions: readonly string[]): Generator<string, never> {
+function* typedQueries(questions: readonly string[]): Generator<string, never> {
   const random = randomOf(questions.length)
   const inOrder = questions
     .map((question) => ({ question, place: random(1e9) }))

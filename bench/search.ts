@@ -23,7 +23,7 @@ import { type Db, openDb, txOf } from '../src/platform/db/db.ts'
 import { loadVocabulary } from '../src/skill-standard/vocabulary.ts'
 import { type Finding, report } from './measure.ts'
 import { indexing } from './search-indexing.ts'
-import { type BenchPerson, populationOf } from './search-people.ts'
+import { type BenchWorker, populationOf } from './search-people.ts'
 import { type Asked, throughput } from './search-throughput.ts'
 
 const sizes = (process.env.SEARCH_PEOPLE ?? '10000,100000').split(',').map(Number)
@@ -31,13 +31,13 @@ const sizes = (process.env.SEARCH_PEOPLE ?? '10000,100000').split(',').map(Numbe
 const othersAsked = Number(process.env.SEARCH_OTHERS ?? 20)
 const importLines = Number(process.env.SEARCH_IMPORT ?? 20_000)
 /** Candidates that are only added to the index, in batches of an import. */
-const indexedPeople = Number(process.env.SEARCH_INDEXED ?? 20_000)
+const indexedWorkers = Number(process.env.SEARCH_INDEXED ?? 20_000)
 const root = join(import.meta.dirname, '..')
 const { records } = loadVocabulary(join(root, 'vocabulary'))
 const names = skillNames(records)
-const personOf = populationOf(records)
+const workerOf = populationOf(records)
 
-async function benchOf(people: number): Promise<void> {
+async function benchOf(workers: number): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
   // The user that runs the database server must be able to enter.
   chmodSync(folder, 0o755)
@@ -46,24 +46,24 @@ async function benchOf(people: number): Promise<void> {
   try {
     let server = await start()
     await migrate(server.url, join(root, 'migrations'), new Date())
-    await load(server.url, people)
+    await load(server.url, workers)
     await server.stop()
     server = await start()
     const findings: Finding[] = []
     await withDb(server.url, async (db) => {
       const search = candidateSearch(db, names)
-      const asked = prefixesOf(people)
+      const asked = prefixesOf(workers)
       findings.push(...(await latencies(search, asked, 'cold')))
       findings.push(...(await latencies(search, asked, 'warm')))
-      findings.push(...(await throughput(db, { names, asked, edit: (n) => edit(db, n % people) })))
+      findings.push(...(await throughput(db, { names, asked, edit: (n) => edit(db, n % workers) })))
     })
-    const entry = (n: number) => entryOf(workerIdOf(n), { ...personOf(n), avatarUrl: null }, names)
-    const order = { people: indexedPeople, entryOf: entry, from: 2 * people }
-    if (indexedPeople > 0) findings.push(...(await indexing(server.url, order)))
-    findings.push(...(await others(server.url, prefixesOf(people))), await sizeOf(server.url))
-    if (importLines > 0) findings.push(...(await imports(dataDir, folder, people)))
+    const entry = (n: number) => entryOf(workerIdOf(n), { ...workerOf(n), avatarUrl: null }, names)
+    const order = { workers: indexedWorkers, entryOf: entry, from: 2 * workers }
+    if (indexedWorkers > 0) findings.push(...(await indexing(server.url, order)))
+    findings.push(...(await others(server.url, prefixesOf(workers))), await sizeOf(server.url))
+    if (importLines > 0) findings.push(...(await imports(dataDir, folder, workers)))
     await server.stop()
-    report(`search, ${people} people`, findings)
+    report(`search, ${workers} people`, findings)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -76,15 +76,15 @@ async function withDb(url: string, work: (db: Db) => Promise<void>): Promise<voi
 }
 
 /** Loads the tables directly, without triggers and keys, which are created afterwards. */
-async function load(url: string, people: number): Promise<void> {
+async function load(url: string, workers: number): Promise<void> {
   const client = new Client({ connectionString: url })
   await client.connect()
   await client.query(`
     set session_replication_role = replica; set synchronous_commit = off;
     alter table search_terms drop constraint search_terms_pkey; drop index search_terms_by_rank`)
-  for (let from = 0; from < people; from += 2_000) {
-    const some = Array.from({ length: Math.min(2_000, people - from) }, (_, i) =>
-      personOf(from + i),
+  for (let from = 0; from < workers; from += 2_000) {
+    const some = Array.from({ length: Math.min(2_000, workers - from) }, (_, i) =>
+      workerOf(from + i),
     )
     await insert(client, some, from)
   }
@@ -99,9 +99,13 @@ async function load(url: string, people: number): Promise<void> {
   await client.end()
 }
 
-async function insert(client: Client, people: readonly BenchPerson[], from: number): Promise<void> {
-  const ids = people.map((_, i) => workerIdOf(from + i))
-  const usernames = people.map(({ username }) => username)
+async function insert(
+  client: Client,
+  workers: readonly BenchWorker[],
+  from: number,
+): Promise<void> {
+  const ids = workers.map((_, i) => workerIdOf(from + i))
+  const usernames = workers.map(({ username }) => username)
   await client.query(
     `with named as (select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) as n(id, username, name, title)),
       worker as (insert into workers (id, registered_at, terms_version, terms_accepted_at, onboarded_at)
@@ -111,12 +115,12 @@ async function insert(client: Client, people: readonly BenchPerson[], from: numb
     [
       ids,
       usernames,
-      people.map(({ displayName }) => displayName),
-      people.map(({ title }) => title),
+      workers.map(({ displayName }) => displayName),
+      workers.map(({ title }) => title),
     ],
   )
-  const skills = people.flatMap((person, i) =>
-    person.skills.map((skill, place) => ({ id: ids[i], place: place + 1, ...skill })),
+  const skills = workers.flatMap((worker, i) =>
+    worker.skills.map((skill, place) => ({ id: ids[i], place: place + 1, ...skill })),
   )
   await client.query(
     `insert into profile_skills (worker_id, name, place, verified)
@@ -128,8 +132,8 @@ async function insert(client: Client, people: readonly BenchPerson[], from: numb
       skills.map((s) => s.verified),
     ],
   )
-  const entries = people.map((person, i) =>
-    entryOf(workerIdOf(from + i), { ...person, avatarUrl: null }, names),
+  const entries = workers.map((worker, i) =>
+    entryOf(workerIdOf(from + i), { ...worker, avatarUrl: null }, names),
   )
   await replaceEntries(txOf(client), [], entries)
 }
@@ -137,7 +141,7 @@ async function insert(client: Client, people: readonly BenchPerson[], from: numb
 /** Saves a profile anew. */
 function edit(db: Db, n: number): Promise<void> {
   const workerId = workerIdOf(n)
-  const entry = entryOf(workerId, { ...personOf(n), avatarUrl: null }, names)
+  const entry = entryOf(workerId, { ...workerOf(n), avatarUrl: null }, names)
   return db.transaction((tx) => replaceEntries(tx, [workerId], [entry]))
 }
 
@@ -146,8 +150,8 @@ function workerIdOf(n: number): string {
 }
 
 /** Returns prefixes that occur in skills, names, titles and handles of a sample. */
-function prefixesOf(people: number): Asked[] {
-  const texts = Array.from({ length: 4_000 }, (_, i) => personOf((i * 7_919) % people)).flatMap(
+function prefixesOf(workers: number): Asked[] {
+  const texts = Array.from({ length: 4_000 }, (_, i) => workerOf((i * 7_919) % workers)).flatMap(
     ({ username, displayName, title, skills }) => [
       username,
       displayName,
@@ -313,7 +317,7 @@ function lineOf(n: number): string {
     textVersion: '1',
   }))
   const terms = { version: '1', acceptedAt: '2026-01-01T00:00:00Z' }
-  return `${JSON.stringify({ externalId: `person-${n}`, ...personOf(n), terms, consents })}\n`
+  return `${JSON.stringify({ externalId: `person-${n}`, ...workerOf(n), terms, consents })}\n`
 }
 
-for (const people of sizes) await benchOf(people)
+for (const workers of sizes) await benchOf(workers)

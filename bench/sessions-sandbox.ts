@@ -15,7 +15,7 @@ import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
 import { type Environment, environments, scopes } from '../src/platform/http/callers.ts'
 import { fictionalCandidates } from '../src/sandbox/fictional-candidates.ts'
 import { contextAt } from '../test/support/build/actions.ts'
-import { makePeople, peppers, type Route, routeNames, routes } from './credits-place.ts'
+import { makeWorkers, peppers, type Route, routeNames, routes } from './credits-place.ts'
 import { type Finding, median, report } from './measure.ts'
 import {
   cpuSeconds,
@@ -102,7 +102,7 @@ interface SandboxPlace {
 
 /** Prints the figures of each route. */
 export async function benchSandbox({ db, url, dataDir, sessions }: SandboxPlace): Promise<void> {
-  await makePeople(db)
+  await makeWorkers(db)
   const keys = await makeKeys(db)
   // As in a database that is not a minute old.
   await db.run(sql`analyze`)

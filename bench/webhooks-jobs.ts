@@ -106,8 +106,12 @@ async function work({ url, caFile, ring, sends }: JobsOrder): Promise<void> {
   const working = runJobs(webhookJobs.jobs, log, ending.signal)
   process.on('message', () => {
     const { user, system } = process.cpuUsage()
-    const told = { processorUs: user + system, roundTrips, residentBytesMost: residentBytesMost() }
-    process.send?.(told satisfies JobsReport)
+    const jobsReport = {
+      processorUs: user + system,
+      roundTrips,
+      residentBytesMost: residentBytesMost(),
+    }
+    process.send?.(jobsReport satisfies JobsReport)
   })
   const leave = async (): Promise<void> => {
     ending.abort()

@@ -93,8 +93,8 @@ export async function peerLags(
   const [publisher, worker] = [await startPeer(parts, bad), await startPeer(parts)]
   await worker.order('work', shapes[shape])
   await parts.receiver.take()
-  const told = (await publisher.order('steadily', { pace })) as [string, number][]
-  const committed = new Map(told)
+  const publications = (await publisher.order('steadily', { pace })) as [string, number][]
+  const committed = new Map(publications)
   await pause(2_000)
   const { arrivals } = await parts.receiver.take()
   await Promise.all([publisher.stop(), worker.stop()])

@@ -232,7 +232,7 @@ async function residentWaiting(): Promise<number> {
 const costOf = ({ senderUs, receiverUs, databaseUs }: Rate): number =>
   senderUs + receiverUs + databaseUs
 
-function told(name: string, rate: Rate): Finding[] {
+function findingsOf(name: string, rate: Rate): Finding[] {
   const unit = 'µs of processor a POST'
   return [
     { name, value: rate.perSecond, unit: '/s' },
@@ -255,10 +255,10 @@ async function rates(): Promise<number> {
   // The rate that is left if one machine does both, one after the other.
   const both = 1 / (1 / raw.perSecond + 1 / leasing.perSecond)
   report(`webhooks: rates, ${eventCount} events to ${fanOut} endpoints each`, [
-    ...told('limit: the bare client, warm', raw),
-    ...told('limit: leasing and acknowledging alone', leasing),
+    ...findingsOf('limit: the bare client, warm', raw),
+    ...findingsOf('limit: leasing and acknowledging alone', leasing),
     { name: 'limit: both on one machine', value: both, unit: '/s' },
-    ...told('delivered, warm', warm),
+    ...findingsOf('delivered, warm', warm),
     { name: '  round trips to the database', value: warm.roundTrips, unit: 'a POST' },
     {
       name: 'of the bare client',
@@ -278,8 +278,8 @@ async function rates(): Promise<number> {
       value: costOf(leasing) / costOf(warm),
       unit: '×',
     },
-    ...told('limit: the bare client, cold TLS', rawCold),
-    ...told('delivered, cold TLS', cold),
+    ...findingsOf('limit: the bare client, cold TLS', rawCold),
+    ...findingsOf('delivered, cold TLS', cold),
     {
       name: 'of the bare client, cold',
       value: cold.perSecond / rawCold.perSecond,

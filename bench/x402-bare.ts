@@ -20,13 +20,13 @@ process.once('message', ({ facilitator, body }: BareOrder) => {
     const paymentRequirements = paymentPayload.accepted
     const question = JSON.stringify({ x402Version: 2, paymentPayload, paymentRequirements })
     for (const path of ['/verify', '/settle']) {
-      const told = await request(`${facilitator}${path}`, {
+      const response = await request(`${facilitator}${path}`, {
         dispatcher,
         method: 'POST',
         headers: { 'Content-Type': 'application/json' },
         body: question,
       })
-      const { isValid, success } = (await told.body.json()) as Record<string, unknown>
+      const { isValid, success } = (await response.body.json()) as Record<string, unknown>
       if (isValid !== true && success !== true) response.statusCode = 402
     }
     response.setHeader('Content-Type', 'application/json').end(body)

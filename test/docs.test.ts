@@ -219,12 +219,12 @@ test('the page of events documents every member of every event and prints a body
     'dispute.resolved': 'dispute.opened',
   }
   for (const type of Object.keys(eventTypes) as EventType[]) {
-    const told = rowOf(type) + rowOf(continued[type] ?? type)
+    const rows = rowOf(type) + rowOf(continued[type] ?? type)
     const names = Object.keys(eventTypes[type].data.properties).filter(
       (name) => name !== 'workerId',
     )
     assert.deepEqual(
-      names.filter((name) => !told.includes(`\`${name}\``)),
+      names.filter((name) => !rows.includes(`\`${name}\``)),
       [],
       type,
     )

@@ -42,11 +42,11 @@ function printed(pattern: RegExp): number[] {
 
 test('each item of the worked example has the printed base, decay and mass', () => {
   assert.equal(rows.length, 3)
-  const told = explanation.items.map(({ id, base, decay, mass }) => ({ id, base, decay, mass }))
+  const shown = explanation.items.map(({ id, base, decay, mass }) => ({ id, base, decay, mass }))
   const expected = rows.map(({ evidence, base, decay, mass }) => {
     return { id: evidence.id, base, decay, mass }
   })
-  assert.deepEqual(told, expected)
+  assert.deepEqual(shown, expected)
 })
 
 test('the sums and scores of the worked example are the printed ones', () => {

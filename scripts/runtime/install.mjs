@@ -196,14 +196,14 @@ async function alone(folder, work) {
   const name = `${process.pid}-${processStart(process.pid)}-${randomUUID()}`
   const mark = join(folder, name)
   const leave = () => rmSync(mark, { force: true })
-  let isTold = false
+  let isAnnounced = false
   try {
     for (;;) {
       writeFileSync(mark, '')
       const others = readdirSync(folder).filter((other) => other !== name && isAlive(folder, other))
       if (others.length === 0) return await work()
-      if (!isTold) say('waiting for another installation to finish …')
-      isTold = true
+      if (!isAnnounced) say('waiting for another installation to finish …')
+      isAnnounced = true
       if (others.some((other) => other < name)) leave()
       await new Promise((resolve) => setTimeout(resolve, 50 + Math.random() * 100))
     }

@@ -64,8 +64,8 @@ export function apiKeyHandlers({
         return invalidField(`${field ?? 'The body'} ${reason}.`)
       }
       const { accountId } = caller
-      const wish = { id, accountId, overlapHours: body.overlapHours }
-      const rotated = await rotateOwnKey(contextOf(caller), wish, await peppers())
+      const request = { id, accountId, overlapHours: body.overlapHours }
+      const rotated = await rotateOwnKey(contextOf(caller), request, await peppers())
       if (rotated.outcome === 'no such key') return refuse('api_key_not_found')
       if (rotated.outcome !== 'created') return refuse('api_key_not_rotatable')
       const key = await stored(accountId, rotated.id)

@@ -222,8 +222,8 @@ test('an erasure deletes all reports about a worker, by username and by score, a
     { ...about({ kind: 'candidate', username: 'erased-person' }), userId: randomUUID() },
   ]
   for (const input of [grace, ...gone]) await report(input)
-  const person = { usernames: ['erased-person'], scoreIds: [scoreId] }
-  assert.equal(await db.transaction((tx) => eraseReportsAbout(tx, person)), 3)
+  const worker = { usernames: ['erased-person'], scoreIds: [scoreId] }
+  assert.equal(await db.transaction((tx) => eraseReportsAbout(tx, worker)), 3)
   assert.deepEqual(
     (await reportsOf(userId)).map(({ subject }) => subject),
     [grace.content.subject],
@@ -244,8 +244,8 @@ test('a repeat during the erasure does not restore the report', async () => {
     inputOf({ content: contentOf({ subject: { kind: 'candidate', username: 'in-the-race' } }) }),
   )
   await Promise.all(inputs.map(report))
-  const person = { usernames: ['in-the-race'], scoreIds: [] }
-  const erasing = db.transaction((tx) => eraseReportsAbout(tx, person))
+  const worker = { usernames: ['in-the-race'], scoreIds: [] }
+  const erasing = db.transaction((tx) => eraseReportsAbout(tx, worker))
   await Promise.all([erasing, ...inputs.map(report), ...inputs.map(report)])
   for (const { userId } of inputs) assert.deepEqual(await reportsOf(userId), [])
 })

@@ -76,7 +76,7 @@ export function openAdmission({
       { name: 'uses of API keys', everyMs: 30_000, run: () => keys.recordUses() },
       { name: 'examine peppers', everyMs: 30_000, run: examinePeppers },
       { name: 'uses of sessions', everyMs: 30_000, run: () => sessions.recordLastSeen() },
-      { name: 'void charges', everyMs: 5_000, run: () => credits.settleVoids() },
+      { name: 'void charges', everyMs: 5_000, run: () => credits.writeRefunds() },
     ],
     keysState() {
       const missing = kidsOf(keys.missingPeppers())

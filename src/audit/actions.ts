@@ -7,11 +7,11 @@ import type { Static } from 'typebox'
 import { accountActions } from './account-actions.ts'
 import { signingActions } from './signing-actions.ts'
 import { userActions } from './user-actions.ts'
-import { peopleActions } from './worker-actions.ts'
+import { workerActions } from './worker-actions.ts'
 
 export const actions = {
   ...signingActions,
-  ...peopleActions,
+  ...workerActions,
   ...accountActions,
   ...userActions,
 } as const

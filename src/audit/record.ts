@@ -50,8 +50,8 @@ export function operator(): string {
  */
 export async function recordMigrations(tx: Tx, names: readonly string[], at: Date): Promise<void> {
   if (!(await hasLog(tx))) return
-  const told = new Set(await findSubjects(tx, 'database.migrated', names))
-  const subjects = names.filter((name) => !told.has(name))
+  const recorded = new Set(await findSubjects(tx, 'database.migrated', names))
+  const subjects = names.filter((name) => !recorded.has(name))
   if (subjects.length === 0) return
   const details = { count: subjects.length }
   await recordAction(tx, { actor: operator(), action: 'database.migrated', subjects, details }, at)

@@ -5,7 +5,7 @@ import { closed, count, digest, facts, uuid } from './action-facts.ts'
 const countOrNone = Type.Integer({ minimum: 0, maximum: 1_000_000_000 })
 const permission = Type.Enum(['public_profile', 'search_listing', 'score_sharing'])
 
-export const peopleActions = {
+export const workerActions = {
   'workers.imported': facts({
     meaning: 'Workers were registered or changed; the subjects are their ids.',
     subject: uuid,

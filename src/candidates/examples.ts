@@ -2,7 +2,7 @@
 import { schemaVersion } from '../platform/http/identifiers.ts'
 import type { CandidateDetail, PublicScore, SearchResult } from './schema.ts'
 
-const person = {
+const worker = {
   username: 'ada-lovelace',
   displayName: 'Ada Lovelace',
   avatarUrl: null,
@@ -33,7 +33,7 @@ export const examples: { search: SearchResult; detail: CandidateDetail; score: P
     query: 'type',
     candidates: [
       {
-        ...person,
+        ...worker,
         title: 'Software engineer',
         topSkills: skills,
         matchedSkills: skills.slice(0, 1),
@@ -44,7 +44,7 @@ export const examples: { search: SearchResult; detail: CandidateDetail; score: P
     resultCount: 1,
   },
   detail: {
-    ...person,
+    ...worker,
     title: 'Software engineer',
     bio: null,
     memberSince: '2026-05',
@@ -57,6 +57,6 @@ export const examples: { search: SearchResult; detail: CandidateDetail; score: P
     schemaVersion: schemaVersion('public_score'),
     id: '9f2c1a7674eb4ee78df7e1ac439a93c3fa8e3c945784d4dec9fd8e3011738b2f',
     ...score,
-    profile: person,
+    profile: worker,
   },
 }

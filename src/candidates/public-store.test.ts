@@ -84,8 +84,8 @@ const changes: { [Name in keyof Facts]: (to: Facts[Name]) => Promise<unknown> } 
 }
 
 function consent(permission: Permission, granted: boolean, tx?: Tx): Promise<unknown> {
-  const wish = { workerId, permission, textVersion: granted ? '1' : null }
-  const change = (inside: Tx) => recordConsents(inside, [wish], { by: 'test', at: now })
+  const request = { workerId, permission, textVersion: granted ? '1' : null }
+  const change = (inside: Tx) => recordConsents(inside, [request], { by: 'test', at: now })
   return tx === undefined ? db.transaction(change) : change(tx)
 }
 

@@ -28,14 +28,14 @@ export async function findByUsername(
 ): Promise<PublicRow[]> {
   type Row = Omit<PublicRow, 'snapshot'> & (SnapshotRow | { snapshotId: null })
   const rows = await db.rows<Row>(sql`
-    select profile.*, standing.* from unnest(${tokenArray(usernames)}::text[]) as asked(username)
+    select profile.*, consents.* from unnest(${tokenArray(usernames)}::text[]) as asked(username)
     cross join lateral (
       select worker_id as "workerId", username, display_name as "displayName", avatar_url as "avatarUrl", title, bio,
         member_since as "memberSince", skills
       from public_profiles where username = asked.username offset 0) as profile
     left join lateral (
       select ${snapshotColumns} from public_scores
-      where worker_id = profile."workerId" and verified_until > ${now} offset 0) as standing on true`)
+      where worker_id = profile."workerId" and verified_until > ${now} offset 0) as consents on true`)
   return rows.map((row) =>
     Object.assign(row, { snapshot: row.snapshotId === null ? null : snapshotOf(row) }),
   )

@@ -158,8 +158,8 @@ test('another vocabulary: workers stay found by the old names until the jobs pro
 })
 
 test('two jobs processes index a long queue together, and each worker once', async () => {
-  const people = Array.from({ length: 700 }, (_, i) => ({ ...ada, username: `ada-${i}` }))
-  await registerSeekers(db, people)
+  const workers = Array.from({ length: 700 }, (_, i) => ({ ...ada, username: `ada-${i}` }))
+  await registerSeekers(db, workers)
   await db.run(sql`update profiles set title = 'Countess'`)
   const taken = await Promise.all([indexQueuedWorkers(db, names), indexQueuedWorkers(db, names)])
   assert.equal(taken[0] + taken[1], 700)
@@ -249,10 +249,10 @@ test('after any sequence of edits and consents, a search finds what a scan of al
   await fc.assert(
     fc.asyncProperty(steps, async (taken) => {
       await db.run(sql`truncate workers, usernames, search_entries, search_terms cascade`)
-      const people = new Map<string, { seeker: Seeker; listed: boolean }>()
+      const workers = new Map<string, { seeker: Seeker; listed: boolean }>()
       for (const [change, asked] of taken) {
-        await take(change, people)
-        const listed = [...people.values()].flatMap((one) => (one.listed ? [one.seeker] : []))
+        await take(change, workers)
+        const listed = [...workers.values()].flatMap((one) => (one.listed ? [one.seeker] : []))
         for (const q of asked) {
           const expected = searchByHand(listed, records, { q, limit: 3 })
           assert.deepEqual(await found(search, q, 3), expected, q)
@@ -265,20 +265,20 @@ test('after any sequence of edits and consents, a search finds what a scan of al
 
 async function take(
   change: Step,
-  people: Map<string, { seeker: Seeker; listed: boolean }>,
+  workers: Map<string, { seeker: Seeker; listed: boolean }>,
 ): Promise<void> {
   const username = `java-${change.slot}`
-  const known = people.get(username)
+  const known = workers.get(username)
   if ('profile' in change) {
     if (known?.listed === false) return
     const seeker = { username, ...change.profile }
     await register(indexedDb, [publicLine({ ...seeker, externalId: username })])
-    people.set(username, { seeker, listed: true })
+    workers.set(username, { seeker, listed: true })
     return
   }
   if (known === undefined) return
   const textVersion = change.listed ? '1' : null
   const request = { permission: 'search_listing', textVersion, by: 'test', at: now } as const
   await setConsent(indexedDb, username, request)
-  people.set(username, { ...known, listed: change.listed })
+  workers.set(username, { ...known, listed: change.listed })
 }

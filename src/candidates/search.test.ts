@@ -183,13 +183,13 @@ const seeker = fc.record({
 const query = fc.oneof(phrase, skillName, fc.string({ minLength: 2, maxLength: 4 }))
 
 test('the index finds what a scan of all candidates finds, in the same order', async () => {
-  const people = fc.uniqueArray(seeker, { selector: ({ username }) => username, maxLength: 30 })
+  const workers = fc.uniqueArray(seeker, { selector: ({ username }) => username, maxLength: 30 })
   const queries = fc.array(fc.tuple(query, fc.boolean(), fc.integer({ min: 1, max: 50 })), {
     minLength: 12,
     maxLength: 12,
   })
   await fc.assert(
-    fc.asyncProperty(people, queries, async (population, asked) => {
+    fc.asyncProperty(workers, queries, async (population, asked) => {
       await db.run(sql`truncate workers, usernames, search_entries, search_terms cascade`)
       await registerSeekers(db, population)
       for (const [text, alone, limit] of asked) {
@@ -203,7 +203,7 @@ test('the index finds what a scan of all candidates finds, in the same order', a
 })
 
 test('the result does not depend on how many matches are sorted and how many are read first', async () => {
-  const people = fc.uniqueArray(seeker, {
+  const workers = fc.uniqueArray(seeker, {
     selector: ({ username }) => username,
     minLength: 15,
     maxLength: 40,
@@ -217,7 +217,7 @@ test('the result does not depend on how many matches are sorted and how many are
     maxLength: 12,
   })
   await fc.assert(
-    fc.asyncProperty(people, queries, async (population, asked) => {
+    fc.asyncProperty(workers, queries, async (population, asked) => {
       await db.run(sql`truncate workers, usernames, search_entries, search_terms cascade`)
       await registerSeekers(db, population)
       for (const [text, alone, limit, { extra, sortedMax }] of asked) {
@@ -250,7 +250,7 @@ test('a prefix with thousands of matches is read in index order, with the same r
   const population = fc
     .sample(fc.array(seeker, { minLength: 5_000, maxLength: 5_000 }), { numRuns: 1, seed: 7 })
     .flat()
-    .map((person, i) => ({ ...person, username: `${person.username.slice(0, 5)}${i}` }))
+    .map((worker, i) => ({ ...worker, username: `${worker.username.slice(0, 5)}${i}` }))
   await registerSeekers(db, population)
   await db.run(sql`analyze`)
   const asked = [

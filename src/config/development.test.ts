@@ -25,7 +25,7 @@ test('the defaults of a deployment with https cause no warning', () => {
   )
 })
 
-for (const [env, told] of [
+for (const [env, expected] of [
   [
     { PUBLIC_URL: 'http://localhost:8080' },
     /^PUBLIC_URL with http is for development: .*https.*lacks Secure/,
@@ -39,6 +39,6 @@ for (const [env, told] of [
 ] as const)
   test(`${Object.entries(env).at(-1)?.join('=')} causes a warning`, () => {
     const [warning, ...more] = warnedOf(env)
-    assert.match(warning ?? '', told)
+    assert.match(warning ?? '', expected)
     assert.deepEqual(more, [])
   })

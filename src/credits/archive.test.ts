@@ -21,7 +21,7 @@ import { auditBooks } from './audit-books.ts'
 import { enterCredits } from './credits.ts'
 import { debitBatch } from './debit.ts'
 import { chargeReference, firstDay, monthsFrom, settledFrom } from './months.ts'
-import { findCreditAccount, insertVoids } from './store.ts'
+import { findCreditAccount, insertRefunds } from './store.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-archive-'))
 after(() => rmSync(folder, { recursive: true }))
@@ -93,12 +93,12 @@ test('a month without a partition is charged, and its entries move once the part
   const db = await books()
   const key = await newKey(db, { credits: 10 })
   const references = [await charge(db, key, thisMonth), await charge(db, key, '2026-01')]
-  assert.equal(await insertVoids(db, [references[0] ?? '']), 1)
+  assert.equal(await insertRefunds(db, [references[0] ?? '']), 1)
   assert.ok((await makeCreditMonths(db, now)).includes('2026-01'))
   for (const [i, month] of [thisMonth, '2026-01'].entries())
     assert.equal(await partitionOf(db, references[i] ?? ''), inPartition(month))
   assert.equal(await partitionOf(db, `${references[0]}:void`), inPartition(thisMonth))
-  assert.equal(await insertVoids(db, references), 1, 'what was given back stays so')
+  assert.equal(await insertRefunds(db, references), 1, 'what was given back stays so')
   assert.equal((await findCreditAccount(db, key.accountId))?.balance, 10)
   assert.deepEqual(await brokenBooks(db, true), [])
   for (const table of ['credit_entries_default', inPartition(thisMonth)])
@@ -171,7 +171,7 @@ test('an archived month is in its file, its sums stay, and every audit still add
   await makeCreditMonths(db, now)
   const reference = await charge(db, one, '2026-01', 3)
   for (const amount of [1, 2]) await charge(db, two, '2026-01', amount)
-  await insertVoids(db, [reference])
+  await insertRefunds(db, [reference])
   await charge(db, none, thisMonth, 7)
   assert.equal((await archive(db, '2026-01')).outcome, 'not audited')
   assert.deepEqual(await brokenBooks(db, false), [])
@@ -290,7 +290,7 @@ test('an entry of an archived month is entered and counted; an operator’s refe
   await brokenBooks(db, true)
   assert.equal((await archive(db, '2026-01')).outcome, 'archived')
   assert.equal((await enter()).outcome, 'entered before')
-  assert.equal(await insertVoids(db, [gone]), 0)
+  assert.equal(await insertRefunds(db, [gone]), 0)
   await charge(db, key, '2026-01', 2)
   await makeCreditMonths(db, now)
   for (const fromStart of [false, true]) assert.deepEqual(await brokenBooks(db, fromStart), [])
@@ -339,7 +339,7 @@ test('balances equal the credits granted less the credits spent after any order 
         } else if (what === 'void') {
           const last = charged.pop()
           if (last === undefined) continue
-          left[last.who] = (left[last.who] ?? 0) + (await insertVoids(db, [last.reference]))
+          left[last.who] = (left[last.who] ?? 0) + (await insertRefunds(db, [last.reference]))
         } else if (what === 'make') await makeCreditMonths(db, now)
         else if (what === 'audit') await auditBooks(db, { now, fromStart: false })
         else {

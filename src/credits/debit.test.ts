@@ -14,7 +14,7 @@ import {
   type Debit,
   findCreditAccount,
   insertDebits,
-  insertVoids,
+  insertRefunds,
   lockCreditAccount,
   updateSuspended,
 } from './store.ts'
@@ -46,14 +46,14 @@ async function spentOf({ accountId }: TestKey): Promise<number> {
   return row?.spent ?? 0
 }
 
-const told = (outcomes: Debited[]) =>
+const summaryOf = (outcomes: Debited[]) =>
   outcomes.map((one) => (one.outcome === 'charged' ? one.remaining : one.outcome))
 
 test('a batch is charged in its order, and each call gets the balance after its own debit', async () => {
   const [rich, poor] = [await newKey(db, { credits: 10 }), await newKey(db, { credits: 1 })]
   const none = await newKey(db)
   const batch = [rich, poor, rich, poor, none, rich].map((key) => debitOf(key))
-  assert.deepEqual(told(await chargeAll(db, batch)), [9, 0, 8, 'short', 'short', 7])
+  assert.deepEqual(summaryOf(await chargeAll(db, batch)), [9, 0, 8, 'short', 'short', 7])
   assert.equal(await balanceOf(rich), 7)
   assert.equal(await spentOf(rich), 3)
   assert.equal(await spentOf(poor), 1)
@@ -62,7 +62,7 @@ test('a batch is charged in its order, and each call gets the balance after its 
 test('a call that the balance does not cover does not block a smaller call behind it', async () => {
   const key = await newKey(db, { credits: 5 })
   const batch = [3, 4, 1, 2, 1].map((amount) => debitOf(key, amount))
-  assert.deepEqual(told(await chargeAll(db, batch)), [2, 'short', 1, 'short', 0])
+  assert.deepEqual(summaryOf(await chargeAll(db, batch)), [2, 'short', 1, 'short', 0])
   assert.equal(await balanceOf(key), 0)
 })
 
@@ -81,7 +81,7 @@ test('all calls behind one that the balance does not cover are charged by one mo
     ...Array.from({ length: 20 }, () => debitOf(key)),
     debitOf(other),
   ]
-  const outcomes = told(await chargeAll(counting, batch))
+  const outcomes = summaryOf(await chargeAll(counting, batch))
   const left = Array.from({ length: 20 }, (_, i) => 19 - i)
   assert.deepEqual(outcomes, ['short', ...left, 0])
   assert.equal(statements, 2)
@@ -92,7 +92,7 @@ test('a call with a used reference fails alone, and the rest of its batch is cha
   const first = debitOf(key)
   await chargeAll(db, [first])
   const outcomes = await chargeAll(db, [debitOf(key), first, debitOf(key)])
-  assert.deepEqual(told(outcomes), [3, 'failed', 2])
+  assert.deepEqual(summaryOf(outcomes), [3, 'failed', 2])
   assert.equal(await spentOf(key), 3)
 })
 
@@ -101,7 +101,7 @@ test('a call with a used reference also fails alone behind a larger call that th
   const used = debitOf(key)
   await chargeAll(db, [used])
   const outcomes = await chargeAll(db, [debitOf(key, 3), debitOf(key, 4), used])
-  assert.deepEqual(told(outcomes), [2, 'short', 'failed'])
+  assert.deepEqual(summaryOf(outcomes), [2, 'short', 'failed'])
 })
 
 test('if the database fails between two statements, the whole batch fails and no further statement is sent', async () => {
@@ -127,7 +127,7 @@ test('concurrent charges of one account wait for each other and see each otherâ€
   const key = await newKey(db, { credits: 1 })
   const charge = (on: Queryable) => chargeAll(on, [debitOf(key)])
   const [first, second] = await inTurn(db, charge, () => charge(db))
-  assert.deepEqual([...told(first), ...told(second)], [0, 'short'])
+  assert.deepEqual([...summaryOf(first), ...summaryOf(second)], [0, 'short'])
 })
 
 test('a refund is entered behind the charges that were made before it', async () => {
@@ -136,7 +136,7 @@ test('a refund is entered behind the charges that were made before it', async ()
   await chargeAll(db, [first])
   const second = await db.transaction(async (tx) => {
     await lockCreditAccount(tx, key.accountId)
-    const waiting = insertVoids(db, [first.reference])
+    const waiting = insertRefunds(db, [first.reference])
     await untilItWaits(db, waiting)
     await chargeAll(tx, [debitOf(key)])
     return { waiting }
@@ -153,7 +153,7 @@ test('a refund is entered behind the charges that were made before it', async ()
 test('a suspended account is not charged', async () => {
   const key = await newKey(db, { credits: 5 })
   await updateSuspended(db, key.accountId, new Date())
-  assert.deepEqual(told(await chargeAll(db, [debitOf(key)])), ['suspended'])
+  assert.deepEqual(summaryOf(await chargeAll(db, [debitOf(key)])), ['suspended'])
   assert.equal(await balanceOf(key), 5)
   await updateSuspended(db, key.accountId, null)
 })
@@ -163,8 +163,8 @@ test('a refund is made once, and only if the call was charged', async () => {
   const [one, two] = [debitOf(key), debitOf(key, 2)]
   await chargeAll(db, [one, two])
   const references = [one.reference, two.reference, 'never-charged']
-  await insertVoids(db, references)
-  await insertVoids(db, references)
+  await insertRefunds(db, references)
+  await insertRefunds(db, references)
   assert.equal(await balanceOf(key), 5)
   assert.equal(await spentOf(key), 0)
 })
@@ -231,7 +231,7 @@ test('calls of one event-loop turn are charged together, and each gets its own a
   const outcomes = await Promise.all(Array.from({ length: 80 }, () => debit(debitOf(key))))
   const charged = outcomes.filter(({ outcome }) => outcome === 'charged')
   assert.equal(charged.length, 50)
-  assert.equal(new Set(told(charged)).size, 50)
+  assert.equal(new Set(summaryOf(charged)).size, 50)
   assert.equal(await spentOf(key), 50)
 })
 
@@ -270,7 +270,7 @@ test('grants, adjustments, batched charges and refunds leave the same balances a
         } else if (one.kind === 'void') {
           const chosen = charged[one.nth]
           if (chosen === undefined) continue
-          await insertVoids(db, [chosen.debit.reference])
+          await insertRefunds(db, [chosen.debit.reference])
           if (!chosen.isVoid) (model[chosen.who] as number) += chosen.debit.amount
           chosen.isVoid = true
         } else {

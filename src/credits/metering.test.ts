@@ -20,7 +20,7 @@ after(() => database.drop())
 
 const clockHand = { now: new Date() }
 const prices = { score_lookup: 2, candidate_lookup: 0, candidate_search: 1 }
-const desk = openCreditMeter({ db, prices, clock: () => clockHand.now })
+const meter = openCreditMeter({ db, prices, clock: () => clockHand.now })
 
 const purchase = { idempotencyKey: 'purchase-0000000001', fingerprint: '00'.repeat(32) }
 let calls = 0
@@ -38,11 +38,11 @@ const balanceOf = async ({ accountId }: TestKey) =>
 
 test('a call costs the price of its meter; a free call writes nothing', async () => {
   const key = await newKey(db, { credits: 5 })
-  assert.deepEqual(await desk.charge(callOf(key)), { charged: 2, remaining: 3 })
-  const free = await desk.charge(callOf(key, { meter: 'candidate_lookup' }))
+  assert.deepEqual(await meter.charge(callOf(key)), { charged: 2, remaining: 3 })
+  const free = await meter.charge(callOf(key, { meter: 'candidate_lookup' }))
   assert.deepEqual(free, { charged: 0 })
   assert.equal(
-    desk.shortfall(
+    meter.shortfall(
       { caller: callOf(key).caller, scopes: [], credits: { balance: 0, suspended: true } },
       'candidate_lookup',
     ),
@@ -63,32 +63,32 @@ test('too few credits or a suspended account are known before the work', () => {
     scopes: [],
     credits: { balance, suspended },
   })
-  const told = (balance: number, suspended?: boolean) =>
-    desk.shortfall(key(balance, suspended), 'score_lookup')?.refusal
+  const refusalOf = (balance: number, suspended?: boolean) =>
+    meter.shortfall(key(balance, suspended), 'score_lookup')?.refusal
   assert.deepEqual(
-    [told(2), told(1), told(9, true)],
+    [refusalOf(2), refusalOf(1), refusalOf(9, true)],
     [undefined, 'insufficient_credits', 'metering_suspended'],
   )
 })
 
 test('a call that got 503 and was charged afterwards is refunded once', async () => {
   setTimeoutMultiplier(1)
-  const desk = openCreditMeter({ db, prices, clock: () => clockHand.now })
+  const meter = openCreditMeter({ db, prices, clock: () => clockHand.now })
   setTimeoutMultiplier(timeoutMultiplier)
   const key = await newKey(db, { credits: 10 })
   const call = callOf(key)
   await db.transaction(async (tx) => {
     await lockCreditAccount(tx, key.accountId)
-    await assert.rejects(desk.charge(call), { name: 'UnavailableError' })
+    await assert.rejects(meter.charge(call), { name: 'UnavailableError' })
   })
   await eventually('the statement that was waiting has charged', {
     see: async () => (await balanceOf(key)) === 8,
   })
-  await desk.settleVoids()
+  await meter.writeRefunds()
   assert.equal(await balanceOf(key), 10)
   clockHand.now = new Date(clockHand.now.getTime() + 61_000)
-  await desk.settleVoids()
-  await desk.settleVoids()
+  await meter.writeRefunds()
+  await meter.writeRefunds()
   assert.equal(await balanceOf(key), 10, 'once, however often it is tried')
   const entries = await db.rows<{ kind: string; delta: number }>(sql`
     select kind, delta from credit_entries where account_id = ${key.accountId} order by seq`)
@@ -111,10 +111,10 @@ test('refunds are made in pages of 1,000, so that each statement ends in time', 
   const key = await newKey(db, { credits: 10 })
   const charged = [callOf(key), callOf(key)]
   for (const call of charged) await many.charge(call)
-  many.undo(charged[0] as MeteredCall)
-  for (let i = 0; i < 2_000; i++) many.undo(callOf(key))
-  many.undo(charged[1] as MeteredCall)
-  await many.settleVoids()
+  many.refund(charged[0] as MeteredCall)
+  for (let i = 0; i < 2_000; i++) many.refund(callOf(key))
+  many.refund(charged[1] as MeteredCall)
+  await many.writeRefunds()
   assert.equal(await balanceOf(key), 10)
   assert.equal(statements, 3)
 })
@@ -129,14 +129,14 @@ test('close waits for debits under way and refunds them', async () => {
     },
   }
   setTimeoutMultiplier(1)
-  const desk = openCreditMeter({ db: watched, prices, clock: () => clockHand.now })
+  const meter = openCreditMeter({ db: watched, prices, clock: () => clockHand.now })
   setTimeoutMultiplier(timeoutMultiplier)
   const key = await newKey(db, { credits: 10 })
   const call = callOf(key)
   const closed = await db.transaction(async (tx) => {
     await lockCreditAccount(tx, key.accountId)
-    await assert.rejects(desk.charge(call), { name: 'UnavailableError' })
-    const by = desk.close()
+    await assert.rejects(meter.charge(call), { name: 'UnavailableError' })
+    const by = meter.close()
     await tx.rows(sql`select 1`)
     events.push('still locked')
     return { by }
@@ -148,40 +148,40 @@ test('close waits for debits under way and refunds them', async () => {
 
 test('close refunds calls that are being debited while their callers leave', async () => {
   const key = await newKey(db, { credits: 10 })
-  const desk = openCreditMeter({ db, prices, clock: () => clockHand.now })
+  const meter = openCreditMeter({ db, prices, clock: () => clockHand.now })
   const leave = async (call: MeteredCall): Promise<void> => {
-    await desk.charge(call)
-    desk.undo(call)
+    await meter.charge(call)
+    meter.refund(call)
   }
   const first = leave(callOf(key))
   // The first call is under way before the second comes, so the second waits for the next batch.
   await turn()
   const second = leave(callOf(key))
-  await desk.close()
+  await meter.close()
   await Promise.all([first, second])
   assert.equal(await balanceOf(key), 10)
 })
 
 test('no call is charged while too many refunds are open', async () => {
-  const desk = openCreditMeter({ db, prices, clock: () => clockHand.now, voidsMax: 1 })
+  const meter = openCreditMeter({ db, prices, clock: () => clockHand.now, pendingRefundsMax: 1 })
   const key = await newKey(db, { credits: 10 })
   const call = callOf(key)
-  await desk.charge(call)
-  desk.undo(call)
-  await assert.rejects(desk.charge(callOf(key)), { name: 'UnavailableError' })
+  await meter.charge(call)
+  meter.refund(call)
+  await assert.rejects(meter.charge(callOf(key)), { name: 'UnavailableError' })
   assert.equal(await balanceOf(key), 8)
   clockHand.now = new Date(clockHand.now.getTime() + 61_000)
-  await desk.settleVoids()
-  assert.deepEqual(await desk.charge(callOf(key)), { charged: 2, remaining: 8 })
+  await meter.writeRefunds()
+  assert.deepEqual(await meter.charge(callOf(key)), { charged: 2, remaining: 8 })
 })
 
 test('a call that is debited only after a refund attempt is refunded by the next attempt', async () => {
   const key = await newKey(db, { credits: 10 })
   const call = callOf(key)
-  desk.undo(call)
-  await desk.settleVoids()
-  await desk.charge(call)
-  await desk.settleVoids()
+  meter.refund(call)
+  await meter.writeRefunds()
+  await meter.charge(call)
+  await meter.writeRefunds()
   assert.equal(await balanceOf(key), 10)
 })
 
@@ -191,37 +191,37 @@ test('a refund that fails is made once the database is back', async () => {
     ...db,
     run: (statement) => (isAway ? Promise.reject(new UnavailableError('away')) : db.run(statement)),
   }
-  const desk = openCreditMeter({ db: away, prices, clock: () => clockHand.now })
+  const meter = openCreditMeter({ db: away, prices, clock: () => clockHand.now })
   const key = await newKey(db, { credits: 10 })
   const call = callOf(key)
-  await desk.charge(call)
-  desk.undo(call)
+  await meter.charge(call)
+  meter.refund(call)
   clockHand.now = new Date(clockHand.now.getTime() + 61_000)
-  await assert.rejects(desk.settleVoids(), { name: 'UnavailableError' })
+  await assert.rejects(meter.writeRefunds(), { name: 'UnavailableError' })
   isAway = false
-  await desk.settleVoids()
+  await meter.writeRefunds()
   assert.equal(await balanceOf(key), 10)
 })
 
 test('a refused purchase was not made: it costs as soon as the account has credits', async () => {
   const key = await newKey(db, { credits: 1 })
-  assert.partialDeepStrictEqual(await desk.charge(callOf(key, { purchase })), {
+  assert.partialDeepStrictEqual(await meter.charge(callOf(key, { purchase })), {
     refusal: 'insufficient_credits',
   })
   const { accountId } = key
   const grant = { accountId, kind: 'grant', delta: 5, reason: 'more' } as const
   await enterCredits(contextAt(db), grant)
-  assert.deepEqual(await desk.charge(callOf(key, { purchase })), { charged: 2, remaining: 4 })
+  assert.deepEqual(await meter.charge(callOf(key, { purchase })), { charged: 2, remaining: 4 })
 })
 
 test('a purchase belongs to one account: another account pays under the same key', async () => {
   for (const key of [await newKey(db, { credits: 10 }), await newKey(db, { credits: 10 })])
-    assert.deepEqual(await desk.charge(callOf(key, { purchase })), { charged: 2, remaining: 8 })
+    assert.deepEqual(await meter.charge(callOf(key, { purchase })), { charged: 2, remaining: 8 })
 })
 
 test('a purchase answers for one day and is then deleted', async () => {
   const key = await newKey(db, { credits: 10 })
-  const buy = () => desk.charge(callOf(key, { purchase }))
+  const buy = () => meter.charge(callOf(key, { purchase }))
   const { now } = clockHand
   await buy()
   await deletePurchases(db, purchasesEnd(now))
@@ -232,9 +232,9 @@ test('a purchase answers for one day and is then deleted', async () => {
 
 test('503: a suspended account is refused even for a purchase that it has made', async () => {
   const key = await newKey(db, { credits: 10 })
-  await desk.charge(callOf(key, { purchase }))
+  await meter.charge(callOf(key, { purchase }))
   await updateSuspended(db, key.accountId, clockHand.now)
-  assert.partialDeepStrictEqual(await desk.charge(callOf(key, { purchase })), {
+  assert.partialDeepStrictEqual(await meter.charge(callOf(key, { purchase })), {
     refusal: 'metering_suspended',
   })
 })
@@ -242,9 +242,9 @@ test('503: a suspended account is refused even for a purchase that it has made',
 test('a named purchase is not refunded: its caller asks again and finds it paid for', async () => {
   const key = await newKey(db, { credits: 10 })
   const call = callOf(key, { purchase })
-  await desk.charge(call)
-  desk.undo(call)
-  await desk.settleVoids()
-  const again = await desk.charge(callOf(key, { purchase }))
+  await meter.charge(call)
+  meter.refund(call)
+  await meter.writeRefunds()
+  const again = await meter.charge(callOf(key, { purchase }))
   assert.deepEqual(again, { charged: 0, remaining: 8 })
 })

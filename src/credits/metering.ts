@@ -24,13 +24,13 @@ import {
   type Debit,
   findPurchase,
   insertPurchase,
-  insertVoids,
+  insertRefunds,
   lockCreditAccount,
 } from './store.ts'
 
 export interface CreditMeter extends Metering {
   /** Makes the open refunds. */
-  settleVoids(): Promise<void>
+  writeRefunds(): Promise<void>
   /**
    * Waits for debits under way and makes the open refunds for the last time. No call may be charged
    * after it.
@@ -43,43 +43,44 @@ export interface CreditMeterOptions {
   prices: Prices
   clock: Clock
   /** Open refunds to keep. While there are this many, no call is charged. */
-  voidsMax?: number
+  pendingRefundsMax?: number
 }
 
 const purchaseMs = 86_400_000
 /** Refunds of one statement, few enough to end before the statement timeout. */
-const voidsPage = 1_000
+const refundsPageSize = 1_000
 /** Longer than a statement can be under way. */
-const voidedForMs = 60_000
+const refundRepeatedMs = 60_000
 
 export function openCreditMeter({
   db,
   prices,
   clock,
-  voidsMax = 100_000,
+  pendingRefundsMax = 100_000,
 }: CreditMeterOptions): CreditMeter {
   const debits = openDebits(db)
   /** Time until which each reference is refunded, in milliseconds since the epoch. */
-  const voids = new Map<string, number>()
+  const pendingRefunds = new Map<string, number>()
 
   /**
    * Leaves out named purchases: the caller asks again under the same key and does not pay twice.
    */
-  function undo(call: MeteredCall): void {
-    if (call.purchase === null) voids.set(referenceOf(call), clock().getTime() + voidedForMs)
+  function refund(call: MeteredCall): void {
+    if (call.purchase === null)
+      pendingRefunds.set(referenceOf(call), clock().getTime() + refundRepeatedMs)
   }
 
-  async function settleVoids(): Promise<void> {
-    if (voids.size === 0) return
+  async function writeRefunds(): Promise<void> {
+    if (pendingRefunds.size === 0) return
     const now = clock().getTime()
-    const due = [...voids]
-    for (let from = 0; from < due.length; from += voidsPage) {
-      const page = due.slice(from, from + voidsPage)
-      await insertVoids(
+    const due = [...pendingRefunds]
+    for (let from = 0; from < due.length; from += refundsPageSize) {
+      const page = due.slice(from, from + refundsPageSize)
+      await insertRefunds(
         db,
         page.map(([reference]) => reference),
       )
-      for (const [reference, until] of page) if (until <= now) voids.delete(reference)
+      for (const [reference, until] of page) if (until <= now) pendingRefunds.delete(reference)
     }
   }
 
@@ -89,25 +90,26 @@ export function openCreditMeter({
     async charge(call) {
       const amount = prices[call.meter]
       if (amount === 0) return { charged: 0 }
-      if (voids.size >= voidsMax) throw new UnavailableError('too much is to be given back')
+      if (pendingRefunds.size >= pendingRefundsMax)
+        throw new UnavailableError('too many refunds are pending')
       const wanted = debitOf(call, amount)
       try {
         return call.purchase === null
           ? chargeOf(await debits.debit(wanted), amount)
           : await withDeadline(chargePurchase(db, { call, wanted }, clock()), 'databaseAnswer')
       } catch (error) {
-        if (error instanceof UnavailableError) undo(call)
+        if (error instanceof UnavailableError) refund(call)
         throw error
       }
     },
 
-    undo,
+    refund,
 
-    settleVoids,
+    writeRefunds,
 
     async close() {
       await debits.ended()
-      await settleVoids()
+      await writeRefunds()
     },
   }
 }

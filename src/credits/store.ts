@@ -74,7 +74,7 @@ export function insertDebits(db: Queryable, debits: readonly Debit[]): Promise<D
  * Refunds the charges with these references, each once. Returns the number of accounts that were
  * credited.
  */
-export function insertVoids(db: Queryable, references: readonly string[]): Promise<number> {
+export function insertRefunds(db: Queryable, references: readonly string[]): Promise<number> {
   return db.run(sql`
     with locked as materialized (
       select account_id from credit_accounts

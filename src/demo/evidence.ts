@@ -61,17 +61,17 @@ export type TypesOfSkills = ReadonlyMap<string, readonly string[]>
 
 /** Returns the evidence of one worker, skill by skill, and last the worker's own claim. */
 export function evidenceOf(
-  person: DemoWorker,
+  worker: DemoWorker,
   types: TypesOfSkills,
   seededAt: Date,
 ): DemoEvidence[] {
-  const items = person.career.flatMap((strand) =>
-    Array.from({ length: strand.items }, (_, i) => itemOf(person, strand, { i, types })),
+  const items = worker.career.flatMap((strand) =>
+    Array.from({ length: strand.items }, (_, i) => itemOf(worker, strand, { i, types })),
   )
-  const [first] = person.career
-  const claims = first === undefined ? [] : [claimOf(person, first, types)]
+  const [first] = worker.career
+  const claims = first === undefined ? [] : [claimOf(worker, first, types)]
   return [...items, ...claims].map(({ daysAgo, ...item }, i) => {
-    const { username } = person
+    const { username } = worker
     const name = { username, externalId: `${username}-${i + 1}` }
     return { daysAgo, line: { ...name, ...item, observedOn: dayAgo(seededAt, daysAgo) } }
   })

@@ -114,10 +114,10 @@ function findShown(db: Db): Promise<Shown[]> {
 test('sixty workers have scores of the released engine in every band, a history, and mixed consents', async () => {
   const { db, config } = await openDemo()
   await prepareDemo({ config, db, now, ...making })
-  const people = await findShown(db)
-  assert.equal(people.length, 60)
+  const workers = await findShown(db)
+  assert.equal(workers.length, 60)
   assert.equal(demoWorkers.length, 60)
-  const scored = people.filter(({ score }) => score !== null)
+  const scored = workers.filter(({ score }) => score !== null)
   assert.ok(scored.length < 60, 'some have too little evidence')
   assert.deepEqual([...new Set(scored.map(({ engine: used }) => used))], [engine.binarySha256])
   for (const band of ['emerging', 'developing', 'verified', 'strong', 'exceptional'])
@@ -151,8 +151,10 @@ test('importing the demo’s files of workers, sources and evidence changes noth
       .map((line) => JSON.parse(line))
   const vocabulary = scoringVocabulary(loadVocabulary('vocabulary').records)
   await db.transaction(async (tx) => {
-    const people = lines('people.ndjson').map((line) => readRegistration(line, now) as Registration)
-    const registered = await registerWorkers(tx, people, { by: 'test', at: now })
+    const workers = lines('people.ndjson').map(
+      (line) => readRegistration(line, now) as Registration,
+    )
+    const registered = await registerWorkers(tx, workers, { by: 'test', at: now })
     for (const one of registered) assert.equal('outcome' in one && one.outcome, 'unchanged')
     const sources = lines('sources.ndjson').map((line) => readSourceLine(line) as SourceLine)
     assert.equal(sources.length, demoSources.length)

@@ -89,8 +89,8 @@ async function register(
     await disableEndpoint(tx, { endpointId, owner: { userId: account.id }, reason: 'owner', now })
   const read = readEndpointRequest({ url, events: [...eventTypeNames], description }, rules)
   if ('fault' in read) throw new Error(`the demo's receiver: ${read.fault}`)
-  const wish = { userId: account.id, request: read.request, idempotencyKey: null, now }
-  const creation = await createEndpoint(tx, { ring, activeMax }, wish)
+  const request = { userId: account.id, request: read.request, idempotencyKey: null, now }
+  const creation = await createEndpoint(tx, { ring, activeMax }, request)
   const entry = { actor: operator(), details: {} }
   for (const id of left)
     await recordAction(tx, { ...entry, action: 'webhooks.disabled', subjects: [id] }, now)

@@ -53,7 +53,7 @@ export function ensureRecords(db: Db, options: RecordsOptions): Promise<DemoReco
     const times = timesOf(key, now)
     const done: Action[] = key.isNew ? [keyCreated(key)] : []
     if (before === null)
-      done.push(...(await seedHistory(tx, { scoring, people: members, at: times.at })))
+      done.push(...(await seedHistory(tx, { scoring, workers: members, at: times.at })))
     let credentials = await findSamples(tx, origin, now)
     // A key younger than the scenario has signed no credential that has expired yet.
     if (!areSamplesLasting(credentials, now)) {
@@ -88,10 +88,10 @@ function membersOf(records: RecordsOptions['records'], at: Date): Member[] {
   const types = new Map(
     records.map(({ id, evidence_types }) => [id, evidence_types.map(({ type }) => type)]),
   )
-  return demoWorkers.map((person) => ({
-    person,
-    line: workerLine(person, labels, at),
-    evidence: evidenceOf(person, types, at),
+  return demoWorkers.map((worker) => ({
+    worker,
+    line: workerLine(worker, labels, at),
+    evidence: evidenceOf(worker, types, at),
   }))
 }
 

@@ -23,8 +23,10 @@ export async function reissueCredentials(
   scoring: Scoring,
   { lately, now }: { lately: Date; now: Date },
 ): Promise<Action[]> {
-  const people = await findWorkers(tx, { externalIds: demoWorkers.map(({ username }) => username) })
-  const ids = new Map(people.map(({ workerId, externalId }) => [externalId, workerId]))
+  const workers = await findWorkers(tx, {
+    externalIds: demoWorkers.map(({ username }) => username),
+  })
+  const ids = new Map(workers.map(({ workerId, externalId }) => [externalId, workerId]))
   const due = (username: string, correction: DueWorker['correction'] = null): DueWorker[] => {
     const workerId = ids.get(username)
     return workerId === undefined ? [] : [{ workerId, correction }]

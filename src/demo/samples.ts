@@ -25,8 +25,8 @@ export async function findSamples(
   origin: Origin,
   now: Date,
 ): Promise<Map<Sample, RegisteredCredential>> {
-  const people = await findWorkers(db, { externalIds: Object.values(sampleWorkers) })
-  const workerIds = people.map(({ workerId }) => workerId)
+  const workers = await findWorkers(db, { externalIds: Object.values(sampleWorkers) })
+  const workerIds = workers.map(({ workerId }) => workerId)
   const held = workerIds.length === 0 ? [] : await findWorkerCredentials(db, workerIds)
   const digests = held.flatMap(({ vcSha256 }) => vcSha256 ?? [])
   const issued = digests.length === 0 ? [] : await findIssued(db, digests)

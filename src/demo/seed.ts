@@ -26,13 +26,13 @@ const by = 'demo'
 
 export interface SeedOptions {
   scoring: Scoring
-  people: readonly Member[]
+  workers: readonly Member[]
   /** Returns the date and time of a day of the scenario. */
   at(daysAgo: number): Date
 }
 
 export interface Member {
-  person: DemoWorker
+  worker: DemoWorker
   /** A line of `people.ndjson`. */
   line: unknown
   evidence: readonly DemoEvidence[]
@@ -79,15 +79,15 @@ async function registerSources(tx: Tx, { at }: SeedOptions): Promise<void> {
  * the affected workers. The last import day scores all workers.
  */
 async function importAndScore(tx: Tx, step: Step): Promise<void> {
-  const { scoring, people, progress, daysAgo, at } = step
+  const { scoring, workers, progress, daysAgo, at } = step
   const before = importDays[importDays.findIndex((day) => day === daysAgo) - 1] ?? Infinity
   const isNew = (day: number): boolean => day >= daysAgo && day < before
   const now = at(daysAgo)
-  const arrivals = people.filter(({ person }) => isNew(person.joinedDaysAgo))
+  const arrivals = workers.filter(({ worker }) => isNew(worker.joinedDaysAgo))
   await register(tx, arrivals, step)
-  const lines = people.flatMap(({ person, evidence }) =>
+  const lines = workers.flatMap(({ worker, evidence }) =>
     evidence
-      .filter((item) => isNew(Math.min(item.daysAgo, person.joinedDaysAgo)))
+      .filter((item) => isNew(Math.min(item.daysAgo, worker.joinedDaysAgo)))
       .map(({ line }) => accepted(readEvidenceLine(line))),
   )
   const ingested = await ingestEvidence(tx, lines, { vocabulary: scoring.vocabulary, now })
@@ -95,8 +95,8 @@ async function importAndScore(tx: Tx, step: Step): Promise<void> {
   const isLast = daysAgo === importDays.at(-1)
   const affected = new Set(lines.map(({ username = '' }) => username))
   const due = [...progress.workerIds].filter(([username]) => isLast || affected.has(username))
-  const workers = due.map(([, workerId]) => ({ workerId, correction: null }))
-  progress.scored.push(...(await scoreWorkers(tx, scoring, workers, now)))
+  const dueWorkers = due.map(([, workerId]) => ({ workerId, correction: null }))
+  progress.scored.push(...(await scoreWorkers(tx, scoring, dueWorkers, now)))
 }
 
 async function register(
@@ -107,11 +107,11 @@ async function register(
   const now = at(daysAgo)
   const registrations = arrivals.map(({ line }) => accepted(readRegistration(line, now)))
   const registered = await registerWorkers(tx, registrations, { by, at: now })
-  for (const [i, { person }] of arrivals.entries()) {
+  for (const [i, { worker }] of arrivals.entries()) {
     const { workerId } = accepted(registered[i] ?? { refused: { field: null, reason: 'is lost' } })
-    progress.workerIds.set(person.username, workerId)
+    progress.workerIds.set(worker.username, workerId)
   }
-  if (arrivals.some(({ person }) => person.username === lapsed.username))
+  if (arrivals.some(({ worker }) => worker.username === lapsed.username))
     await checkIdentity(tx, idOf(progress, lapsed.username), { now, until: at(lapsed.daysAgo) })
 }
 
@@ -126,15 +126,15 @@ export async function checkIdentity(
 
 async function withdrawConsent(tx: Tx, { progress, daysAgo, at }: Step): Promise<void> {
   const permission = 'score_sharing'
-  const wish = { permission, textVersion: null } as const
-  await changeConsent(tx, withdrawn.username, { ...wish, by, at: at(daysAgo) })
+  const request = { permission, textVersion: null } as const
+  await changeConsent(tx, withdrawn.username, { ...request, by, at: at(daysAgo) })
   const subjects = [idOf(progress, withdrawn.username)]
   progress.actions.push({ action: 'consent.withdrawn', subjects, details: { permission } })
 }
 
-async function revokeEvidence(tx: Tx, { scoring, people, progress, daysAgo, at }: Step) {
+async function revokeEvidence(tx: Tx, { scoring, workers, progress, daysAgo, at }: Step) {
   const { evidence = [] } =
-    people.find(({ person }) => person.username === revokedEvidence.username) ?? {}
+    workers.find(({ worker }) => worker.username === revokedEvidence.username) ?? {}
   // The last item is the worker's own claim, which has no effect on the score.
   const names = evidence.slice(-revokedEvidence.items - 1, -1).map(({ line }) => line)
   const found = await findEvidenceByName(tx, names)
@@ -148,17 +148,17 @@ async function revokeEvidence(tx: Tx, { scoring, people, progress, daysAgo, at }
 
 async function disputeScore(tx: Tx, { progress, daysAgo, at }: Step): Promise<void> {
   const workerId = idOf(progress, disputing.username)
-  const wish = {
+  const request = {
     workerId,
     kind: 'score',
     evidenceIds: [],
     restricted: true,
     exclude: false,
   } as const
-  const circumstances = { actor: by, now: at(daysAgo), dueAt: at(disputing.dueDaysAgo) }
-  const opening = await openDispute(tx, wish, circumstances)
+  const action = { actor: by, now: at(daysAgo), dueAt: at(disputing.dueDaysAgo) }
+  const opening = await openDispute(tx, request, action)
   if (opening.outcome !== 'opened') throw new Error(`the dispute of the demo: ${opening.outcome}`)
-  const details = { kind: wish.kind, restricted: wish.restricted, excluded: 0 }
+  const details = { kind: request.kind, restricted: request.restricted, excluded: 0 }
   progress.actions.push({ action: 'disputes.opened', subjects: [opening.dispute.id], details })
 }
 

@@ -14,10 +14,10 @@ export async function nextEvidence(db: Queryable): Promise<string | null> {
   const usernames = demoWorkers
     .filter(({ username, lacks }) => lacks.length === 0 && !spared.has(username))
     .map(({ username }) => username)
-  const people = await findWorkers(db, { usernames })
+  const workers = await findWorkers(db, { usernames })
   const evidence = await findWorkerEvidence(
     db,
-    people.map(({ workerId }) => workerId),
+    workers.map(({ workerId }) => workerId),
   )
   const active = evidence.filter(({ state }) => state === 'active')
   const [richest = []] = [...Map.groupBy(active, ({ workerId }) => workerId).values()].sort(

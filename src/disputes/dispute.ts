@@ -71,12 +71,14 @@ export function verdictOf(
 ): Verdict {
   if (ending !== 'partly_upheld')
     return upheldIds.length > 0
-      ? { unusable: `items are named only where it is partly upheld, not where it is ${ending}` }
+      ? {
+          unusable: `items can be named only if the dispute is partly upheld, not if it is ${ending}`,
+        }
       : { upheld: ending === 'upheld' ? [...items] : [] }
   if (kind !== 'evidence')
     return { unusable: `a dispute about the ${kind} is upheld or rejected as a whole` }
   const foreign = upheldIds.filter((id) => !items.includes(id))
-  if (foreign.length > 0) return { unusable: `it is not about ${foreign.join(', ')}` }
+  if (foreign.length > 0) return { unusable: `the dispute is not about ${foreign.join(', ')}` }
   const isPart = upheldIds.length > 0 && upheldIds.length < items.length
   return isPart
     ? { upheld: [...upheldIds] }

@@ -12,7 +12,7 @@ import {
 import { issuer, testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
-  addPeople,
+  addPublicWorkers,
   addScoredWorker,
   addSources,
   daysAfter,
@@ -139,8 +139,13 @@ test("upheld evidence is revoked, the score is corrected with the dispute's id, 
 test('partly upheld: the named items are revoked and the other excluded items count again, in one new score', async () => {
   const { workerId, evidence } = await workerWithScore()
   const [wrong = '', right = ''] = evidence
-  const wish = { workerId, kind: 'evidence', evidenceIds: [wrong, right], exclude: true } as const
-  const { dispute } = await resolved(db, wish, { ending: 'partly_upheld', upheldIds: [wrong] })
+  const request = {
+    workerId,
+    kind: 'evidence',
+    evidenceIds: [wrong, right],
+    exclude: true,
+  } as const
+  const { dispute } = await resolved(db, request, { ending: 'partly_upheld', upheldIds: [wrong] })
   assert.partialDeepStrictEqual(await stateOf(wrong), { state: 'revoked' })
   assert.partialDeepStrictEqual(await stateOf(right), { state: 'active' })
   const [found] = await findDisputes(db, [dispute.id])
@@ -265,10 +270,10 @@ test('an upheld score that was replaced meanwhile: its credential is revoked, an
     { state: 'superseded', vcRevokedAt: daysAfter(3) },
     { state: 'active', change: 'updated', vcRevokedAt: null },
   ])
-  const [wrong, standing] = await scoresOf(db, workerId)
+  const [wrong, active] = await scoresOf(db, workerId)
   const { snapshotId, previousSnapshotId, previousScoreVcSha256, disputeId, issuedAt } =
     (await eventsOf(db, workerId)).find(({ type }) => type === 'score.revised')?.data ?? {}
-  assert.deepEqual([snapshotId, issuedAt], [standing?.id, '2026-05-16T09:00:00Z'])
+  assert.deepEqual([snapshotId, issuedAt], [active?.id, '2026-05-16T09:00:00Z'])
   assert.deepEqual([previousSnapshotId, previousScoreVcSha256], [wrong?.id, wrong?.vc])
   assert.equal(disputeId, dispute.id)
 })
@@ -286,8 +291,8 @@ test('an upheld identity dispute ends the verification and revokes the credentia
   for (const ending of ['upheld', 'rejected'] as const) {
     const { workerId } = await workerWithScore()
     await resolved(db, { workerId, kind: 'identity' }, { ending })
-    const [person] = await findWorkerFacts(db, [workerId])
-    assert.equal(person?.identity?.state, ending === 'upheld' ? 'revoked' : 'verified')
+    const [worker] = await findWorkerFacts(db, [workerId])
+    assert.equal(worker?.identity?.state, ending === 'upheld' ? 'revoked' : 'verified')
     const [row] = await db.rows<{ open: number }>(sql`
       select count(*)::int as open from score_snapshots
       where worker_id = ${workerId} and vc_sha256 is not null`)
@@ -305,8 +310,8 @@ test('an upheld identity dispute takes nothing back if the verification was revo
   ] as const) {
     await db.transaction((tx) => moveIdentity(tx, { workerId, move }, by))
     await resolved(db, { workerId, kind: 'identity' }, { ending: 'upheld' })
-    const [person] = await findWorkerFacts(db, [workerId])
-    assert.equal(person?.identity?.state, state)
+    const [worker] = await findWorkerFacts(db, [workerId])
+    assert.equal(worker?.identity?.state, state)
   }
 })
 
@@ -320,9 +325,9 @@ test('a restricted dispute hides score, detail and credential until it ends, eve
     clock: () => daysAfter(2),
   })
   const { workerId, evidence, scoreId } = await workerWithScore()
-  const [person] = await findWorkerFacts(db, [workerId])
+  const [worker] = await findWorkerFacts(db, [workerId])
   const shown = async (id: string) => {
-    const detail = await reads.candidate(person?.username ?? '')
+    const detail = await reads.candidate(worker?.username ?? '')
     assert.ok(detail)
     const isCredentialShown = 'credential' in (await reads.credential(id, 'native'))
     return [(await reads.score(id)) !== null, detail.score !== null, isCredentialShown]
@@ -346,8 +351,8 @@ test('a restricted dispute hides score, detail and credential until it ends, eve
 test('a dispute of a worker that does not share its score sends no event', async () => {
   const consents = [{ permission: 'public_profile', textVersion: '1' }]
   const { workerId, evidence } = await workerWithScore({ consents })
-  const wish = { workerId, kind: 'evidence', evidenceIds: evidence.slice(0, 1) } as const
-  await resolved(db, wish, { ending: 'upheld' })
+  const request = { workerId, kind: 'evidence', evidenceIds: evidence.slice(0, 1) } as const
+  await resolved(db, request, { ending: 'upheld' })
   assert.deepEqual(
     (await scoresOf(db, workerId)).map(({ state }) => state),
     ['superseded', 'active'],
@@ -358,7 +363,7 @@ test('a dispute of a worker that does not share its score sends no event', async
 test('a dispute is refused for an unknown worker, a missing score, foreign evidence and revoked evidence', async () => {
   const nobody = '00000000-0000-4000-8000-000000000000'
   assert.deepEqual(await tryToOpen(db, { workerId: nobody }), { outcome: 'unknown_worker' })
-  const [unscored = ''] = await addPeople(db, 1)
+  const [unscored = ''] = await addPublicWorkers(db, 1)
   assert.deepEqual(await tryToOpen(db, { workerId: unscored }), { outcome: 'no_score' })
   const { evidence } = await workerWithScore()
   const { workerId, evidence: own } = await workerWithScore()
@@ -385,14 +390,14 @@ async function findChangesOf(workerId: string) {
 test('each item, the score and the identity have at most one open dispute; after its end another can be opened', async () => {
   const { workerId, evidence } = await workerWithScore()
   const [one = '', two = '', three = ''] = evidence
-  const wishes = [
+  const requests = [
     { kind: 'evidence', evidenceIds: [one, two], again: [two, three] },
     { kind: 'score', evidenceIds: [], again: [] },
     { kind: 'identity', evidenceIds: [], again: [] },
   ] as const
-  for (const { again, ...wish } of wishes) {
-    const first = await opened(db, { workerId, ...wish })
-    const second = { workerId, ...wish, evidenceIds: again }
+  for (const { again, ...request } of requests) {
+    const first = await opened(db, { workerId, ...request })
+    const second = { workerId, ...request, evidenceIds: again }
     const refused = { outcome: 'already_open', disputeId: first.id }
     assert.deepEqual(await tryToOpen(db, second), refused)
     await review(db, first.id)
@@ -455,8 +460,8 @@ test('an impossible move is refused and changes nothing', async () => {
 test('a dispute whose evidence was revoked for another reason still ends, and the other items count again', async () => {
   const { workerId, evidence } = await workerWithScore()
   const [gone = '', kept = ''] = evidence
-  const wish = { workerId, kind: 'evidence', evidenceIds: [gone, kept], exclude: true } as const
-  const { id } = await opened(db, wish)
+  const request = { workerId, kind: 'evidence', evidenceIds: [gone, kept], exclude: true } as const
+  const { id } = await opened(db, request)
   const revocation = { reason: 'source_invalid', actor: 'ada', now: daysAfter(2) } as const
   await db.transaction((tx) => revokeAndRescore(tx, scoring, [gone], revocation))
   await review(db, id)
@@ -478,8 +483,8 @@ test('two concurrent resolutions: one succeeds, the other is refused, and the ef
       end(db, id, { ending: 'rejected' }),
       end(db, id, { ending: 'withdrawn' }),
     ])
-    const told = outcomes.map(({ outcome }) => outcome).sort()
-    assert.deepEqual(told, ['ended', 'refused', 'refused'])
+    const results = outcomes.map(({ outcome }) => outcome).sort()
+    assert.deepEqual(results, ['ended', 'refused', 'refused'])
     const types = await typesOf(workerId)
     assert.equal(types.filter((type) => type === 'dispute.resolved').length, 1)
   }
@@ -487,10 +492,10 @@ test('two concurrent resolutions: one succeeds, the other is refused, and the ef
 
 test('two concurrent openings about the same subject: one succeeds, and the other is given its id', async () => {
   const { workerId, evidence } = await workerWithScore()
-  const wish = { workerId, kind: 'evidence', exclude: true } as const
+  const request = { workerId, kind: 'evidence', exclude: true } as const
   const openings = await Promise.all([
-    tryToOpen(db, { ...wish, evidenceIds: evidence.slice(0, 2) }),
-    tryToOpen(db, { ...wish, evidenceIds: evidence.slice(1, 3) }),
+    tryToOpen(db, { ...request, evidenceIds: evidence.slice(0, 2) }),
+    tryToOpen(db, { ...request, evidenceIds: evidence.slice(1, 3) }),
   ])
   const [won, lost] = openings.toSorted((a) => (a.outcome === 'opened' ? -1 : 1))
   assert.ok(won?.outcome === 'opened')

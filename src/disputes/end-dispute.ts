@@ -24,7 +24,7 @@ import {
   verdictOf,
 } from './dispute.ts'
 import { disputeResolved, isScoreChanged } from './dispute-events.ts'
-import { type Circumstances, lockDispute } from './open-dispute.ts'
+import { type DisputeAction, lockDispute } from './open-dispute.ts'
 import { insertChange, markEnded } from './store.ts'
 
 export type Ended =
@@ -47,37 +47,47 @@ export type Ended =
 export async function endDispute(
   tx: Tx,
   scoring: Scoring,
-  { disputeId, ...wish }: Decision & Circumstances & { disputeId: string },
+  { disputeId, ...request }: Decision & DisputeAction & { disputeId: string },
 ): Promise<Ended> {
-  const { ending, actor, now } = wish
+  const { ending, actor, now } = request
   const resolution = ending === 'withdrawn' ? null : ending
   const state = resolution === null ? 'withdrawn' : 'resolved'
   const dispute = await lockDispute(tx, disputeId)
   if (dispute === null) return { outcome: 'unknown_dispute' }
   if (!canMove(dispute.state, state)) return { outcome: 'refused', from: dispute.state }
   const { kind, workerId, items } = dispute
-  const verdict = verdictOf(wish, { kind, items: items.map(({ evidenceId }) => evidenceId) })
+  const verdict = verdictOf(request, { kind, items: items.map(({ evidenceId }) => evidenceId) })
   if ('unusable' in verdict) return { outcome: 'unusable', reason: verdict.unusable }
   const { upheld: upheldIds } = verdict
-  await follow(tx, scoring, { dispute, upheldIds, isUpheld: ending === 'upheld', actor, now })
+  await applyConsequences(tx, scoring, {
+    dispute,
+    upheldIds,
+    isUpheld: ending === 'upheld',
+    actor,
+    now,
+  })
   const [active] = await findActiveSnapshots(tx, [workerId])
   const resultingSnapshotId = active?.snapshotId.toString('hex') ?? null
   await markEnded(tx, { id: disputeId, resolution, upheldIds, resultingSnapshotId, endedAt: now })
   await insertChange(tx, disputeId, { state, changedAt: now, actor })
-  const [person] = await findWorkerFacts(tx, [workerId])
+  const [worker] = await findWorkerFacts(tx, [workerId])
   const event = disputeResolved(dispute, { ending, resultingSnapshotId, endedAt: now })
-  if (person !== undefined && mayPublish(person)) await publishEvents(tx, [event], now)
+  if (worker !== undefined && mayPublish(worker)) await publishEvents(tx, [event], now)
   const scoreChanged = isScoreChanged(dispute, resultingSnapshotId)
   return { outcome: 'ended', dispute, scoreChanged, resultingSnapshotId }
 }
 
-interface Consequence extends Circumstances {
+interface Consequence extends DisputeAction {
   dispute: Dispute
   upheldIds: readonly string[]
   isUpheld: boolean
 }
 
-async function follow(tx: Tx, scoring: Scoring, consequence: Consequence): Promise<void> {
+async function applyConsequences(
+  tx: Tx,
+  scoring: Scoring,
+  consequence: Consequence,
+): Promise<void> {
   const { dispute, upheldIds, isUpheld, now } = consequence
   const due = dispute.items.filter(
     ({ evidenceId, excluded }) => excluded && !upheldIds.includes(evidenceId),
@@ -142,8 +152,8 @@ async function revokeIdentity(
   _scoring: Scoring,
   { dispute: { workerId }, actor, now }: Consequence,
 ): Promise<boolean> {
-  const [person] = await findWorkerFacts(tx, [workerId])
-  if (person?.identity?.state === 'verified')
+  const [worker] = await findWorkerFacts(tx, [workerId])
+  if (worker?.identity?.state === 'verified')
     await moveIdentity(tx, { workerId, move: 'revoke' }, { by: actor, at: now })
   return false
 }

@@ -32,8 +32,8 @@ export interface DisputeRequest {
   exclude: boolean
 }
 
-export interface Circumstances {
-  /** Actor of the change, recorded with it. */
+export interface DisputeAction {
+  /** The actor that the dispute's history names. */
   actor: string
   now: Date
 }
@@ -55,14 +55,14 @@ export type Opening =
  */
 export async function openDispute(
   tx: Tx,
-  wish: DisputeRequest,
-  { actor, now, dueAt }: Circumstances & { dueAt: Date },
+  request: DisputeRequest,
+  { actor, now, dueAt }: DisputeAction & { dueAt: Date },
 ): Promise<Opening> {
-  const { workerId, kind, evidenceIds, restricted, exclude } = wish
+  const { workerId, kind, evidenceIds, restricted, exclude } = request
   await lockWorkers(tx, [workerId])
-  const [person] = await findWorkerFacts(tx, [workerId])
-  if (person === undefined) return { outcome: 'unknown_worker' }
-  const refused = await refusalOf(tx, wish)
+  const [worker] = await findWorkerFacts(tx, [workerId])
+  if (worker === undefined) return { outcome: 'unknown_worker' }
+  const refused = await findObstacle(tx, request)
   if (refused !== null) return refused
   const [active] = await findActiveSnapshots(tx, [workerId])
   if (kind === 'score' && active === undefined) return { outcome: 'no_score' }
@@ -72,24 +72,24 @@ export async function openDispute(
   const facts = { id, workerId, kind, restricted, snapshotId, openedAt: now, dueAt }
   await insertDispute(tx, { ...facts, evidenceIds, excludedIds })
   await insertChange(tx, id, { state: 'open', changedAt: now, actor })
-  if (mayPublish(person)) await publishEvents(tx, [disputeOpened(facts)], now)
+  if (mayPublish(worker)) await publishEvents(tx, [disputeOpened(facts)], now)
   const [dispute] = await findDisputes(tx, [id])
-  if (dispute === undefined) throw new Error('a dispute that was opened is not there')
+  if (dispute === undefined) throw new Error(`dispute ${id} is missing after its insertion`)
   return { outcome: 'opened', dispute }
 }
 
-async function refusalOf(tx: Tx, wish: DisputeRequest): Promise<Opening | null> {
-  const { workerId, evidenceIds } = wish
+async function findObstacle(tx: Tx, request: DisputeRequest): Promise<Opening | null> {
+  const { workerId, evidenceIds } = request
   const found = await lockEvidence(tx, evidenceIds)
-  const theirs = new Map(
+  const states = new Map(
     found.filter((item) => item.workerId === workerId).map((item) => [item.evidenceId, item.state]),
   )
-  const foreign = evidenceIds.filter((id) => !theirs.has(id))
-  if (foreign.length > 0) return { outcome: 'not_theirs', evidenceIds: foreign }
-  const revoked = evidenceIds.filter((id) => theirs.get(id) === 'revoked')
+  const foreignIds = evidenceIds.filter((id) => !states.has(id))
+  if (foreignIds.length > 0) return { outcome: 'not_theirs', evidenceIds: foreignIds }
+  const revoked = evidenceIds.filter((id) => states.get(id) === 'revoked')
   if (revoked.length > 0) return { outcome: 'revoked', evidenceIds: revoked }
-  const rival = await findOpenDisputeAbout(tx, wish)
-  return rival === null ? null : { outcome: 'already_open', disputeId: rival }
+  const openDisputeId = await findOpenDisputeAbout(tx, request)
+  return openDisputeId === null ? null : { outcome: 'already_open', disputeId: openDisputeId }
 }
 
 export type Reviewing =
@@ -101,7 +101,7 @@ export type Reviewing =
 export async function reviewDispute(
   tx: Tx,
   disputeId: string,
-  { actor, now }: Circumstances,
+  { actor, now }: DisputeAction,
 ): Promise<Reviewing> {
   const dispute = await lockDispute(tx, disputeId)
   if (dispute === null) return { outcome: 'unknown_dispute' }

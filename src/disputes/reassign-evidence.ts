@@ -38,17 +38,17 @@ export function reassignNamedEvidence(
   return audited(context, 'evidence.reassigned', async (tx, now) => {
     const toWorkerId = await findWorkerId(tx, to)
     if (toWorkerId === null) return unchanged({ outcome: 'unknown_worker', username: to })
-    const items = await itemsOf(tx, what)
+    const items = await resolveItems(tx, what)
     if ('refused' in items) return unchanged(items.refused)
     const answer = await reassignEvidence(tx, scoring, { what: items.what, toWorkerId, now })
     if (answer.outcome === 'unknown_worker') return unchanged({ ...answer, username: to })
     if (answer.outcome !== 'reassigned') return unchanged(answer)
-    await refuseDisputed(tx, answer.moved)
-    return changed(answer, ...entriesOf(answer.moved, toWorkerId))
+    await requireUndisputed(tx, answer.moved)
+    return changed(answer, ...auditEntriesOf(answer.moved, toWorkerId))
   })
 }
 
-async function itemsOf(
+async function resolveItems(
   tx: Tx,
   named: Reassignment['what'],
 ): Promise<{ what: readonly string[] | { allOf: string } } | { refused: ReassignedByName }> {
@@ -64,7 +64,7 @@ async function itemsOf(
 
 type Moved = (Reassigned & { outcome: 'reassigned' })['moved']
 
-async function refuseDisputed(tx: Tx, moved: Moved): Promise<void> {
+async function requireUndisputed(tx: Tx, moved: Moved): Promise<void> {
   const ids = moved.map(({ evidenceId }) => evidenceId)
   const [disputed] = await findDisputed(tx, ids)
   if (disputed !== undefined)
@@ -73,7 +73,7 @@ async function refuseDisputed(tx: Tx, moved: Moved): Promise<void> {
     )
 }
 
-function entriesOf(moved: Moved, to: string) {
+function auditEntriesOf(moved: Moved, to: string) {
   return [...Map.groupBy(moved, ({ fromWorkerId }) => fromWorkerId)].flatMap(([from, items]) => {
     const ids = items.map(({ evidenceId }) => evidenceId)
     const parts = Array.from({ length: Math.ceil(ids.length / subjectsMax) }, (_, i) =>

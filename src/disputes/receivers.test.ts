@@ -92,13 +92,13 @@ test('receivers learn of every revoked credential, and an upheld dispute revises
         for (const name of what) await happenings[name](one, tomorrow())
       }
       await happen(before)
-      const standing = await standingOf(workerId, evidence.slice(0, items))
+      const situation = await situationOf(workerId, evidence.slice(0, items))
       const cannotOpen =
-        kind === 'score' ? standing.active === null : kind === 'evidence' && standing.anyRevoked
+        kind === 'score' ? situation.active === null : kind === 'evidence' && situation.anyRevoked
       if (cannotOpen) return
       const evidenceIds = kind === 'evidence' ? evidence.slice(0, items) : []
-      const wish = { workerId, kind, evidenceIds, exclude: kind === 'evidence' && exclude }
-      const { id } = await opened(db, wish, tomorrow())
+      const request = { workerId, kind, evidenceIds, exclude: kind === 'evidence' && exclude }
+      const { id } = await opened(db, request, tomorrow())
       await happen(between)
       await review(db, id, tomorrow())
       const receiver = receiverOf(await eventsOf(db, workerId))
@@ -144,9 +144,9 @@ for (const permission of ['public_profile', 'score_sharing'] as const)
       select username from profiles where worker_id = ${workerId}`)
     const evidenceIds = evidence.slice(0, 1)
     const open = await opened(db, { workerId, kind: 'evidence', evidenceIds, exclude: true })
-    const wish = { permission, textVersion: null, by: 'ada', at: daysAfter(1) }
+    const request = { permission, textVersion: null, by: 'ada', at: daysAfter(1) }
     const consentsBefore = (await consentEvents(db, workerId)).length
-    await db.transaction((tx) => changeConsent(tx, row?.username ?? '', wish))
+    await db.transaction((tx) => changeConsent(tx, row?.username ?? '', request))
     await happenings.score(one, daysAfter(2))
     await review(db, open.id, daysAfter(2))
     await end(db, open.id, { ending: 'upheld', now: daysAfter(3) })
@@ -231,7 +231,7 @@ async function checkAll(workerId: string): Promise<void> {
     assert.equal(named.length === 0, isValid, `${vc}: ${named.join(', ')}`)
     assert.equal(new Set(named).size, named.length, `named twice: ${named.join(', ')}`)
   }
-  const { active } = await standingOf(workerId, [])
+  const { active } = await situationOf(workerId, [])
   if (active?.vc) assert.equal(held, active.id)
 }
 
@@ -243,7 +243,7 @@ async function credentialsOf(workerId: string): Promise<Map<string, boolean>> {
   return new Map(rows.map(({ vc, valid }) => [vc, valid]))
 }
 
-async function standingOf(workerId: string, evidenceIds: readonly string[]) {
+async function situationOf(workerId: string, evidenceIds: readonly string[]) {
   const [active = null] = await db.rows<{ id: string; vc: string | null }>(sql`
     select encode(snapshot_id, 'hex') as id, encode(vc_sha256, 'hex') as vc
     from score_snapshots where worker_id = ${workerId} and state = 'active'`)

@@ -29,9 +29,9 @@ await addSources(db)
  * event.
  */
 async function workerWithScore() {
-  const person = await addScoredWorker(db, { items: [...enough, { value: 500 }] })
-  await forgetEvents(db, person.workerId)
-  return person
+  const worker = await addScoredWorker(db, { items: [...enough, { value: 500 }] })
+  await forgetEvents(db, worker.workerId)
+  return worker
 }
 
 /** As in `enough`. */
@@ -134,9 +134,9 @@ class Oracle {
     const wrong = this.scores.filter(
       ({ isValid, items }) => isValid && upheld.some((item) => items.has(item)),
     )
-    const told = this.scores.findLast(({ isValid }) => isValid)
+    const shared = this.scores.findLast(({ isValid }) => isValid)
     for (const one of wrong) one.isValid = false
-    const scored = isRescored ? this.rescore(wrong.length > 0 ? told : undefined) : []
+    const scored = isRescored ? this.rescore(wrong.length > 0 ? shared : undefined) : []
     return { outcome: 'ended', events: [...lost, ...scored, 'dispute.resolved'] }
   }
 
@@ -189,8 +189,8 @@ test('any sequence of moves of two disputes that share evidence ends as the orac
         if (step.step === 'open') {
           const { slot, exclude, restricted } = step
           const evidenceIds = idsOf(slots[slot])
-          const wish = { workerId, kind: 'evidence', evidenceIds, exclude, restricted } as const
-          const opening = await tryToOpen(db, wish, now)
+          const request = { workerId, kind: 'evidence', evidenceIds, exclude, restricted } as const
+          const opening = await tryToOpen(db, request, now)
           if (opening.outcome === 'opened') ids[slot] = opening.dispute.id
           return opening.outcome
         }
@@ -209,10 +209,10 @@ test('any sequence of moves of two disputes that share evidence ends as the orac
       async function compare(): Promise<void> {
         const found = await stateOf(workerId)
         const states = evidence.map((id) => found.evidence[id])
-        const told = [...all].map((item) =>
+        const expected = [...all].map((item) =>
           oracle.revoked.has(item) ? 'revoked' : oracle.excluded.has(item) ? 'excluded' : 'active',
         )
-        assert.deepEqual(states, told)
+        assert.deepEqual(states, expected)
         const isHidden = [...oracle.open.values()].some(({ restricted }) => restricted)
         assert.equal(found.restricted, isHidden)
         const scored = oracle.scored === null ? null : idsOf([...oracle.scored]).sort()
@@ -298,14 +298,14 @@ for (const ending of endings)
   test(`each move up to ${ending}, interrupted at any boundary, changes nothing until all is done`, async () => {
     const { workerId, evidence } = await workerWithScore()
     const evidenceIds = evidence.slice(0, 2)
-    const wish = {
+    const request = {
       workerId,
       kind: 'evidence',
       evidenceIds,
       exclude: true,
       restricted: true,
     } as const
-    const openings = await cutOff(workerId, (from) => tryToOpen(from, wish))
+    const openings = await cutOff(workerId, (from) => tryToOpen(from, request))
     assert.ok(openings >= 8, `${openings} boundaries of opening`)
     const [{ id } = { id: '' }] = await db.rows<{ id: string }>(sql`
       select id from disputes where worker_id = ${workerId}`)

@@ -46,9 +46,9 @@ export async function eraseWorker(
   if (workerId === null || !(await lockToErase(tx, workerId))) return null
   // Read before anything is revoked, because a score forgets a revoked credential.
   const { scores, credentials, reportedNames: usernames } = await findTraces(tx, workerId)
-  const [person] = await findWorkerFacts(tx, [workerId])
+  const [worker] = await findWorkerFacts(tx, [workerId])
   for (const permission of permissions)
-    if (person?.consents[permission])
+    if (worker?.consents[permission])
       await changeConsent(tx, username, { permission, textVersion: null, by, at })
   const digests = credentials.map(({ vcSha256 }) => vcSha256)
   await revokeDigests(tx, digests, at)

@@ -14,8 +14,8 @@ after(() => registry.drop())
 
 test('an export waits for a change of the worker and contains it', async () => {
   await register(db, [publicLine()])
-  const wish = { permission: 'score_sharing', textVersion: null, by: 'test', at: now } as const
-  const withdraw = (tx: Tx) => changeConsent(tx, 'ada', wish)
+  const request = { permission: 'score_sharing', textVersion: null, by: 'test', at: now } as const
+  const withdraw = (tx: Tx) => changeConsent(tx, 'ada', request)
   const [, exported] = await inTurn(db, withdraw, () =>
     db.transaction((tx) => exportWorker(tx, 'ada', now)),
   )

@@ -10,7 +10,7 @@ import { findWorkerHistory } from '../workers/personal-store.ts'
 import { findWorkerId, findWorkers, lockWorkers, type Worker } from '../workers/store.ts'
 import { findTraces } from './traces.ts'
 
-export interface PersonExport extends Record<string, unknown> {
+export interface WorkerExport extends Record<string, unknown> {
   workerId: string
 }
 
@@ -22,20 +22,20 @@ export async function exportWorker(
   tx: Tx,
   username: string,
   now: Date,
-): Promise<PersonExport | null> {
+): Promise<WorkerExport | null> {
   const workerId = await findWorkerId(tx, username)
   if (workerId === null) return null
   await lockWorkers(tx, [workerId])
-  const [person] = await findWorkers(tx, { workerIds: [workerId] })
-  if (person === undefined) return null
+  const [worker] = await findWorkers(tx, { workerIds: [workerId] })
+  if (worker === undefined) return null
   const { scores, credentials, reportedNames } = await findTraces(tx, workerId)
   const evidence = await findEvidenceRecords(tx, workerId)
   const events = await findEventRecords(tx, workerId)
   const about = [...reportedNames, ...scores.map(({ snapshotId }) => snapshotId)]
   return {
-    schemaVersion: 'assay.person_export.v1',
+    schemaVersion: 'assay.worker_export.v1',
     exportedAt: now,
-    ...personPart(person),
+    ...workerPart(worker),
     ...(await findWorkerHistory(tx, workerId)),
     evidence: evidence.map(({ payload, ...item }) => ({ ...item, private: jsonOf(payload) })),
     scores: scores.map((score) => ({
@@ -54,7 +54,7 @@ export async function exportWorker(
   }
 }
 
-function personPart({ profile, consents, identity, ...rest }: Worker) {
+function workerPart({ profile, consents, identity, ...rest }: Worker) {
   return { ...rest, profile, consents, identity }
 }
 
@@ -67,7 +67,7 @@ function jsonOf(text: string | null): unknown {
 export function exportWorkerFor(
   context: ActionContext,
   username: string,
-): Promise<PersonExport | null> {
+): Promise<WorkerExport | null> {
   return audited(context, 'workers.exported', async (tx, now) => {
     const exported = await exportWorker(tx, username, now)
     return exported === null

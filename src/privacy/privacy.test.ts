@@ -51,11 +51,11 @@ const byCanary = { by: 'actor-canary', at }
 const erase = (username: string, from: Db = db) =>
   from.transaction((tx) => eraseWorker(tx, username, byCanary))
 
-let people = 0
+let workers = 0
 
 /** Every text of the worker contains `canary`, former usernames included. */
 async function canaryWorker() {
-  const n = ++people
+  const n = ++workers
   const [before, username] = [`canary-${n}-before`, `canary-${n}`]
   const line = publicLine({
     username: before,
@@ -96,15 +96,15 @@ async function canaryWorker() {
 }
 
 function dispute(workerId: string, evidenceIds: readonly string[]) {
-  const wish = {
+  const request = {
     workerId,
     kind: 'evidence',
     evidenceIds,
     restricted: false,
     exclude: true,
   } as const
-  const circumstances = { actor: 'canary reviewer', now: scoredAt, dueAt: daysAfter(30) }
-  return db.transaction((tx) => openDispute(tx, wish, circumstances))
+  const action = { actor: 'canary reviewer', now: scoredAt, dueAt: daysAfter(30) }
+  return db.transaction((tx) => openDispute(tx, request, action))
 }
 
 function issueByHand(username: string) {
@@ -125,8 +125,8 @@ async function report(subject: object): Promise<void> {
     metadata: {},
   })
   assert.ok('content' in read, JSON.stringify(read))
-  const wish = { userId: randomUUID(), apiKeyId: randomUUID(), idempotencyKey: randomUUID() }
-  await reporting({ ...wish, content: read.content, now: scoredAt })
+  const request = { userId: randomUUID(), apiKeyId: randomUUID(), idempotencyKey: randomUUID() }
+  await reporting({ ...request, content: read.content, now: scoredAt })
 }
 
 /** Returns every row of every table as text, except the migrations. */
@@ -210,7 +210,7 @@ test('erase: no table keeps a word of the worker, and the books still add up', a
     where subject like '%/u/' || ${username}::text or subject like '%/u/' || ${before}::text`)
   assert.equal(credentials.length, 4)
   const snapshots = await snapshotIds(workerId)
-  const told = (await consentEvents(db, workerId)).length
+  const eventsBefore = (await consentEvents(db, workerId)).length
 
   assert.partialDeepStrictEqual(await erase(username), {
     workerId,
@@ -230,7 +230,7 @@ test('erase: no table keeps a word of the worker, and the books still add up', a
   assert.deepEqual(await snapshotIds(workerId), snapshots)
   const consents = await consentEvents(db, workerId)
   assert.deepEqual(
-    consents.slice(told).map(({ permission, granted }) => [permission, granted]),
+    consents.slice(eventsBefore).map(({ permission, granted }) => [permission, granted]),
     [
       ['public_profile', false],
       ['search_listing', false],
@@ -300,21 +300,21 @@ test('evidence that arrives during an erasure is either erased with the worker o
 
 test('a consent and an identity check that arrive during an erasure find no worker', async () => {
   const until = new Date(at.getTime() + 86_400_000)
-  const wishes: ((tx: Tx, who: { username: string; workerId: string }) => Promise<object>)[] = [
+  const requests: ((tx: Tx, who: { username: string; workerId: string }) => Promise<object>)[] = [
     (tx, { username }) =>
       changeConsent(tx, username, { permission: 'search_listing', textVersion: '2', ...byCanary }),
     (tx, { workerId }) => moveIdentity(tx, { move: 'verify', until, workerId }, byCanary),
   ]
-  for (const wish of wishes) {
-    const person = await canaryWorker()
+  for (const request of requests) {
+    const worker = await canaryWorker()
     const [, outcome] = await inTurn(
       db,
-      (tx) => eraseWorker(tx, person.username, byCanary),
-      () => db.transaction((tx) => wish(tx, person)),
+      (tx) => eraseWorker(tx, worker.username, byCanary),
+      () => db.transaction((tx) => request(tx, worker)),
     )
     assert.deepEqual(outcome, { outcome: 'unknown_worker' })
     assert.deepEqual(await tablesWith(/canary/i), [])
-    const held = await tablesWith(new RegExp(person.workerId))
+    const held = await tablesWith(new RegExp(worker.workerId))
     for (const table of ['consents', 'identities']) assert.ok(!held.includes(table), table)
   }
 })
@@ -322,8 +322,8 @@ test('a consent and an identity check that arrive during an erasure find no work
 test("evidence that was moved to the worker after another worker's rejected dispute is erased with it", async () => {
   const [giver, taker] = [await canaryWorker(), await canaryWorker()]
   const [id = ''] = await addEvidence(db, giver.workerId, [{ externalId: 'disputed-item' }])
-  const wish = { workerId: giver.workerId, kind: 'evidence', evidenceIds: [id] } as const
-  await resolved(db, wish, { ending: 'rejected', now: at })
+  const request = { workerId: giver.workerId, kind: 'evidence', evidenceIds: [id] } as const
+  await resolved(db, request, { ending: 'rejected', now: at })
   const what = { what: [id], toWorkerId: taker.workerId, now: at }
   const { outcome } = await db.transaction((tx) => reassignEvidence(tx, scoring, what))
   assert.equal(outcome, 'reassigned')
@@ -333,9 +333,11 @@ test("evidence that was moved to the worker after another worker's rejected disp
 })
 
 test('docs/privacy.md says for every table what an erasure does to it', async () => {
-  const told = new Set(readFileSync('docs/privacy.md', 'utf8').match(/(?<=`)[a-z0-9_]+(?=`)/g))
-  const untold = [...(await everything()).keys()].filter((table) => !told.has(table))
-  assert.deepEqual(untold, [])
+  const documented = new Set(
+    readFileSync('docs/privacy.md', 'utf8').match(/(?<=`)[a-z0-9_]+(?=`)/g),
+  )
+  const undocumented = [...(await everything()).keys()].filter((table) => !documented.has(table))
+  assert.deepEqual(undocumented, [])
 })
 
 test('an erasure waits for evidence that is being taken in, and erases it', async () => {

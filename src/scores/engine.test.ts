@@ -84,8 +84,8 @@ test('each kept engine has the name of its hash, and each version has one engine
 
 test('the engine is loaded with the hash of its bytes and computes the scores of the core', async () => {
   const engine = await loadEngine()
-  const { score: _, explain: __, ...told } = engine
-  assert.deepEqual(told, {
+  const { score: _, explain: __, ...facts } = engine
+  assert.deepEqual(facts, {
     id: 'hsc',
     version: engineVersion,
     path: `engines/${bundleName(text)}`,

@@ -199,8 +199,15 @@ async function load(root: string, path: string): Promise<PastEngine> {
       `${path} has the SHA-256 ${binarySha256}, which is not that of its name`,
     )
   const found = await moduleOf(bytes, path)
-  const { engineId: id, engineVersion: told, score, explain, parameters: tuned, halves } = found
-  const isNamed = id === engineId && told === version
+  const {
+    engineId: id,
+    engineVersion: declaredVersion,
+    score,
+    explain,
+    parameters: tuned,
+    halves,
+  } = found
+  const isNamed = id === engineId && declaredVersion === version
   if (!isNamed || !isFunction(score) || !isFunction(explain) || !Array.isArray(halves))
     throw new EngineRefused('unusable', `${path} is not the engine its name tells`)
   return {

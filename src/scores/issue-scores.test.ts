@@ -7,7 +7,7 @@ import { contextAt } from '../../test/support/build/actions.ts'
 import { origin, publicUrl, score, verdictOn } from '../../test/support/build/credentials.ts'
 import {
   addEvidence,
-  addPeople,
+  addPublicWorkers,
   addScoredWorker,
   addSources,
   enough,
@@ -92,7 +92,7 @@ test('a worker with a computed score keeps it, under every name the worker had, 
     over: { username: 'scored', externalId: 'hr-scored' },
   })
   await register(db, [publicLine({ username: 'scored-now', externalId: 'hr-scored' })])
-  await addPeople(db, 1, { username: 'unscored' })
+  await addPublicWorkers(db, 1, { username: 'unscored' })
   const scores = ['scored', 'scored-now', 'unscored', 'stranger'].map((username, i) => ({
     ...score({ username }),
     id: idOf(50 + i),
@@ -144,7 +144,7 @@ test('a preview refuses an id in use and names what would be superseded, by a sc
 })
 
 test('a score that is computed at the same moment is waited for, and kept', async () => {
-  const [workerId = ''] = await addPeople(db, 1, { username: 'scored-meanwhile' })
+  const [workerId = ''] = await addPublicWorkers(db, 1, { username: 'scored-meanwhile' })
   await addEvidence(db, workerId, enough)
   const [, answers] = await inTurn(
     db,

@@ -122,7 +122,7 @@ export async function previewScores(
   const usernames = [...unissued].map(usernameOf)
   const computed = await findComputedScores(db, usernames)
   const subjects = usernames.map((username) => subjectUrl(origin, username))
-  const standing = new Map(
+  const activeCredentials = new Map(
     (await findUnrevokedCurrent(db, subjects)).map((current) => [current.subject, current]),
   )
   return scores.map((score): Preview => {
@@ -132,7 +132,7 @@ export async function previewScores(
       return { refused: idIsInUse }
     if (!unissued.has(score)) return { existing: true }
     if (computed.has(username) && !replacesComputed) return { refused: hasComputedScore }
-    const current = standing.get(subjectUrl(origin, username))
+    const current = activeCredentials.get(subjectUrl(origin, username))
     if (current === undefined) return { supersedes: null }
     const { vcSha256, credentialId, payload } = current
     return {

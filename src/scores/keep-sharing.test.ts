@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import { issueOne, testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
-  addPeople,
+  addPublicWorkers,
   addScoredWorker,
   addSources,
   daysAfter,
@@ -28,14 +28,14 @@ const by = { by: 'test', at: daysAfter(2) }
 
 async function workerWithScore(over: Record<string, unknown> = {}) {
   const { workerId } = await addScoredWorker(db, { over })
-  const [person] = await findWorkerFacts(db, [workerId])
-  assert.ok(person !== undefined)
-  return person
+  const [worker] = await findWorkerFacts(db, [workerId])
+  assert.ok(worker !== undefined)
+  return worker
 }
 
 function consent(username: string, permission: Permission, granted: boolean, from: Db = db) {
-  const wish = { permission, textVersion: granted ? '2' : null, ...by }
-  return from.transaction((tx) => changeConsent(tx, username, wish))
+  const request = { permission, textVersion: granted ? '2' : null, ...by }
+  return from.transaction((tx) => changeConsent(tx, username, request))
 }
 
 /** Counts the unrevoked credentials that the worker's scores ever had, by subject. */
@@ -73,7 +73,7 @@ for (const permission of ['score_sharing', 'public_profile'] as const)
 
     await consent(username, permission, true)
     assert.equal(await isMarked(db, workerId), true)
-    const told = (await eventsOf(db, workerId)).length
+    const countBefore = (await eventsOf(db, workerId)).length
     await score(db, workerId, { at: daysAfter(4) })
     const again = await scoresOf(db, workerId)
     assert.deepEqual(
@@ -83,7 +83,7 @@ for (const permission of ['score_sharing', 'public_profile'] as const)
     assert.equal(await openCredentials(username), 1)
     assert.deepEqual(await openSince(username), daysAfter(4))
     const events = await eventsOf(db, workerId)
-    assert.equal(events.length, told + 1)
+    assert.equal(events.length, countBefore + 1)
     assert.partialDeepStrictEqual(events.at(-1), {
       type: 'score.updated',
       data: {
@@ -147,7 +147,7 @@ test('a revoked identity revokes the credential; an expired identity does not', 
  * under the current one. A fourth belongs to another worker.
  */
 async function workerWithManualCredentials() {
-  const [workerId = ''] = await addPeople(db, 1)
+  const [workerId = ''] = await addPublicWorkers(db, 1)
   const [before] = await findWorkerFacts(db, [workerId])
   assert.ok(before !== undefined)
   const digests = [(await issueOne(db, { username: before.username })).vcSha256]
@@ -161,60 +161,60 @@ async function workerWithManualCredentials() {
   return { workerId, username, digests }
 }
 
-async function standing(digests: readonly string[]): Promise<number> {
+async function countUnrevoked(digests: readonly string[]): Promise<number> {
   const rows = await db.rows(sql`
     select from score_credentials
     where encode(vc_sha256, 'hex') = any(${digests}::text[]) and revoked_at is null`)
   return rows.length
 }
 
-const othersStanding = async (username: string) => openCredentials(`${username}-too`)
+const countOthersUnrevoked = async (username: string) => openCredentials(`${username}-too`)
 
 for (const permission of ['score_sharing', 'public_profile'] as const)
   test(`consent to ${permission} withdrawn: credentials issued by hand under any name of the worker are revoked and stay so after a new grant`, async () => {
     const { username, digests } = await workerWithManualCredentials()
-    assert.equal(await standing(digests), 3)
+    assert.equal(await countUnrevoked(digests), 3)
     await consent(username, permission, false)
-    assert.deepEqual([await standing(digests), await othersStanding(username)], [0, 1])
+    assert.deepEqual([await countUnrevoked(digests), await countOthersUnrevoked(username)], [0, 1])
     await consent(username, permission, true)
-    assert.equal(await standing(digests), 0)
+    assert.equal(await countUnrevoked(digests), 0)
     const { vcSha256 } = await issueOne(db, { username })
-    assert.equal(await standing([vcSha256]), 1)
+    assert.equal(await countUnrevoked([vcSha256]), 1)
   })
 
 test('a refusal of a consent that was never granted revokes credentials issued by hand', async () => {
-  const [workerId = ''] = await addPeople(db, 1, { consents: [], identity: undefined })
-  const [person] = await findWorkerFacts(db, [workerId])
-  assert.ok(person !== undefined)
-  const { username } = person
+  const [workerId = ''] = await addPublicWorkers(db, 1, { consents: [], identity: undefined })
+  const [worker] = await findWorkerFacts(db, [workerId])
+  assert.ok(worker !== undefined)
+  const { username } = worker
   const { vcSha256 } = await issueOne(db, { username })
   assert.equal((await consent(username, 'search_listing', false)).outcome, 'changed')
-  assert.equal(await standing([vcSha256]), 1)
+  assert.equal(await countUnrevoked([vcSha256]), 1)
   assert.equal((await consent(username, 'score_sharing', false)).outcome, 'changed')
-  assert.equal(await standing([vcSha256]), 0)
+  assert.equal(await countUnrevoked([vcSha256]), 0)
 })
 
 test('a revoked identity revokes credentials issued by hand', async () => {
   const { workerId, username, digests } = await workerWithManualCredentials()
   await db.transaction((tx) => moveIdentity(tx, { workerId, move: 'revoke' }, by))
-  assert.deepEqual([await standing(digests), await othersStanding(username)], [0, 1])
+  assert.deepEqual([await countUnrevoked(digests), await countOthersUnrevoked(username)], [0, 1])
 })
 
 test('credentials issued by hand survive a withdrawn search listing, and an edit of a worker that never consented', async () => {
   const { username, digests } = await workerWithManualCredentials()
   await consent(username, 'search_listing', false)
-  assert.equal(await standing(digests), 3)
+  assert.equal(await countUnrevoked(digests), 3)
 
-  const [workerId = ''] = await addPeople(db, 1, { consents: [], identity: undefined })
-  const [person] = await findWorkerFacts(db, [workerId])
-  assert.ok(person !== undefined)
-  const { vcSha256 } = await issueOne(db, { username: person.username })
-  const externalId = person.username.replace('worker', 'hr')
-  const line = { ...publicLine({ username: person.username, externalId }), title: 'Engineer' }
+  const [workerId = ''] = await addPublicWorkers(db, 1, { consents: [], identity: undefined })
+  const [worker] = await findWorkerFacts(db, [workerId])
+  assert.ok(worker !== undefined)
+  const { vcSha256 } = await issueOne(db, { username: worker.username })
+  const externalId = worker.username.replace('worker', 'hr')
+  const line = { ...publicLine({ username: worker.username, externalId }), title: 'Engineer' }
   const registration = { ...registrationOf(line), consents: [], verifiedUntil: null }
-  const told = await db.transaction((tx) => registerWorkers(tx, [registration], by))
-  assert.partialDeepStrictEqual(told, [{ outcome: 'updated' }])
-  assert.equal(await standing([vcSha256]), 1)
+  const outcomes = await db.transaction((tx) => registerWorkers(tx, [registration], by))
+  assert.partialDeepStrictEqual(outcomes, [{ outcome: 'updated' }])
+  assert.equal(await countUnrevoked([vcSha256]), 1)
 })
 
 test('an import that adds the missing consent or identity marks the score for its credential', async () => {
@@ -236,8 +236,8 @@ test('a withdrawal interrupted at any boundary changes consent, credential and e
     db,
     (from) => consent(username, 'score_sharing', false, from),
     async (cutOff) => {
-      const [person] = await findWorkerFacts(db, [workerId])
-      assert.equal(person?.consents.score_sharing, cutOff)
+      const [worker] = await findWorkerFacts(db, [workerId])
+      assert.equal(worker?.consents.score_sharing, cutOff)
       assert.equal(await openCredentials(username), cutOff ? 1 : 0)
       assert.equal((await eventsOf(db, workerId)).length, cutOff ? 1 : 0)
     },

@@ -26,13 +26,13 @@ import { clearCredentials, findWorkerCredentials } from './store.ts'
 export async function changeConsent(
   tx: Tx,
   username: string,
-  wish: ConsentRequest & Attribution,
+  request: ConsentRequest & Attribution,
 ): Promise<ConsentOutcome> {
-  const changed = await recordConsent(tx, username, wish)
+  const changed = await recordConsent(tx, username, request)
   if (changed.outcome !== 'changed') return changed
   const { workerId } = changed.change
-  if (endsSharing(wish)) await revokeAllCredentials(tx, workerId, wish.at)
-  await keepSharing(tx, [workerId], wish.at)
+  if (endsSharing(request)) await revokeAllCredentials(tx, workerId, request.at)
+  await keepSharing(tx, [workerId], request.at)
   return changed
 }
 
@@ -54,8 +54,8 @@ export async function moveIdentity(
  * An operator may issue them without a recorded consent, but must honour its withdrawal.
  */
 async function revokeAllCredentials(tx: Tx, workerId: string, now: Date): Promise<void> {
-  const standing = await findUnrevokedDigests(tx, await findUsernameDigests(tx, workerId))
-  if (standing.length > 0) await revokeDigests(tx, standing, now)
+  const unrevoked = await findUnrevokedDigests(tx, await findUsernameDigests(tx, workerId))
+  if (unrevoked.length > 0) await revokeDigests(tx, unrevoked, now)
 }
 
 /** Registers workers or edits their profiles, and updates their credentials. */
@@ -82,9 +82,9 @@ async function keepSharing(tx: Tx, workerIds: readonly string[], now: Date): Pro
   await lockWorkers(tx, workerIds)
   const credentials = await findWorkerCredentials(tx, workerIds)
   if (credentials.length === 0) return
-  const people = await findWorkerFacts(tx, [...new Set(credentials.map((one) => one.workerId))])
-  const revoked = new Set(people.filter(mustRevokeCredentials).map(({ workerId }) => workerId))
-  const allowed = new Set(people.filter((one) => mayShare(one, now)).map((one) => one.workerId))
+  const workers = await findWorkerFacts(tx, [...new Set(credentials.map((one) => one.workerId))])
+  const revoked = new Set(workers.filter(mustRevokeCredentials).map(({ workerId }) => workerId))
+  const allowed = new Set(workers.filter((one) => mayShare(one, now)).map((one) => one.workerId))
   const wrong = credentials.flatMap(({ workerId, vcSha256 }) =>
     revoked.has(workerId) && vcSha256 !== null ? vcSha256 : [],
   )

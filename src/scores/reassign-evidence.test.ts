@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import { testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
-  addPeople,
+  addPublicWorkers,
   addSources,
   daysAfter,
   enough,
@@ -38,7 +38,7 @@ function score(workerId: string, at = scoredAt) {
 
 /** Creates a worker with a score and discards its events. */
 async function workerWithScore(over: Record<string, unknown> = {}) {
-  const [workerId = ''] = await addPeople(db, 1, over)
+  const [workerId = ''] = await addPublicWorkers(db, 1, over)
   const evidence = await addEvidence(db, workerId, enough)
   await score(workerId)
   await db.run(sql`delete from webhook_events where worker_id = ${workerId}`)
@@ -96,40 +96,40 @@ test('one record that mixed two workers: both scores were wrong, both credential
 })
 
 test('two records of one worker: all evidence moves, the first score is withdrawn with its credential, and the second is revised', async () => {
-  const [twin, person] = [await workerWithScore(), await workerWithScore()]
+  const [twin, worker] = [await workerWithScore(), await workerWithScore()]
   const [old = ''] = await addEvidence(db, twin.workerId, [{ value: 100 }])
   const revocation = { reason: 'policy', actor: 'test', now: scoredAt } as const
   await db.transaction((tx) => revokeAndRescore(tx, scoring, [old], revocation))
   await db.run(sql`delete from webhook_events where worker_id = ${twin.workerId}`)
-  await reassign({ allOf: twin.workerId }, person.workerId)
+  await reassign({ allOf: twin.workerId }, worker.workerId)
   assert.deepEqual(await evidenceOf(twin.workerId), [old], 'what is revoked counts for nobody')
-  assert.deepEqual(await evidenceOf(person.workerId), [...twin.evidence, ...person.evidence].sort())
+  assert.deepEqual(await evidenceOf(worker.workerId), [...twin.evidence, ...worker.evidence].sort())
   const twins = await scoresOf(db, twin.workerId)
   assert.partialDeepStrictEqual(twins.at(-1), { state: 'withdrawn', vcRevokedAt: now })
   assert.deepEqual(await eventsOf(db, twin.workerId), [])
-  assert.partialDeepStrictEqual(await eventsOf(db, person.workerId), [
+  assert.partialDeepStrictEqual(await eventsOf(db, worker.workerId), [
     { type: 'score.revised', data: { reason: 'identity_change', evidenceCount: 8 } },
   ])
 })
 
 test('all evidence of a worker includes expired items; one excluded item blocks the whole reassignment', async () => {
-  const [twin, person] = [await workerWithScore(), await workerWithScore()]
+  const [twin, worker] = [await workerWithScore(), await workerWithScore()]
   const [over = ''] = await addEvidence(db, twin.workerId, [{ expiresOn: '2026-05-10' }])
   const [first = ''] = twin.evidence
   await db.transaction((tx) => excludeEvidence(tx, [first], scoredAt))
-  assert.deepEqual(await reassign({ allOf: twin.workerId }, person.workerId), {
+  assert.deepEqual(await reassign({ allOf: twin.workerId }, worker.workerId), {
     outcome: 'excluded',
     evidenceIds: [first],
   })
   await db.transaction((tx) => restoreEvidence(tx, [first], scoredAt))
-  await reassign({ allOf: twin.workerId }, person.workerId)
+  await reassign({ allOf: twin.workerId }, worker.workerId)
   assert.deepEqual(await evidenceOf(twin.workerId), [])
-  assert.ok((await evidenceOf(person.workerId)).includes(over))
+  assert.ok((await evidenceOf(worker.workerId)).includes(over))
 })
 
 test('a worker without a score gets a first one', async () => {
   const giver = await workerWithScore()
-  const [workerId = ''] = await addPeople(db, 1)
+  const [workerId = ''] = await addPublicWorkers(db, 1)
   await reassign({ allOf: giver.workerId }, workerId)
   assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
     { state: 'active', change: 'first' },

@@ -4,7 +4,7 @@ import { contextAt } from '../../test/support/build/actions.ts'
 import { testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
-  addPeople,
+  addPublicWorkers,
   addScoredWorker,
   addSources,
   daysAfter,
@@ -200,8 +200,8 @@ test('a worker that does not share its score is scored again without an event', 
   const never = await scoredBy(release, { consents })
   const noMore = await scoredBy(release, { username: 'no-more' })
   await db.transaction((tx) => {
-    const wish = { permission: 'score_sharing', textVersion: null } as const
-    return changeConsent(tx, 'no-more', { ...wish, by: 'test', at: daysAfter(0.5) })
+    const request = { permission: 'score_sharing', textVersion: null } as const
+    return changeConsent(tx, 'no-more', { ...request, by: 'test', at: daysAfter(0.5) })
   })
   await recallAndRecompute(release)
   for (const { workerId } of [never, noMore]) {
@@ -257,7 +257,7 @@ test('a recalled engine computes no more scores, and its scores stay active unti
 
 test('a recall waits for running scoring transactions, so that it covers every score of the engine', async () => {
   const release = wrongRelease()
-  const [workerId = ''] = await addPeople(db, 1)
+  const [workerId = ''] = await addPublicWorkers(db, 1)
   await addEvidence(db, workerId, enough)
   const due = [{ workerId, correction: null }]
   const [, isNew] = await inTurn(
@@ -304,8 +304,8 @@ test('marking and recomputation interrupted at any boundary and continued give t
   let boundaries = 0
   for (let cutAt = 0; ; cutAt++) {
     const release = wrongRelease()
-    const people = [await scoredBy(release), await scoredBy(release)]
-    await score(db, people[1]?.workerId ?? '', { at: daysAfter(0.5) })
+    const workers = [await scoredBy(release), await scoredBy(release)]
+    await score(db, workers[1]?.workerId ?? '', { at: daysAfter(0.5) })
     await recall(release)
     boundaries = 0
     const mortal = boundedDb(db, () => {
@@ -323,14 +323,14 @@ test('marking and recomputation interrupted at any boundary and continued give t
       },
     )
     await follow(db)
-    const [standing, replaced] = await Promise.all(
-      people.map(async ({ workerId }) => ({
+    const [active, replaced] = await Promise.all(
+      workers.map(async ({ workerId }) => ({
         scores: await scoresOf(db, workerId),
         events: (await eventsOf(db, workerId)).map(({ type }) => type),
         marked: await isMarked(db, workerId),
       })),
     )
-    assert.partialDeepStrictEqual(standing, {
+    assert.partialDeepStrictEqual(active, {
       scores: [
         { state: 'superseded', vcRevokedAt: now },
         { state: 'active', reason: 'engine_correction', vcRevokedAt: null },

@@ -10,7 +10,7 @@ import {
 import { testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
-  addPeople,
+  addPublicWorkers,
   addSources,
   daysAfter,
   enough,
@@ -36,14 +36,14 @@ function recompute(limit = 100, now = scoredAt, by: Scoring = scoring) {
   return db.transaction((tx) => recomputeSome(tx, by, { limit, now }))
 }
 
-async function peopleWithEvidence(count: number): Promise<string[]> {
-  const workerIds = await addPeople(db, count)
+async function workersWithEvidence(count: number): Promise<string[]> {
+  const workerIds = await addPublicWorkers(db, count)
   for (const workerId of workerIds) await addEvidence(db, workerId, enough)
   return workerIds
 }
 
 test('each due worker is scored once, in batches, until none is due', async () => {
-  const workerIds = await peopleWithEvidence(5)
+  const workerIds = await workersWithEvidence(5)
   assert.equal(await countDue(db), 5)
   assert.equal((await recompute(3)).length, 3)
   assert.equal((await recompute(3)).length, 2)
@@ -52,7 +52,7 @@ test('each due worker is scored once, in batches, until none is due', async () =
 })
 
 test('several processes share the queue: each worker is scored by one process, and no process waits', async () => {
-  const workerIds = await peopleWithEvidence(12)
+  const workerIds = await workersWithEvidence(12)
   const lanes = await Promise.all(
     [1, 2, 3, 4].map(async () => {
       const scored: string[] = []
@@ -66,7 +66,7 @@ test('several processes share the queue: each worker is scored by one process, a
 })
 
 test('a worker locked by another transaction is skipped and stays due', async () => {
-  const [held = '', free = ''] = await peopleWithEvidence(2)
+  const [held = '', free = ''] = await workersWithEvidence(2)
   await db.transaction(async (tx) => {
     await lockWorkers(tx, [held])
     const scored = await recompute()
@@ -82,7 +82,7 @@ test('a worker locked by another transaction is skipped and stays due', async ()
 test('a score that runs during an import or a change of a source includes that change', async () => {
   const slow = { ...examiner, id: 'slow', group: 'slow' }
   await addSource(db, slow)
-  const [workerId = ''] = await peopleWithEvidence(1)
+  const [workerId = ''] = await workersWithEvidence(1)
   const item = evidenceLineOf(0, { workerId, sourceId: 'slow' })
   const changes = [
     (tx: Tx) => ingestEvidence(tx, [item], { vocabulary: smallVocabulary, now: scoredAt }),
@@ -104,7 +104,7 @@ test('a score that runs during an import or a change of a source includes that c
 test('every score is evaluated again after 30 days, and issued anew if it faded enough', async () => {
   await addSource(db, { id: 'peer-1', kind: 'verified_peer', group: 'peer-1' })
   await addSource(db, { id: 'peer-2', kind: 'verified_peer', group: 'peer-2' })
-  const [workerId = ''] = await addPeople(db, 1)
+  const [workerId = ''] = await addPublicWorkers(db, 1)
   const weak = ['peer-1', 'peer-2', 'peer-2'].map((sourceId) => ({ sourceId, value: 900 }))
   await addEvidence(db, workerId, weak)
   await recompute()
@@ -130,7 +130,7 @@ test('every score is evaluated again after 30 days, and issued anew if it faded 
 })
 
 test('after a change of the vocabulary each worker is evaluated once, and an equal score keeps its credential', async () => {
-  const [same = '', moved = ''] = await addPeople(db, 2)
+  const [same = '', moved = ''] = await addPublicWorkers(db, 2)
   const welding = { skillId: 'hss:welding', type: 'credential' }
   await addEvidence(db, same, [welding, welding, { ...welding, sourceId: 'employer' }])
   await addEvidence(db, moved, enough)
@@ -158,7 +158,7 @@ test('after a change of the vocabulary each worker is evaluated once, and an equ
 })
 
 test('more workers than one page holds: exactly the workers evaluated under other rules are marked', async () => {
-  const [present = '', outdated = ''] = await addPeople(db, 2)
+  const [present = '', outdated = ''] = await addPublicWorkers(db, 2)
   await recompute(1_000)
   await db.run(sql`
     insert into workers (id, registered_at)
@@ -181,14 +181,14 @@ test('more workers than one page holds: exactly the workers evaluated under othe
 })
 
 test('at most `limit` fading scores are evaluated, the longest unevaluated first', async () => {
-  const people = await addPeople(db, 3)
+  const workers = await addPublicWorkers(db, 3)
   await db.run(sql`delete from score_evaluations`)
-  for (const [i, workerId] of people.entries())
+  for (const [i, workerId] of workers.entries())
     await db.run(sql`
       insert into score_evaluations (worker_id, evaluated_at, rules_sha256)
       values (${workerId}, ${daysAfter(3 - i)}, ${scoring.sha256})`)
   await markFaded(db, daysAfter(100), 2)
-  assert.deepEqual(await Promise.all(people.map((workerId) => isMarked(db, workerId))), [
+  assert.deepEqual(await Promise.all(workers.map((workerId) => isMarked(db, workerId))), [
     false,
     true,
     true,
@@ -197,8 +197,8 @@ test('at most `limit` fading scores are evaluated, the longest unevaluated first
 })
 
 test('an operator can mark every worker with evidence; a worker that was due already is scored once', async () => {
-  const [first = ''] = await peopleWithEvidence(2)
-  const [nobody = ''] = await addPeople(db, 1)
+  const [first = ''] = await workersWithEvidence(2)
+  const [nobody = ''] = await addPublicWorkers(db, 1)
   await recompute()
   await addEvidence(db, first, [{ value: 500 }])
   const due = await markEveryWorker(contextAt(db, daysAfter(1)))

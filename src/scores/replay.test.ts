@@ -70,7 +70,7 @@ test('a score is found by its whole id only', async () => {
 })
 
 test('among scores of one moment the active one comes first', async () => {
-  for (let person = 0; person < 6; person++) {
+  for (let worker = 0; worker < 6; worker++) {
     const { workerId } = await addScoredWorker(db)
     await addEvidence(db, workerId, [{ value: 300 }])
     await score(db, workerId)

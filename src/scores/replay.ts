@@ -76,7 +76,7 @@ function differenceOf(stored: StoredSnapshot, { engine, vocabulary }: Makers): s
   const result = resultOf(engine, inputOf(stored, vocabulary))
   if (result === null) return 'the engine refuses the evidence'
   if (canonicalJson(result) !== stored.result) return 'the result differs'
-  if (!isTold(stored, result) || !isNamed(stored, engine))
+  if (!hasResult(stored, result) || !isNamed(stored, engine))
     return 'the score that is published is not that of the result'
   const facts = { workerId, asOf, nonce, engine, evidenceRoot, result }
   const vocabularySha256 = stored.vocabularySha256.toString('hex')
@@ -106,9 +106,9 @@ function isNamed(
   return engineId === id && engineVersion === version
 }
 
-function isTold(stored: StoredSnapshot, result: ScoreResult): boolean {
-  const told = ['score', 'low', 'high', 'band', 'evidenceCount', 'sourceCount'] as const
-  return told.every((name) => stored[name] === result[name])
+function hasResult(stored: StoredSnapshot, result: ScoreResult): boolean {
+  const fields = ['score', 'low', 'high', 'band', 'evidenceCount', 'sourceCount'] as const
+  return fields.every((name) => stored[name] === result[name])
 }
 
 async function vocabularyOf(db: Queryable, sha256: string): Promise<Vocabulary> {

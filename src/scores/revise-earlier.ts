@@ -21,9 +21,9 @@ export async function reviseEarlier(
   const [revoked] = await revokeDigests(tx, [earlier.vcSha256], now)
   if (revoked?.now !== true) return
   const [active] = await findActiveSnapshots(tx, [earlier.workerId])
-  const [person] = await findWorkerFacts(tx, [earlier.workerId])
+  const [worker] = await findWorkerFacts(tx, [earlier.workerId])
   if (active === undefined || !isShared(active)) return
-  if (person === undefined || !mayPublish(person)) return
+  if (worker === undefined || !mayPublish(worker)) return
   const { issuedAt } = active
   const revision = { ...correction, previous: earlier, issuedAt, revisedAt: now }
   await publishEvents(tx, [scoreRevised(active, revision)], now)

@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import { testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
-  addPeople,
+  addPublicWorkers,
   addScoredWorker,
   addSources,
   daysAfter,
@@ -29,9 +29,9 @@ await addSources(db)
 const now = daysAfter(1)
 
 async function workerWithScore(over: Record<string, unknown> = {}) {
-  const person = await addScoredWorker(db, { over })
-  await forgetEvents(db, person.workerId)
-  return person
+  const worker = await addScoredWorker(db, { over })
+  await forgetEvents(db, worker.workerId)
+  return worker
 }
 
 function revoke(
@@ -66,9 +66,9 @@ test('one item: its credential is revoked and a new score issued, evidence.revok
   const [first, second] = await scoresOf(db, workerId)
   assert.partialDeepStrictEqual(first, { state: 'superseded', vcRevokedAt: now })
   assert.partialDeepStrictEqual(second, { state: 'active', change: 'revised', vcRevokedAt: null })
-  const [told, revised, ...more] = await eventsOf(db, workerId)
+  const [event, revised, ...more] = await eventsOf(db, workerId)
   assert.deepEqual(more, [])
-  assert.deepEqual(told, {
+  assert.deepEqual(event, {
     type: 'evidence.revoked',
     data: {
       workerId,
@@ -161,9 +161,9 @@ test('evidence that no score counted: the event names no score, and nothing is r
   const { workerId } = await workerWithScore()
   const [id = ''] = await addEvidence(db, workerId, [{ value: 10 }])
   await revoke([id])
-  const [told, ...more] = await eventsOf(db, workerId)
+  const [event, ...more] = await eventsOf(db, workerId)
   assert.deepEqual(more, [])
-  assert.partialDeepStrictEqual(told, {
+  assert.partialDeepStrictEqual(event, {
     type: 'evidence.revoked',
     data: { snapshotId: null, scoreVcSha256: null, evidenceCount: 4 },
   })
@@ -183,8 +183,8 @@ test('a revoked claim with assurance 0 never counted, so no credential is revoke
       { state: 'superseded', vcRevokedAt: null },
       { state: 'active', vcRevokedAt: null },
     ])
-    const [told, ...more] = await eventsOf(db, workerId)
-    assert.partialDeepStrictEqual(told?.data, { snapshotId: null, scoreVcSha256: null })
+    const [event, ...more] = await eventsOf(db, workerId)
+    assert.partialDeepStrictEqual(event?.data, { snapshotId: null, scoreVcSha256: null })
     assert.deepEqual(more, [])
   }
 })
@@ -318,7 +318,7 @@ test('a revocation interrupted at any boundary changes nothing until all is done
 })
 
 test('scoring interrupted at any boundary keeps the mark until score, credential and event are stored', async () => {
-  const [workerId = ''] = await addPeople(db, 1)
+  const [workerId = ''] = await addPublicWorkers(db, 1)
   await addEvidence(db, workerId, enough)
   const before = await stateOf([workerId])
   const boundaries = await cutOffEverywhere(

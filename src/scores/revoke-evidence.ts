@@ -83,14 +83,14 @@ export async function revokeAndRescore(
       : await scoreWithout(tx, scoring, { lost, affected, earlier, revocation })
   await revokeCredentialsOf(tx, earlier, revocation.now)
   const sharing = await findSharingWorkers(tx, lost)
-  const told = lost
+  const revocationEvents = lost
     .filter(({ workerId }) => sharing.has(workerId))
     .flatMap((item) =>
       snapshotsToName(item, affected, earlier).map((snapshot) =>
         evidenceRevoked(item, { snapshot, remaining, revocation }),
       ),
     )
-  await publishEvents(tx, [...told, ...events], revocation.now)
+  await publishEvents(tx, [...revocationEvents, ...events], revocation.now)
   return { ...answer, scored }
 }
 
@@ -172,8 +172,8 @@ async function remainingEvidence(tx: Tx, workerIds: readonly string[]): Promise<
 
 /** Returns the workers about which events may be published. */
 async function findSharingWorkers(tx: Tx, lost: readonly OwnedEvidence[]): Promise<Set<string>> {
-  const people = await findWorkerFacts(tx, workersOf(lost))
-  const sharing = people.filter(mayPublish)
+  const workers = await findWorkerFacts(tx, workersOf(lost))
+  const sharing = workers.filter(mayPublish)
   return new Set(sharing.map(({ workerId }) => workerId))
 }
 
@@ -194,11 +194,11 @@ function snapshotsToName(
 
 function evidenceRevoked(
   { evidenceId, workerId, type, skillId }: OwnedEvidence,
-  told: { snapshot: Snapshot | undefined; remaining: Remaining; revocation: Revocation },
+  facts: { snapshot: Snapshot | undefined; remaining: Remaining; revocation: Revocation },
 ): NewEvent {
-  const { reason, now } = told.revocation
-  const { snapshot } = told
-  const { evidenceCount, sourceCount } = told.remaining.get(workerId) ?? nothing
+  const { reason, now } = facts.revocation
+  const { snapshot } = facts
+  const { evidenceCount, sourceCount } = facts.remaining.get(workerId) ?? nothing
   const data = {
     workerId,
     evidenceId,

@@ -27,7 +27,7 @@ export interface Correction {
 export interface ScoringInputs {
   workerId: string
   /** Null if the worker has no profile. */
-  person: WorkerFacts | null
+  worker: WorkerFacts | null
   active: ActiveSnapshot | null
   /**
    * The last score that was sent in events: the active one, or an earlier one whose credential is
@@ -109,11 +109,11 @@ function heldOf(
  * or that a recalled engine made, is wrong even if the caller names no correction.
  */
 function correctionOf(
-  { correction, lastSent, person, revoked, isRecalled }: ScoringInputs,
+  { correction, lastSent, worker, revoked, isRecalled }: ScoringInputs,
   held: ReadonlySet<string>,
   now: Date,
 ): Correction | null {
-  const isUnsent = correction?.isForced && (person === null || !mayShare(person, now))
+  const isUnsent = correction?.isForced && (worker === null || !mayShare(worker, now))
   if (lastSent !== null && correction !== null && !isUnsent) return correction
   if (!held.isDisjointFrom(revoked)) return { reason: 'evidence_revoked', disputeId: null }
   return isRecalled ? { reason: 'engine_correction', disputeId: null } : null

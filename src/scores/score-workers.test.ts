@@ -4,7 +4,7 @@ import { addWorkers, workerIdOf } from '../../test/support/build/evidence.ts'
 import { issuer, liveVerdict, testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
-  addPeople,
+  addPublicWorkers,
   addScoredWorker,
   addSources,
   daysAfter,
@@ -32,9 +32,9 @@ await addSources(db)
 
 /** Creates a public worker with a score and discards its events. */
 async function workerWithScore() {
-  const person = await addScoredWorker(db)
-  await forgetEvents(db, person.workerId)
-  return person
+  const worker = await addScoredWorker(db)
+  await forgetEvents(db, worker.workerId)
+  return worker
 }
 
 async function revoke(ids: readonly string[], now: Date) {
@@ -45,7 +45,7 @@ async function revoke(ids: readonly string[], now: Date) {
 const hex64 = /^[0-9a-f]{64}$/
 
 test('enough evidence makes a first score: snapshot, credential and score.updated have the same values, and the queue is empty', async () => {
-  const [workerId = ''] = await addPeople(db, 1)
+  const [workerId = ''] = await addPublicWorkers(db, 1)
   await addEvidence(db, workerId, enough)
   assert.equal((await score(db, workerId))?.outcome, 'issued')
   const [stored, ...others] = await scoresOf(db, workerId)
@@ -79,7 +79,7 @@ test('enough evidence makes a first score: snapshot, credential and score.update
 })
 
 test('too little evidence, or evidence of one group only, makes no score and no event', async () => {
-  const [few = '', alone = ''] = await addPeople(db, 2)
+  const [few = '', alone = ''] = await addPublicWorkers(db, 2)
   await addEvidence(db, few, enough.slice(2))
   await addEvidence(db, alone, [{}, { value: 710 }, { value: 720 }, { value: 730 }])
   for (const workerId of [few, alone]) {
@@ -230,7 +230,7 @@ test('a worker that does not share its score has one without credential, and no 
     { terms: undefined },
   ]
   for (const over of silent) {
-    const [workerId = ''] = await addPeople(db, 1, over)
+    const [workerId = ''] = await addPublicWorkers(db, 1, over)
     const evidence = await addEvidence(db, workerId, enough)
     await score(db, workerId)
     await revoke(evidence.slice(3), daysAfter(1))
@@ -259,7 +259,7 @@ test('a score is issued anew before its credential expires', async () => {
 })
 
 test('several workers in one call are scored independently; an unknown worker is left out', async () => {
-  const workerIds = await addPeople(db, 40)
+  const workerIds = await addPublicWorkers(db, 40)
   for (const workerId of workerIds) await addEvidence(db, workerId, enough)
   const unknown = '00000000-0000-7000-8000-000000000000'
   const due = [...workerIds, unknown].map((workerId) => ({ workerId, correction: null }))

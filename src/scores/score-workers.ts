@@ -120,9 +120,9 @@ async function issueShared(
 ): Promise<SharedStep[]> {
   const wanted = steps.flatMap((step) => {
     const snapshot = snapshotAfter(step)
-    const { person } = step.inputs
-    if (snapshot === null || snapshot.vcSha256 !== null || person === null) return []
-    return mayShare(person, now) ? { step, snapshot, username: person.username } : []
+    const { worker } = step.inputs
+    if (snapshot === null || snapshot.vcSha256 !== null || worker === null) return []
+    return mayShare(worker, now) ? { step, snapshot, username: worker.username } : []
   })
   const credentials = await issueCredentials(
     tx,

@@ -49,7 +49,7 @@ export async function readScoringInputs(
   >()
   for (const { workerId, correction } of there) {
     const nothing = {
-      person: null,
+      worker: null,
       active: null,
       lastSent: null,
       evidence: [],
@@ -57,7 +57,7 @@ export async function readScoringInputs(
     }
     inputsByWorker.set(workerId, { workerId, correction, isRecalled: false, ...nothing })
   }
-  for (const person of await findWorkerFacts(tx, ids)) of(person).person = person
+  for (const worker of await findWorkerFacts(tx, ids)) of(worker).worker = worker
   for (const active of await findActiveSnapshots(tx, ids)) {
     const isRecalled = recalled.has(active.engineSha256.toString('hex'))
     Object.assign(of(active), { active, lastSent: active, isRecalled })

@@ -12,7 +12,7 @@ import { endpoint } from '../platform/http/endpoint.ts'
  */
 async function startCall(heldAt: 'read' | 'charge', requests = 1) {
   const charged: MeteredCall[] = []
-  const undone: MeteredCall[] = []
+  const refunded: MeteredCall[] = []
   const begun = Promise.withResolvers<void>()
   const held = Promise.withResolvers<void>()
   let reads = 0
@@ -29,7 +29,7 @@ async function startCall(heldAt: 'read' | 'charge', requests = 1) {
       charged.push(call)
       return { charged: 1 }
     },
-    undo: (call) => void undone.push(call),
+    refund: (call) => void refunded.push(call),
   }
   const edge = await startEdge({
     authenticate: async () => validKey,
@@ -60,7 +60,7 @@ async function startCall(heldAt: 'read' | 'charge', requests = 1) {
   const connection = await openRaw(edge.port)
   connection.send(request('GET /read', ['Authorization: Bearer x']).repeat(requests))
   await begun.promise
-  return { edge, connection, charged, undone, goOn: held.resolve, reads: () => reads }
+  return { edge, connection, charged, refunded, goOn: held.resolve, reads: () => reads }
 }
 
 type Call = Awaited<ReturnType<typeof startCall>>
@@ -84,23 +84,23 @@ for (const [heldAt, calls] of [
 ] as const)
   test(`a caller that leaves at the ${heldAt} pays nothing in the end`, async () => {
     const call = await startCall(heldAt)
-    const { edge, charged, undone, goOn } = call
+    const { edge, charged, refunded, goOn } = call
     await leave(call)
     goOn()
     await logged(call, 1)
     await edge.stop()
-    assert.deepEqual([charged.length, undone.length], [calls, calls])
+    assert.deepEqual([charged.length, refunded.length], [calls, calls])
   })
 
 test('a caller that stays is charged', async () => {
-  const { edge, connection, undone, goOn } = await startCall('charge')
+  const { edge, connection, refunded, goOn } = await startCall('charge')
   goOn()
   const { status, headers } = await connection.answer()
   connection.socket.destroy()
   await edge.stop()
   assert.equal(status, 200)
   assert.equal(headers['service-credits-charged'], '1')
-  assert.equal(undone.length, 0)
+  assert.equal(refunded.length, 0)
 })
 
 test('pipelined requests begin one after the other, and each is charged', async () => {
@@ -122,5 +122,5 @@ test('a caller that leaves before a response pays neither for it nor for the req
   call.goOn()
   await logged(call, 1)
   await call.edge.stop()
-  assert.deepEqual([call.reads(), call.charged.length, call.undone.length], [1, 0, 0])
+  assert.deepEqual([call.reads(), call.charged.length, call.refunded.length], [1, 0, 0])
 })

@@ -70,7 +70,7 @@ export async function charge(
     purchase: purchaseOf(call, input),
   }
   const charged = await metering.charge(metered)
-  if (isTooLate(context)) metering.undo(metered)
+  if (isTooLate(context)) metering.refund(metered)
   return isRefusal(charged) ? charged : withCredits(serialized, charged)
 }
 

@@ -63,8 +63,13 @@ test('200: a head may have 16 KiB; 431: a longer one is rejected, with any Node 
     }
     await edge.stop()
     console.log(statuses.join())`
-  for (const told of [8_192, 65_536]) {
-    const args = [`--max-http-header-size=${told}`, '--input-type=module', '--eval', program]
+  for (const headerBytesMax of [8_192, 65_536]) {
+    const args = [
+      `--max-http-header-size=${headerBytesMax}`,
+      '--input-type=module',
+      '--eval',
+      program,
+    ]
     const { stdout } = await promisify(execFile)(process.execPath, args)
     assert.equal(stdout.trim(), '200,431')
   }

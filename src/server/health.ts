@@ -24,17 +24,17 @@ export async function readiness(
   const ready = Object.values(all).every((state) => state === 'ok' || typeof state === 'object')
   return {
     status: ready ? 200 : 503,
-    body: { status: ready ? 'ready' : 'not_ready', checks: toldOf(all) },
+    body: { status: ready ? 'ready' : 'not_ready', checks: renderChecks(all) },
     ...(ready ? {} : { headers: { 'Retry-After': '1' } }),
   }
 }
 
-function toldOf(checks: Readiness): Record<string, string> {
-  const told = Object.entries(checks).map(([name, state]) => [
+function renderChecks(checks: Readiness): Record<string, string> {
+  const entries = Object.entries(checks).map(([name, state]) => [
     name,
     typeof state === 'string' ? state : `degraded: ${state.degraded}`,
   ])
-  return Object.fromEntries(told)
+  return Object.fromEntries(entries)
 }
 
 /** Treats a check that hangs like one that fails. The error itself is not published. */

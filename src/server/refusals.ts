@@ -32,14 +32,14 @@ export function renderRefusal(
   { isSameOrigin, refusalPage, target = '' }: RefusedRoute = {},
 ): RenderedRefusal {
   const row = errorTable[refusal]
-  const told = row.status === 503 ? { ...operatorsTurn, ...headers } : { ...headers }
+  const extraHeaders = row.status === 503 ? { ...operatorsTurn, ...headers } : { ...headers }
   const version = refusal === 'unsupported_version' ? { supported_version: interfaceVersion } : {}
   if (refusalPage !== undefined) {
     const { status } = row
     const page = refusalPage({ error: refusal, status, message: message ?? row.message, target })
     const headers = [...sets.page, 'Content-Type', 'text/html; charset=utf-8']
     return typeof page === 'string'
-      ? { status, headers: [...headers, ...Object.entries(told).flat()], body: page }
+      ? { status, headers: [...headers, ...Object.entries(extraHeaders).flat()], body: page }
       : { status: 303, headers: [...headers, 'Location', page.redirectTo], body: '' }
   }
   return {
@@ -50,7 +50,7 @@ export function renderRefusal(
       'application/json',
       'Link',
       sets.helpLink(refusal),
-      ...Object.entries(told).flat(),
+      ...Object.entries(extraHeaders).flat(),
     ],
     body: JSON.stringify({ error: refusal, message: message ?? row.message, ...version }),
   }

@@ -27,17 +27,17 @@ test('a verification counts before its end and no longer from that millisecond o
 
 test('every move from every state records its states, changes nothing or is rejected', () => {
   const table = ['none', 'pending', 'verified', 'expired', 'revoked'] as const
-  const told = (move: 'begin' | 'verify' | 'revoke') =>
+  const outcomesOf = (move: 'begin' | 'verify' | 'revoke') =>
     table.map((from) => statesOf(move, from)?.join(' then ') ?? 'refused')
-  assert.deepEqual(told('begin'), ['pending', '', 'refused', 'pending', 'pending'])
-  assert.deepEqual(told('verify'), [
+  assert.deepEqual(outcomesOf('begin'), ['pending', '', 'refused', 'pending', 'pending'])
+  assert.deepEqual(outcomesOf('verify'), [
     'pending then verified',
     'verified',
     'verified',
     'pending then verified',
     'pending then verified',
   ])
-  assert.deepEqual(told('revoke'), ['refused', 'revoked', 'revoked', 'revoked', ''])
+  assert.deepEqual(outcomesOf('revoke'), ['refused', 'revoked', 'revoked', 'revoked', ''])
 })
 
 test('the end of a verification lies at least one millisecond and at most ten years ahead', () => {

@@ -155,8 +155,8 @@ test('a rename to a taken username is refused, and the rest of that line changes
 test('one batch: a username whose owner failed to rename stays taken, and the other lines succeed', async () => {
   const owner = (externalId: string, username = externalId) => line({ username, externalId })
   await register(db, [owner('queue-1'), owner('queue-2'), owner('queue-3')])
-  const wishes = [owner('queue-1', 'queue-2'), owner('queue-2', 'queue-3'), owner('queue-4')]
-  assert.deepEqual(outcomes(await register(db, wishes)), [taken, taken, 'created'])
+  const requests = [owner('queue-1', 'queue-2'), owner('queue-2', 'queue-3'), owner('queue-4')]
+  assert.deepEqual(outcomes(await register(db, requests)), [taken, taken, 'created'])
 })
 
 test('one batch: lines about one worker take effect in their order', async () => {
@@ -192,12 +192,12 @@ test('20 parallel registrations of one username by 20 workers: one succeeds, and
       register(db, [publicLine({ username: 'wanted', externalId: `rival-${i}` })]),
     ),
   )
-  const told = answers.flatMap(outcomes)
-  assert.equal(told.filter((one) => one === 'created').length, 1)
-  assert.equal(told.filter((one) => one === taken).length, 19)
+  const results = answers.flatMap(outcomes)
+  assert.equal(results.filter((one) => one === 'created').length, 1)
+  assert.equal(results.filter((one) => one === taken).length, 19)
   assert.equal(await count('workers'), before + 1)
   const winner = (await workerNamed(db, 'wanted')).externalId
-  assert.equal(told[Number(winner?.split('-')[1])], 'created')
+  assert.equal(results[Number(winner?.split('-')[1])], 'created')
 })
 
 test('20 parallel runs of the same lines, in any order: each worker is registered once, without a deadlock', async () => {
@@ -210,9 +210,9 @@ test('20 parallel runs of the same lines, in any order: each worker is registere
       register(db, run % 2 === 0 ? lines : lines.toReversed()),
     ),
   )
-  const told = runs.flatMap(outcomes)
-  assert.equal(told.filter((one) => one === 'created').length, 30)
-  assert.equal(told.filter((one) => one === 'unchanged').length, 570)
+  const results = runs.flatMap(outcomes)
+  assert.equal(results.filter((one) => one === 'created').length, 30)
+  assert.equal(results.filter((one) => one === 'unchanged').length, 570)
   assert.equal(await count('workers'), before + 30)
   const { workerId } = await workerNamed(db, 'twin-7')
   assert.equal((await consentEvents(db, workerId)).length, 3)

@@ -71,14 +71,14 @@ async function registerSome(
   registrations: readonly Registration[],
   attribution: Attribution,
 ): Promise<Registered[]> {
-  const people = await lockNamedWorkers(tx, registrations)
-  const repeated = people.findIndex(
-    (person, i) =>
-      person !== undefined && people.findIndex((other) => other?.workerId === person.workerId) < i,
+  const workers = await lockNamedWorkers(tx, registrations)
+  const repeated = workers.findIndex(
+    (worker, i) =>
+      worker !== undefined && workers.findIndex((other) => other?.workerId === worker.workerId) < i,
   )
   const some = repeated === -1 ? registrations : registrations.slice(0, repeated)
   const answers: Registered[] = Array.from(some, () => taken)
-  const unknown = [...some.keys()].filter((i) => people[i] === undefined)
+  const unknown = [...some.keys()].filter((i) => workers[i] === undefined)
   const created = await createWorkers(tx, pick(some, unknown), attribution)
   const lost = unknown.filter((i, n) => {
     const workerId = created[n]
@@ -89,19 +89,19 @@ async function registerSome(
   // edited.
   const lateness = lost.length === 0 ? [] : await lockNamedWorkers(tx, pick(some, lost))
   const known = [...some.keys()].flatMap((i) => {
-    const person = people[i] ?? lateness[lost.indexOf(i)]
-    return person === undefined ? [] : { i, person, registration: some[i] as Registration }
+    const worker = workers[i] ?? lateness[lost.indexOf(i)]
+    return worker === undefined ? [] : { i, worker, registration: some[i] as Registration }
   })
   const edits = await editProfiles(
     tx,
-    known.map(({ person, registration }) => {
-      const { workerId, profile: before } = person
+    known.map(({ worker, registration }) => {
+      const { workerId, profile: before } = worker
       return { workerId, before, profile: registration.profile }
     }),
     attribution.at,
   )
-  for (const [n, { i, person }] of known.entries()) {
-    const { workerId } = person
+  for (const [n, { i, worker }] of known.entries()) {
+    const { workerId } = worker
     const edit = edits[n]
     if (edit === 'changed') answers[i] = { workerId, outcome: 'updated' }
     if (edit === 'unchanged') answers[i] = { workerId, outcome: 'unchanged' }
@@ -127,8 +127,8 @@ async function lockNamedWorkers(
   }
   await lockWorkersByName(tx, names)
   const found = await findWorkers(tx, names)
-  const byId = new Map(found.map((person) => [person.externalId, person]))
-  const byName = new Map(found.map((person) => [person.profile.username, person]))
+  const byId = new Map(found.map((worker) => [worker.externalId, worker]))
+  const byName = new Map(found.map((worker) => [worker.profile.username, worker]))
   return registrations.map(({ externalId, profile }) =>
     externalId === null ? byName.get(profile.username) : byId.get(externalId),
   )
@@ -179,7 +179,7 @@ async function applyFirstDecisions(
   { answers, registrations }: { answers: Registered[]; registrations: readonly Registration[] },
   attribution: Attribution,
 ): Promise<void> {
-  const people = registrations.flatMap((registration, i) => {
+  const workers = registrations.flatMap((registration, i) => {
     const answer = answers[i]
     return answer === undefined || 'refused' in answer
       ? []
@@ -188,13 +188,13 @@ async function applyFirstDecisions(
   const changed = new Set([
     ...(await acceptTerms(
       tx,
-      people.flatMap(({ workerId, terms }) => (terms === null ? [] : { workerId, ...terms })),
+      workers.flatMap(({ workerId, terms }) => (terms === null ? [] : { workerId, ...terms })),
       attribution.at,
     )),
-    ...(await grantFirst(tx, people, attribution)),
+    ...(await grantFirst(tx, workers, attribution)),
     ...(await verifyFirst(
       tx,
-      people.flatMap(({ workerId, verifiedUntil: until }) =>
+      workers.flatMap(({ workerId, verifiedUntil: until }) =>
         until === null ? [] : { workerId, until },
       ),
       attribution,
@@ -211,20 +211,20 @@ async function applyFirstDecisions(
  */
 async function grantFirst(
   tx: Tx,
-  people: readonly (Registration & { workerId: string })[],
+  workers: readonly (Registration & { workerId: string })[],
   attribution: Attribution,
 ): Promise<string[]> {
-  const wishes = people.flatMap(({ workerId, consents }) =>
+  const requests = workers.flatMap(({ workerId, consents }) =>
     consents.map((consent) => ({ workerId, ...consent })),
   )
-  if (wishes.length === 0) return []
-  const workerIds = [...new Set(wishes.map(({ workerId }) => workerId))]
+  if (requests.length === 0) return []
+  const workerIds = [...new Set(requests.map(({ workerId }) => workerId))]
   const known = new Set(
     (await findConsents(tx, workerIds)).map((row) => `${row.workerId} ${row.permission}`),
   )
   const changes = await recordConsents(
     tx,
-    wishes.filter(({ workerId, permission }) => !known.has(`${workerId} ${permission}`)),
+    requests.filter(({ workerId, permission }) => !known.has(`${workerId} ${permission}`)),
     attribution,
   )
   const changed = [...new Set(changes.map(({ workerId }) => workerId))]

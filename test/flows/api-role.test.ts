@@ -143,10 +143,10 @@ test('the role may do everything that the routes of webhooks and agent decisions
     eventTypes: ['score.updated' as const],
     description: null,
   }
-  const wish = { userId, request, idempotencyKey: randomUUID(), now: new Date() }
-  const created = await createOrReplayEndpoint(asServer, rules, wish)
+  const creation = { userId, request, idempotencyKey: randomUUID(), now: new Date() }
+  const created = await createOrReplayEndpoint(asServer, rules, creation)
   assert.ok('endpoint' in created)
-  assert.equal((await createOrReplayEndpoint(asServer, rules, wish)).outcome, 'replayed')
+  assert.equal((await createOrReplayEndpoint(asServer, rules, creation)).outcome, 'replayed')
   const endpointId = created.endpoint.id
   const disabling = { endpointId, owner: { userId }, reason: 'owner', now: new Date() } as const
   const disabled = await asServer.transaction((tx) => disableEndpoint(tx, disabling))

@@ -17,7 +17,7 @@ const canary = /CANARY/i
 const isShown = (n: number): boolean => n % 2 === 0
 const username = (n: number): string => `person-${n}`
 
-function personOf(n: number): Record<string, unknown> {
+function workerOf(n: number): Record<string, unknown> {
   const line = publicLine({ username: username(n), externalId: `CANARY-external-${n}` })
   if (isShown(n)) return line
   return {
@@ -55,10 +55,10 @@ test('no private word of 500 workers is in any public answer, event, log line or
     line.remove()
     await database.drop()
   })
-  const told: string[] = []
+  const outputs: string[] = []
   const run = async (...args: string[]) => {
     const { code, out, err } = await line.run([...args, '--json'])
-    told.push(out, err)
+    outputs.push(out, err)
     assert.equal(code, 0, `${args.join(' ')}: ${out}${err}`)
     return JSON.parse(out)
   }
@@ -74,8 +74,8 @@ test('no private word of 500 workers is in any public answer, event, log line or
     { id: 'reviews', name: 'CANARY reviews', kind: 'organisation', group: 'acme' },
   ]
   await run('sources', 'register', '--from', file('s.ndjson', sources), '--by', 'CANARY clerk')
-  const people = file('w.ndjson', numbers.map(personOf))
-  await run('workers', 'import', '--from', people, '--by', 'CANARY clerk')
+  const workers = file('w.ndjson', numbers.map(workerOf))
+  await run('workers', 'import', '--from', workers, '--by', 'CANARY clerk')
   await run('evidence', 'import', '--from', file('e.ndjson', numbers.flatMap(evidenceOf)))
   await run('recompute')
   await run(
@@ -129,7 +129,7 @@ test('no private word of 500 workers is in any public answer, event, log line or
     })
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
     const text = `${path}\n${JSON.stringify(headers)}\n${body.toString('utf8')}`
-    told.push(text)
+    outputs.push(text)
     return body.toString('utf8')
   }
   for (const q of ['person', 'type', 'ca', 'na', 'ti', 'bi', '@person', 'Ada'])
@@ -162,12 +162,12 @@ test('no private word of 500 workers is in any public answer, event, log line or
   assert.ok(events.length > count)
   server.signal('SIGTERM')
   await server.ended
-  told.push(metrics.body.toString('utf8'), server.out(), server.err())
-  told.push(...events.map(({ body }) => body))
-  const leak = told.find((text) => canary.test(text))
+  outputs.push(metrics.body.toString('utf8'), server.out(), server.err())
+  outputs.push(...events.map(({ body }) => body))
+  const leak = outputs.find((text) => canary.test(text))
   assert.equal(leak, undefined)
   // The canaries exist in the private data, so the search can find them.
-  assert.match(readFileSync(people, 'utf8'), canary)
+  assert.match(readFileSync(workers, 'utf8'), canary)
   const [kept] = await database.db.rows<{ payload: string }>(sql`
     select payload from evidence_private limit 1`)
   assert.match(kept?.payload ?? '', canary)

@@ -79,8 +79,8 @@ test('SIGKILL of the server: every 200 is charged once; at most the calls in pro
   }
   const calls = sumOf(rounds)
   // A killed server loses its pending refunds, so calls answered with 503 may stay charged.
-  const told = await assertCharged(db, key, { calls, credits, refusedMax: calls.refused.length })
-  t.diagnostic(`${serverKills} times SIGKILL of the server under load. ${told}`)
+  const summary = await assertCharged(db, key, { calls, credits, refusedMax: calls.refused.length })
+  t.diagnostic(`${serverKills} times SIGKILL of the server under load. ${summary}`)
 })
 
 test('SIGKILL of PostgreSQL: every 200 is charged once, every 503 is free, and the server recovers', async (t) => {
@@ -97,6 +97,6 @@ test('SIGKILL of PostgreSQL: every 200 is charged once, every 503 is free, and t
   server.signal('SIGTERM')
   assert.equal(await server.ended, 0, server.err())
   assert.equal(calls.unanswered, 0)
-  const told = await assertCharged(db, key, { calls, credits, refusedMax: 0 })
-  t.diagnostic(`${postgresKills} times SIGKILL of PostgreSQL under load. ${told}`)
+  const summary = await assertCharged(db, key, { calls, credits, refusedMax: 0 })
+  t.diagnostic(`${postgresKills} times SIGKILL of PostgreSQL under load. ${summary}`)
 })

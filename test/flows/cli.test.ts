@@ -609,7 +609,7 @@ test('doctor: names each problem with its remedy, and ends with 1 only if a prob
 test('doctor: warns of lists before they expire; expired lists stop the service', async () => {
   const { run, db } = await placeWithKey()
   await run(['credentials', 'issue', '--from', '-'], ndjson([scoreLine(1)]))
-  for (const [hours, code, told] of [
+  for (const [hours, code, expected] of [
     [11, 0, /^warn +status lists .*no process renews them/m],
     [-1, 1, /^fail +status lists .*verifiers refuse it/m],
   ] as const) {
@@ -617,7 +617,7 @@ test('doctor: warns of lists before they expire; expired lists stop the service'
       update status_lists set valid_until = clock_timestamp() + ${hours} * interval '1 hour'`)
     const doctor = await run(['doctor'])
     assert.equal(doctor.code, code)
-    assert.match(doctor.out, told)
+    assert.match(doctor.out, expected)
   }
 })
 
@@ -719,16 +719,16 @@ test('doctor: reports secrets that differ from those that the database was fille
   const warned = await run(['doctor'])
   assert.equal(warned.code, 0)
   assert.match(warned.out, /^warn +settings +WEBHOOK_ALLOW_HTTP=true is for development/m)
-  for (const [setting, value, told] of [
+  for (const [setting, value, expected] of [
     ['API_KEY_PEPPERS', '', /^fail +api keys +.*pepper k1, and this machine lacks it/m],
-    ['API_KEY_PEPPERS', ring(3), /^fail +api keys +.*has another one by that name/m],
+    ['API_KEY_PEPPERS', ring(3), /^fail +api keys +.*has another key of that name/m],
     ['SECRETS_KEYRING', '', /^fail +secrets +.*the key k1, and this machine lacks it/m],
-    ['SECRETS_KEYRING', ring(3), /^fail +secrets +.*has another one by that name/m],
+    ['SECRETS_KEYRING', ring(3), /^fail +secrets +.*has another key of that name/m],
   ] as const) {
     Object.assign(env, keyed, { [setting]: value })
     const { code, out } = await run(['doctor'])
     assert.equal(code, 1)
-    assert.match(out, told)
+    assert.match(out, expected)
   }
   Object.assign(env, { API_KEY_PEPPERS: '' })
   mkdirSync(file('data'))

@@ -121,8 +121,8 @@ async function answersOf(base: string, credential: IssuedJson): Promise<unknown[
     see: async () => {
       const { body: verdict } = await verify(base, credential)
       const { status, body } = await statusOf(base, credential)
-      const isTold = verdict.revocation?.checked && status === 200
-      return isTold ? [verdict.valid, verdict.reason, body.status] : null
+      const isVisible = verdict.revocation?.checked && status === 200
+      return isVisible ? [verdict.valid, verdict.reason, body.status] : null
     },
   })
   return value ?? []

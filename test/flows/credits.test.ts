@@ -271,8 +271,8 @@ test('a month is archived to a file by command; audit verifies the file, and usa
     [usage.usage, usage.archived],
     [[], [{ month: '2026-01', entries: 1, credits: 4 }]],
   )
-  const told = await run(['credits', 'usage', accountId, ...january])
-  assert.match(told.out, /^2026-01 is archived: 4 credits in the whole month/m)
+  const result = await run(['credits', 'usage', accountId, ...january])
+  assert.match(result.out, /^2026-01 is archived: 4 credits in the whole month/m)
   const february = ['--since', '2026-02-01', '--until', '2026-03-01']
   assert.deepEqual((await report('credits', 'usage', accountId, ...february)).archived, [])
 })

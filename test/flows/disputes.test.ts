@@ -90,8 +90,8 @@ test('a dispute from opening to decision: events, output and audit entries are c
       { state: 'resolved', by: 'Bob' },
     ],
   })
-  const told = await run(['disputes', 'show', id])
-  assert.match(told.out, /partly_upheld[^]*excluded, upheld[^]*under_review, by Bob/)
+  const result = await run(['disputes', 'show', id])
+  assert.match(result.out, /partly_upheld[^]*excluded, upheld[^]*under_review, by Bob/)
   assert.deepEqual((await report('disputes', 'list')).disputes, [])
   for (const flags of [['--all'], ['--username', 'ada']])
     assert.partialDeepStrictEqual(await report('disputes', 'list', ...flags), {

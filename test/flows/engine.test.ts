@@ -11,7 +11,7 @@ import { originOf } from '../../src/score-credentials/payload.ts'
 import { scoreWorkers } from '../../src/scores/score-workers.ts'
 import {
   addEvidence,
-  addPeople,
+  addPublicWorkers,
   addSources,
   enough,
   scoredAt,
@@ -101,7 +101,7 @@ test('the provenance verifies with Ed25519 alone under the published key and nam
 test('a score and its credential name the published hash', async () => {
   const { db } = service.database
   await addSources(db)
-  const [workerId = ''] = await addPeople(db, 1)
+  const [workerId = ''] = await addPublicWorkers(db, 1)
   await addEvidence(db, workerId, enough)
   const issuer = {
     origin: originOf(publicUrl),

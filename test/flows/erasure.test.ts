@@ -14,8 +14,8 @@ async function place() {
     line.remove()
     await database.drop()
   })
-  const person = publicLine({ username: 'ada', bio: 'CANARY' })
-  const imported = await line.run(['workers', 'import', '--from', '-'], JSON.stringify(person))
+  const worker = publicLine({ username: 'ada', bio: 'CANARY' })
+  const imported = await line.run(['workers', 'import', '--from', '-'], JSON.stringify(worker))
   assert.equal(imported.code, 0, imported.err)
   return line
 }

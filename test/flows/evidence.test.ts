@@ -75,9 +75,9 @@ test('import: one invalid line in a hundred is reported, the others are stored, 
     line,
   ])
   const from = file('evidence.ndjson', lines)
-  const told = { rejected: 12, lines: 1_200, interrupted: false }
+  const result = { rejected: 12, lines: 1_200, interrupted: false }
   const first = await report(['evidence', 'import', '--from', from])
-  assert.partialDeepStrictEqual(first, { code: 1, added: 1_188, unchanged: 0, ...told })
+  assert.partialDeepStrictEqual(first, { code: 1, added: 1_188, unchanged: 0, ...result })
   const errors = readFileSync(`${from}.errors.ndjson`, 'utf8')
   const refusals = errors.split('\n').filter(Boolean)
   for (const [i, [, field, reason]] of bad.entries()) {
@@ -89,7 +89,7 @@ test('import: one invalid line in a hundred is reported, the others are stored, 
   const before = await stateOf(db)
   assert.equal(before.length, 1_188)
   const second = await report(['evidence', 'import', '--from', from])
-  assert.partialDeepStrictEqual(second, { code: 1, added: 0, unchanged: 1_188, ...told })
+  assert.partialDeepStrictEqual(second, { code: 1, added: 0, unchanged: 1_188, ...result })
   assert.deepEqual(await stateOf(db), before)
   assert.equal(readFileSync(`${from}.errors.ndjson`, 'utf8'), errors)
 })
@@ -97,8 +97,8 @@ test('import: one invalid line in a hundred is reported, the others are stored, 
 test('a dry run reports the effect of an import and adds nothing', async () => {
   const { report, file, db } = await place()
   const from = file('evidence.ndjson', [evidenceLineOf(1), evidenceLineOf(2, { value: -1 })])
-  const told = await report(['evidence', 'import', '--from', from, '--dry-run'])
-  assert.partialDeepStrictEqual(told, { code: 1, added: 1, rejected: 1, dryRun: true })
+  const result = await report(['evidence', 'import', '--from', from, '--dry-run'])
+  assert.partialDeepStrictEqual(result, { code: 1, added: 1, rejected: 1, dryRun: true })
   assert.deepEqual(await stateOf(db), [])
 })
 
@@ -140,9 +140,9 @@ test('Ctrl-C ends an import in good order: everything reported as added is store
   child.kill('SIGINT')
   await held.release()
   const { code, out } = await end
-  const told = JSON.parse(out)
-  assert.deepEqual([code, told.interrupted], [1, true])
-  assert.equal((await stateOf(db)).length, told.added)
+  const result = JSON.parse(out)
+  assert.deepEqual([code, result.interrupted], [1, true])
+  assert.equal((await stateOf(db)).length, result.added)
 })
 
 test('an import needs constant memory for a file of any length', async () => {
@@ -222,8 +222,8 @@ test('sources come from options or a file, and the list shows their assurance', 
   const { report, run, file } = await place()
   const acme = { id: 'acme', name: 'Acme', kind: 'organisation', group: 'acme-group' }
   const from = file('sources.ndjson', [acme, { ...acme, id: 'no', assurance: 800 }, 'nothing'])
-  const told = await report(['sources', 'register', '--from', from])
-  assert.partialDeepStrictEqual(told, { code: 1, registered: 1, rejected: 2 })
+  const result = await report(['sources', 'register', '--from', from])
+  assert.partialDeepStrictEqual(result, { code: 1, registered: 1, rejected: 2 })
   const errors = readFileSync(`${from}.errors.ndjson`, 'utf8')
   assert.match(errors, /"line":2,"field":"assurance","reason":"is at most 700/)
   assert.match(errors, /"line":3,"field":null,"reason":"The line is not JSON/)
@@ -259,12 +259,12 @@ test('CSV: the import is the same, a rejected row is reported with its line, and
     `${row(4, { value: 700, notes: 'CANARY' })},x`,
   ]
   const from = file('in.CSV', [header, ...rows])
-  const told = { code: 1, lines: 4, rejected: 2 }
+  const result = { code: 1, lines: 4, rejected: 2 }
   const dry = await report(['evidence', 'import', '--from', from, '--dry-run'])
-  assert.partialDeepStrictEqual(dry, { ...told, added: 2 })
+  assert.partialDeepStrictEqual(dry, { ...result, added: 2 })
   assert.deepEqual(await stateOf(db), [])
   const first = await report(['evidence', 'import', '--from', from])
-  assert.partialDeepStrictEqual(first, { ...told, added: 2 })
+  assert.partialDeepStrictEqual(first, { ...result, added: 2 })
   assert.deepEqual(readFileSync(`${from}.errors.ndjson`, 'utf8').split('\n').slice(0, 2), [
     '{"line":4,"field":"value","reason":"must be a whole number from 0 to 1000"}',
     '{"line":6,"field":null,"reason":"The line has 9 fields, the header 8."}',
@@ -272,7 +272,7 @@ test('CSV: the import is the same, a rejected row is reported with its line, and
   const before = await stateOf(db)
   assert.match(JSON.stringify(before), /two\\\\nlines, CANARY/)
   const again = await report(['evidence', 'import', '--from', from, '--format', 'csv'])
-  assert.partialDeepStrictEqual(again, { ...told, unchanged: 2 })
+  assert.partialDeepStrictEqual(again, { ...result, unchanged: 2 })
   assert.deepEqual(await stateOf(db), before)
   const wrong = file('wrong.csv', [`${header},email`, ...rows])
   const refused = await run(['evidence', 'import', '--from', wrong])
@@ -280,14 +280,14 @@ test('CSV: the import is the same, a rejected row is reported with its line, and
   assert.match(refused.err, /"email" in the header is no field; there are workerId, /)
   assert.equal((await run(['evidence', 'import', '--from', from, '--format', 'xls'])).code, 2)
   assert.equal((await run(['evidence', 'import', '--from', file('no.csv', [''])])).code, 2)
-  const people =
+  const workers =
     'username,displayName,terms.version,terms.acceptedAt,skills.0.name\nada,Ada,1,,Git\nada-l,Ada L,1,2026-01-01T00:00:00Z,Git\n'
-  const workers = await run(
+  const imported = await run(
     ['workers', 'import', '--from', '-', '--format', 'csv', '--json'],
-    people,
+    workers,
   )
-  assert.partialDeepStrictEqual(JSON.parse(workers.out), { created: 1, rejected: 1 })
-  assert.match(workers.err, /"line":2,"field":"terms.acceptedAt","reason":"is missing"/)
+  assert.partialDeepStrictEqual(JSON.parse(imported.out), { created: 1, rejected: 1 })
+  assert.match(imported.err, /"line":2,"field":"terms.acceptedAt","reason":"is missing"/)
   const sources = 'id,name,kind,assurance,group\nacme,Acme,organisation,650,acme\n'
   const args = ['sources', 'register', '--from', '-', '--format', 'csv']
   assert.partialDeepStrictEqual(JSON.parse((await run([...args, '--json'], sources)).out), {

@@ -133,8 +133,8 @@ test('a server without one pepper serves the keys under its other peppers, stays
     assert.equal(reply.status, 200)
     return JSON.parse(reply.body.toString()).checks.keys
   }
-  const told = 'degraded: active API keys need peppers that this machine lacks: k2'
-  assert.equal(await keysCheck(), told)
+  const expected = 'degraded: active API keys need peppers that this machine lacks: k2'
+  assert.equal(await keysCheck(), expected)
   const doctor = await assay(['doctor'], operatorEnv)
   assert.match(doctor.out, /^fail +api keys +1 of 2 active keys get 503 .*the pepper k2, and/m)
   const list = await assay(['api-keys', 'list', foreign.accountId], operatorEnv)

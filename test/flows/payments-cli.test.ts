@@ -171,11 +171,11 @@ test('the operator closes an unresolved payment once, as paid or not paid, and t
   const undelivered = (await report('undelivered')).payments.map(({ id }: { id: string }) => id)
   assert.ok(undelivered.includes(paid))
   const { out } = await command.run(['audit', 'list', '--json'])
-  const told = JSON.parse(out)
+  const payment = JSON.parse(out)
     .entries.filter(({ action }: { action: string }) => action === 'payments.closed')
     .map(({ subjects, details }: Record<string, string>) => `${subjects} ${details}`)
   assert.deepEqual(
-    told.sort(),
+    payment.sort(),
     [`["${paid}"] {"paid":true}`, `["${unpaid}"] {"paid":false}`].sort(),
   )
 })

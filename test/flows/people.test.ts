@@ -117,11 +117,11 @@ test('import: 10,000 lines with 1 % invalid lines, killed and run again, give th
 
 test('import: a line that waits does not delay lines about other workers', async () => {
   const { url, db, file, start } = await place()
-  const people = Array.from({ length: 600 }, (_, n) => ({
+  const workers = Array.from({ length: 600 }, (_, n) => ({
     username: `user-${n}`,
     externalId: `${n}`,
   }))
-  writeFileSync(file('people.ndjson'), ndjson(people.map((one) => publicLine(one))))
+  writeFileSync(file('people.ndjson'), ndjson(workers.map((one) => publicLine(one))))
   const held = await holdInserts(url, { table: 'profiles', when: `new.username = 'user-3'` })
   const child = start(['workers', 'import', '--from', 'people.ndjson'])
   const ended = once(child, 'exit')
@@ -146,9 +146,12 @@ for (const named of ['by its external id', 'by its username'])
       }),
     )
     writeFileSync(file('people.ndjson'), ndjson(lines))
-    const told = await report('workers', 'import', '--from', 'people.ndjson')
-    assert.deepEqual([told.code, told.created, told.updated], [0, 300, 600])
-    assert.deepEqual([told.errors, existsSync(file('people.ndjson.errors.ndjson'))], [null, false])
+    const result = await report('workers', 'import', '--from', 'people.ndjson')
+    assert.deepEqual([result.code, result.created, result.updated], [0, 300, 600])
+    assert.deepEqual(
+      [result.errors, existsSync(file('people.ndjson.errors.ndjson'))],
+      [null, false],
+    )
     const titles = await db.rows(sql`select distinct title from profiles`)
     assert.deepEqual(titles, [{ title: 'Third' }])
   })
@@ -178,9 +181,9 @@ test('import: the error file names line, field and reason of each invalid line',
     'people.ndjson',
   )
   assert.deepEqual([code, created, rejected, errors], [1, 1, 9, 'people.ndjson.errors.ndjson'])
-  const told = parsed(readFileSync(file('people.ndjson.errors.ndjson'), 'utf8'))
+  const result = parsed(readFileSync(file('people.ndjson.errors.ndjson'), 'utf8'))
   assert.deepEqual(
-    told.map((one) => `${one.line} ${one.field}: ${one.reason}`),
+    result.map((one) => `${one.line} ${one.field}: ${one.reason}`),
     [
       '2 username: is taken by another worker',
       '4 null: A string holds a NUL.',
@@ -287,11 +290,11 @@ test('show, consent, identity: a worker goes from registered to public and back'
     ['hr-7', [], 'verified'],
   )
   assert.equal(shown.consents.public_profile.granted, false)
-  const told = (await run(['workers', 'show', 'ada'])).out
-  assert.match(told, /public_profile +withdrawn/)
-  assert.match(told, /identity +verified until/)
+  const result = (await run(['workers', 'show', 'ada'])).out
+  assert.match(result, /public_profile +withdrawn/)
+  assert.match(result, /identity +verified until/)
   assert.deepEqual(shown.scoreHiddenBy, ['no_score', 'public_profile', 'score_sharing'])
-  assert.match(told, /score +hidden: there is no score, no consent to public_profile, no consent/)
+  assert.match(result, /score +hidden: there is no score, no consent to public_profile, no consent/)
 })
 
 test('1: the username is unknown; 2: the username, permission, date or actor is invalid', async () => {

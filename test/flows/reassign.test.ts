@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import {
   addEvidence,
-  addPeople,
+  addPublicWorkers,
   addSources,
   enough,
   eventsOf,
@@ -29,8 +29,8 @@ async function command(...args: string[]) {
 
 await command('keys', 'create')
 await addSources(db)
-const [ada = ''] = await addPeople(db, 1, { username: 'ada-lovelace' })
-const [grace = ''] = await addPeople(db, 1, { username: 'grace-hopper' })
+const [ada = ''] = await addPublicWorkers(db, 1, { username: 'ada-lovelace' })
+const [grace = ''] = await addPublicWorkers(db, 1, { username: 'grace-hopper' })
 const named = enough.map((one, i) => ({ ...one, externalId: `exam/${i}` }))
 const adas = await addEvidence(db, ada, named)
 const graces = await addEvidence(db, grace, enough)

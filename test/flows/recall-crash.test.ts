@@ -10,7 +10,7 @@ import { scoreWorkers } from '../../src/scores/score-workers.ts'
 import { testRegistry } from '../support/build/registry.ts'
 import {
   addEvidence,
-  addPeople,
+  addPublicWorkers,
   addSources,
   daysAfter,
   enough,
@@ -37,7 +37,7 @@ const never = -1
 
 test('SIGKILL at every boundary of a recall and its corrections: the next run corrects and publishes each score once', async () => {
   await addSources(db)
-  const [workerId = ''] = await addPeople(db, 1)
+  const [workerId = ''] = await addPublicWorkers(db, 1)
   await addEvidence(db, workerId, enough)
   const due = [{ workerId, correction: null }]
   await db.transaction((tx) => scoreWorkers(tx, scoringWrongly('0.1.0'), due, scoredAt))

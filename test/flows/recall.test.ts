@@ -10,7 +10,7 @@ import { loadEngine } from '../../src/scores/engine.ts'
 import { scoreWorkers } from '../../src/scores/score-workers.ts'
 import {
   addEvidence,
-  addPeople,
+  addPublicWorkers,
   addSources,
   enough,
   eventsOf,
@@ -45,7 +45,7 @@ await tendLists(db, issuer, now)
 await addSources(db)
 const wrong = { ...scoringWrongly(), issuer }
 const { version, binarySha256: sha256 } = wrong.engine
-const [workerId = ''] = await addPeople(db, 1, { username: 'ada-lovelace' })
+const [workerId = ''] = await addPublicWorkers(db, 1, { username: 'ada-lovelace' })
 const evidence = await addEvidence(db, workerId, enough)
 await db.transaction((tx) => scoreWorkers(tx, wrong, [{ workerId, correction: null }], now))
 const released = await loadEngine()
@@ -85,9 +85,9 @@ test('recall: 1 if version and SHA-256 name no known engine; 2 for an invalid na
   assert.equal((await recall(version, 'f'.repeat(64), ...reason, '--yes')).code, 1)
   assert.equal((await recall(version, 'abc', ...reason, '--yes')).code, 2)
   assert.equal((await recall(version, sha256, '--reason', 'whatever', '--yes')).code, 2)
-  const told = await line.run(['engines', 'recall', version, sha256, ...reason])
-  assert.equal(told.code, 2)
-  assert.match(told.err, /replaces 1 active score .*\n[^]*Nothing was changed/)
+  const result = await line.run(['engines', 'recall', version, sha256, ...reason])
+  assert.equal(result.code, 2)
+  assert.match(result.err, /replaces 1 active score .*\n[^]*Nothing was changed/)
   assert.equal((await command('engines', 'list')).report.engines[0].recalledAt, null)
 })
 
@@ -125,8 +125,8 @@ test('recall of the running engine: no score is computed, the server reports it 
   }
   assert.equal((await readiness()).engine, 'ok')
   const own = [released.version, released.binarySha256] as const
-  const told = await line.run(['engines', 'recall', ...own, '--reason', 'unfair'])
-  assert.match(told.err, /engine of this release\. Its scores stay, and no score is computed/)
+  const result = await line.run(['engines', 'recall', ...own, '--reason', 'unfair'])
+  assert.match(result.err, /engine of this release\. Its scores stay, and no score is computed/)
   assert.equal((await recall(...own, '--reason', 'unfair', '--yes')).code, 0)
 
   const { value } = await eventually('readiness tells of the recall', {

@@ -29,7 +29,7 @@ import { smallVocabulary } from '../support/build/evidence.ts'
 import { issuer, testRegistry } from '../support/build/registry.ts'
 import {
   addEvidence,
-  addPeople,
+  addPublicWorkers,
   addSources,
   daysAfter,
   enough,
@@ -85,7 +85,7 @@ const allAgree = {
   differing: [],
 }
 
-const workerIds = await addPeople(db, 500)
+const workerIds = await addPublicWorkers(db, 500)
 for (const [n, workerId] of workerIds.entries())
   await addEvidence(
     db,
@@ -160,7 +160,7 @@ for (const [state, folder, reason] of [
  */
 async function tampered(change: (id: Buffer) => ReturnType<typeof sql>): Promise<string | null> {
   let found: string | null = null
-  const undone = new Error('undone')
+  const refunded = new Error('undone')
   const tampering = db.transaction(async (tx) => {
     const [row] = await tx.rows<{ id: Buffer }>(sql`
       select snapshot_id as id from score_snapshots where engine_version = '0.9.0' limit 1`)
@@ -172,14 +172,17 @@ async function tampered(change: (id: Buffer) => ReturnType<typeof sql>): Promise
     const result = await replay(stored, openMakers(tx, root))
     assert.ok(result.outcome !== 'engine unavailable')
     found = result.outcome === 'differs' ? result.difference : null
-    throw undone
+    throw refunded
   })
-  await assert.rejects(tampering, undone)
+  await assert.rejects(tampering, refunded)
   return found
 }
 
 test('replay detects tampering with every part of a score', async () => {
-  const cases: readonly [change: (id: Buffer) => ReturnType<typeof sql>, told: RegExp | null][] = [
+  const cases: readonly [
+    change: (id: Buffer) => ReturnType<typeof sql>,
+    expected: RegExp | null,
+  ][] = [
     [(id) => sql`update score_workings set nonce = nonce where snapshot_id = ${id}`, null],
     [
       (id) => sql`update score_workings set evidence = replace(evidence, '"value":', '"value":1')
@@ -220,11 +223,11 @@ test('replay detects tampering with every part of a score', async () => {
       /the rules under [0-9a-f]{64} were changed/,
     ],
   ]
-  await addPeople(db, 1)
-  for (const [change, told] of cases) {
+  await addPublicWorkers(db, 1)
+  for (const [change, expected] of cases) {
     const difference = await tampered(change)
-    if (told === null) assert.equal(difference, null)
-    else assert.match(difference ?? 'no difference', told)
+    if (expected === null) assert.equal(difference, null)
+    else assert.match(difference ?? 'no difference', expected)
   }
 })
 

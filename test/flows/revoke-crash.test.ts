@@ -11,7 +11,7 @@ import { scoreWorkers } from '../../src/scores/score-workers.ts'
 import { testRegistry } from '../support/build/registry.ts'
 import {
   addEvidence,
-  addPeople,
+  addPublicWorkers,
   addSources,
   daysAfter,
   enough,
@@ -36,7 +36,7 @@ async function runUntil(boundary: number, ids: readonly string[]): Promise<'kill
 
 test('SIGKILL at every boundary of a revocation: nothing changes before the commit, and each event is published once after it', async () => {
   await addSources(db)
-  const [workerId = ''] = await addPeople(db, 1)
+  const [workerId = ''] = await addPublicWorkers(db, 1)
   const [id = ''] = await addEvidence(db, workerId, enough)
   const due = [{ workerId, correction: null }]
   await db.transaction((tx) => scoreWorkers(tx, scoring, due, scoredAt))

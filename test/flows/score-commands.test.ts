@@ -9,7 +9,7 @@ import { pemOfSeed, score } from '../support/build/credentials.ts'
 import { testRegistry } from '../support/build/registry.ts'
 import {
   addEvidence,
-  addPeople,
+  addPublicWorkers,
   addSources,
   daysAfter,
   enough,
@@ -27,7 +27,7 @@ after(async () => {
   await registry.drop()
 })
 await addSources(db)
-const [workerId = '', poor = ''] = await addPeople(db, 2)
+const [workerId = '', poor = ''] = await addPublicWorkers(db, 2)
 const evidence = await addEvidence(db, workerId, [
   ...enough,
   { sourceId: 'self', value: 1_000 },
@@ -162,13 +162,15 @@ test('credentials issue: a worker keeps the computed score unless --replace-comp
       },
     ],
   )
-  const told = await line.run(
+  const result = await line.run(
     ['credentials', 'issue', '--from', '-', '--dry-run', '--replace-computed'],
     lines.join('\n'),
   )
-  assert.match(told.err, /would supersede: 1, of computed scores: 1\./)
+  assert.match(result.err, /would supersede: 1, of computed scores: 1\./)
   assert.ok(
-    told.err.includes(`  ${username}: score ${second.score}, computed, credential ${credentialId}`),
+    result.err.includes(
+      `  ${username}: score ${second.score}, computed, credential ${credentialId}`,
+    ),
   )
 
   const kept = await issue()
@@ -219,12 +221,12 @@ test('replay: 2 if engines/ has no file for the engine of a score; the engine is
   const gone = '01'.repeat(32)
   await set(gone)
   const one = await asked('replay', first.id)
-  const told = await line.run(['scores', 'replay', first.id])
+  const result = await line.run(['scores', 'replay', first.id])
   const all = await asked('replay', '--all')
   await set(scoring.engine.binarySha256)
   assert.deepEqual([one.code, one.ok, one.replayed, one.difference], [2, false, 0, null])
   assert.deepEqual([all.code, all.replayed, all.notReplayed, all.differ], [2, 1, 1, 0])
   assert.equal(all.unavailable[0].sha256, gone)
-  assert.match(told.out, new RegExp(`Engine [\\d.]+ \\(SHA-256 ${gone}\\) is not available`))
-  assert.doesNotMatch(told.out + told.err + all.err, /DIFFER/)
+  assert.match(result.out, new RegExp(`Engine [\\d.]+ \\(SHA-256 ${gone}\\) is not available`))
+  assert.doesNotMatch(result.out + result.err + all.err, /DIFFER/)
 })

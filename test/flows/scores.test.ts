@@ -67,21 +67,21 @@ function evidenceOf(username: string, n: number): Record<string, unknown>[] {
   ]
 }
 
-async function placeWithPeople(count: number) {
+async function installationWithWorkers(count: number) {
   const there = await place()
   const { report, file } = there
   const usernames = Array.from({ length: count }, (_, n) => `person-${n}`)
-  const people = usernames.map((username) => publicLine({ username, externalId: username }))
+  const workers = usernames.map((username) => publicLine({ username, externalId: username }))
   const items = usernames.flatMap((username, n) => evidenceOf(username, 500 + (n % 400)))
   assert.equal((await report('keys', 'create')).code, 0)
   assert.equal((await report('sources', 'register', '--from', file('s.ndjson', sources))).code, 0)
-  assert.equal((await report('workers', 'import', '--from', file('w.ndjson', people))).code, 0)
+  assert.equal((await report('workers', 'import', '--from', file('w.ndjson', workers))).code, 0)
   assert.equal((await report('evidence', 'import', '--from', file('e.ndjson', items))).code, 0)
   return there
 }
 
 test('five commands lead from nothing to signed scores; a second run changes nothing; the audit log has each step', async () => {
-  const { report, db } = await placeWithPeople(3)
+  const { report, db } = await installationWithWorkers(3)
   const first = await report('recompute')
   assert.partialDeepStrictEqual(first, { code: 0, ok: true, scored: 3, issued: 3 })
   assert.partialDeepStrictEqual(await report('recompute'), { code: 0, scored: 0 })
@@ -106,7 +106,7 @@ test('five commands lead from nothing to signed scores; a second run changes not
 })
 
 test('revoking evidence and withdrawing consent take effect at once, by command alone', async () => {
-  const { report, db } = await placeWithPeople(2)
+  const { report, db } = await installationWithWorkers(2)
   await report('recompute')
   const revoked = await report('evidence', 'revoke', 'skill-exams/person-0-1', '--reason', 'policy')
   assert.partialDeepStrictEqual(revoked, { code: 0, rescored: [{ outcome: 'issued' }] })
@@ -145,7 +145,7 @@ test('without a signing key no score is computed, but evidence can be revoked', 
 })
 
 test('SIGKILL during a recomputation, repeatedly: in the end each worker has one score, one credential and one event', async () => {
-  const { report, start, db, url } = await placeWithPeople(1_200)
+  const { report, start, db, url } = await installationWithWorkers(1_200)
   // Holds a worker of the queue's last batch, so that an earlier batch is committed by then even
   // with three parallel workers.
   const [last] = await db.rows<{ id: string }>(sql`
@@ -184,7 +184,7 @@ test('SIGKILL during a recomputation, repeatedly: in the end each worker has one
 })
 
 test('a server computes due scores in the background', async () => {
-  const { env, db } = await placeWithPeople(2)
+  const { env, db } = await installationWithWorkers(2)
   await startServer(env)
   const issued = sql`select 1 from webhook_events where type = 'score.updated'`
   await eventually('both are scored', {
@@ -193,11 +193,11 @@ test('a server computes due scores in the background', async () => {
 })
 
 test('one altered byte in the engine: /readyz answers 503 and names it, no score is computed, and all else works, revocation included', async () => {
-  const { env, report, db } = await placeWithPeople(1)
+  const { env, report, db } = await installationWithWorkers(1)
   await report('recompute')
   const root = join(temporaryFolder(), 'release')
-  for (const name of ['src', 'engines', 'vectors', 'vocabulary', 'migrations', 'package.json'])
-    cpSync(name, join(root, name), { recursive: true })
+  const release = ['src', 'engines', 'vectors', 'vocabulary', 'migrations', 'docs', 'package.json']
+  for (const name of release) cpSync(name, join(root, name), { recursive: true })
   symlinkSync(resolve('node_modules'), join(root, 'node_modules'))
   const engine = join(root, 'engines', readdirSync(join(root, 'engines'))[0] ?? '')
   writeFileSync(engine, readFileSync(engine, 'utf8').replace('250', '251'))
@@ -210,8 +210,8 @@ test('one altered byte in the engine: /readyz answers 503 and names it, no score
     checks: { database: 'ok', engine: 'altered' },
   })
   assert.equal((await fetch(`${server.base}/standard/v1/skills`)).status, 200)
-  const told = await fetch(`${server.base}/.well-known/service-engine.json`)
-  assert.partialDeepStrictEqual(await told.json(), {
+  const result = await fetch(`${server.base}/.well-known/service-engine.json`)
+  assert.partialDeepStrictEqual(await result.json(), {
     engine: { lifecycle: 'refused', refusal: 'altered', binary_sha256: null },
   })
   const manifest = await fetch(

@@ -119,8 +119,8 @@ let reports = 0
  */
 async function reported(userId: string, username: string) {
   const now = new Date(Date.now() + ++reports * 1_000)
-  const wish = { userId, apiKeyId: null, idempotencyKey: randomBytes(16).toString('hex') }
-  return openReporting(db, 'locked')({ ...wish, content: contentOf(username), now })
+  const request = { userId, apiKeyId: null, idempotencyKey: randomBytes(16).toString('hex') }
+  return openReporting(db, 'locked')({ ...request, content: contentOf(username), now })
 }
 
 test('an account requests an unlock, is declined, requests again, is unlocked, reports and is locked; each decision is logged', async () => {

@@ -137,12 +137,12 @@ test('SIGKILL of the jobs process: every committed event reaches every endpoint,
   const last = startJobs()
   await drained()
   await endOf(last, 'SIGTERM')
-  const { repeats, told } = await assertArrived(db, load.published, arrivals)
+  const { repeats, summary } = await assertArrived(db, load.published, arrivals)
   assert.ok(repeats <= interrupted, `${repeats} repeats of ${interrupted} interrupted attempts`)
   await clean()
   t.diagnostic(
     `${jobsKills} times SIGKILL of the jobs process at ${perSecond.toFixed(0)} deliveries a second; ` +
-      `${interrupted} attempts were under way. ${told}`,
+      `${interrupted} attempts were under way. ${summary}`,
   )
 })
 
@@ -167,10 +167,10 @@ test('SIGKILL of PostgreSQL: every committed event reaches every endpoint, and t
   const last = startJobs()
   await drained()
   await endOf(last, 'SIGTERM')
-  const { told } = await assertArrived(db, load.published, arrivals)
+  const { summary } = await assertArrived(db, load.published, arrivals)
   await clean()
   t.diagnostic(
     `${postgresKills} times SIGKILL of PostgreSQL at ${perSecond.toFixed(0)} deliveries a second, its restarts included; ` +
-      `${orphaned} leases were nobody's. ${told}`,
+      `${orphaned} leases were nobody's. ${summary}`,
   )
 })

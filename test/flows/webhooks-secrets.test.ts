@@ -146,7 +146,7 @@ test('no secret of an endpoint is in the database, debug logs, metrics or comman
   await ask(servers[0].base, { method: 'DELETE', path: `${path}/${named}`, headers: key.headers })
   await report(['webhooks', 'reencrypt'], env)
 
-  const told: string[] = []
+  const outputs: string[] = []
   for (const words of [
     ['webhooks', 'endpoints', '--all'],
     ['webhooks', 'deliveries', echo],
@@ -154,21 +154,21 @@ test('no secret of an endpoint is in the database, debug logs, metrics or comman
     ['audit', 'list'],
   ]) {
     const { out, err } = await assay([...words, '--json'], env)
-    told.push(out, err)
+    outputs.push(out, err)
   }
   for (const server of servers) {
     const port = /"metricsPort":(\d+).*"msg":"listening"/.exec(server.out())?.[1]
     const { body } = await ask(`http://127.0.0.1:${port}`, { path: '/metrics' })
-    told.push(body.toString())
+    outputs.push(body.toString())
     server.signal('SIGTERM')
     assert.equal(await server.ended, 0)
-    told.push(server.out(), server.err())
+    outputs.push(server.out(), server.err())
   }
   const dump = await everythingStored(database.url)
   assert.ok(dump.includes(echo) && dump.includes('http_status'), 'the dump has what happened')
   const secrets = [...made, rotated, replaced].map(({ signingSecret }) => String(signingSecret))
   assert.equal(new Set(secrets).size, 5)
   for (const form of secrets.flatMap(formsOf))
-    for (const text of [dump, ...told])
+    for (const text of [dump, ...outputs])
       assert.ok(!text.toLowerCase().includes(form.toLowerCase()), `${form} is told`)
 })

@@ -78,7 +78,7 @@ test(`two processes with jobs under ${loadSeconds} seconds of full load: one of 
   await eventually('every delivery has ended', { withinMs: 240_000, see: () => isDrained(db) })
   const seconds = (performance.now() - began) / 1_000
 
-  const { repeats, told } = await assertArrived(db, published, arrivals)
+  const { repeats, summary } = await assertArrived(db, published, arrivals)
   const failed = await db.rows<{ code: string; count: number }>(sql`
     select error_code as code, count(*)::int as count from webhook_attempts
     where result <> 'succeeded' group by 1`)
@@ -100,7 +100,7 @@ test(`two processes with jobs under ${loadSeconds} seconds of full load: one of 
   assert.doesNotMatch(readFileSync(join(folder, 'postgres.log'), 'utf8'), /deadlock/)
   t.diagnostic(
     `${loadSeconds} s of full load and the rest: ${(arrivals.count() / seconds).toFixed(0)} deliveries a second, ` +
-      `${shares.join(' and ')} by the two processes; no deadlock; attempts that failed: ${JSON.stringify(failed)}. ${told}`,
+      `${shares.join(' and ')} by the two processes; no deadlock; attempts that failed: ${JSON.stringify(failed)}. ${summary}`,
   )
 })
 

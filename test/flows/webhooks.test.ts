@@ -127,7 +127,7 @@ test('a signed event arrives within a second of its commit; commands show delive
   assert.equal(await service.ended, 0)
 
   const audit = await report(['audit', 'list'], env)
-  const told = JSON.stringify(audit)
+  const result = JSON.stringify(audit)
   for (const action of [
     'resent',
     'paused',
@@ -138,7 +138,7 @@ test('a signed event arrives within a second of its commit; commands show delive
     'enabled',
     'replayed',
   ])
-    assert.ok(told.includes(`webhooks.${action}`), action)
+    assert.ok(result.includes(`webhooks.${action}`), action)
   assert.equal((await report(['audit', 'verify'], env)).ok, true)
 })
 
@@ -200,8 +200,11 @@ test('a failing endpoint is shown with its error, also by doctor; an endpoint th
   for (let i = 0; i < 3; i++) await happen()
   const { value: shown } = await eventually('the endpoint counts as failing', {
     see: async () => {
-      const told = await report(['webhooks', 'endpoints', '--failing', '--account', 'failing'], env)
-      return (told.endpoints as { id: string; health: Record<string, unknown> }[])[0]
+      const result = await report(
+        ['webhooks', 'endpoints', '--failing', '--account', 'failing'],
+        env,
+      )
+      return (result.endpoints as { id: string; health: Record<string, unknown> }[])[0]
     },
   })
   assert.equal(shown?.id, broken)

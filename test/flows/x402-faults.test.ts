@@ -296,7 +296,7 @@ chainTest('texts of facilitator and node reach no answer, log or table', async (
     ),
   ]
   const rows = await loop.database.db.rows(sql`select to_jsonb(p) as row from x402_payments p`)
-  const told = [
+  const outputs = [
     ...replies.map(({ headers, body }) => JSON.stringify(headers) + body.toString()),
     ...server.troubles,
     server.logged(),
@@ -304,7 +304,7 @@ chainTest('texts of facilitator and node reach no answer, log or table', async (
   ].join('\n')
   assert.ok(server.troubles.length > 0)
   for (const secret of [indiscretion, 'secret-key', node.url, facilitator.url])
-    assert.ok(!told.includes(secret), secret)
+    assert.ok(!outputs.includes(secret), secret)
 })
 
 chainTest('402: a paid answer is served again for a limited time only', async () => {

@@ -69,13 +69,13 @@ type Wallet = Awaited<ReturnType<typeof loop.richWallet>>
 const longLived = () => ({ validBefore: String(Math.floor(Date.now() / 1_000) + 7_200) })
 
 async function signedV1(wallet: Wallet, amount: string): Promise<string> {
-  const told = { ...terms, amount }
-  return base64Json(payloadV1(await signAuthorization(wallet, told, longLived()), told))
+  const quote = { ...terms, amount }
+  return base64Json(payloadV1(await signAuthorization(wallet, quote, longLived()), quote))
 }
 
 async function signedV2(wallet: Wallet, amount: string, extra = {}): Promise<string> {
-  const told = { ...terms, amount }
-  return base64Json(payloadV2(await signAuthorization(wallet, told, longLived()), told, extra))
+  const quote = { ...terms, amount }
+  return base64Json(payloadV2(await signAuthorization(wallet, quote, longLived()), quote, extra))
 }
 
 const valueReason = 'invalid_exact_evm_payload_authorization_value'
@@ -89,8 +89,8 @@ for (const [change, former, present] of [
     `a price is ${change}: payers of both versions pay the price of their challenge until it expires, and the new price afterwards`,
     async () => {
       const before = await asking(former)
-      const told = await challengeOf(before)
-      assert.equal(told.amount, former)
+      const quote = await challengeOf(before)
+      assert.equal(quote.amount, former)
       const now = await asking(present)
       const wallet = await loop.richWallet()
       let spent = 0
@@ -101,12 +101,12 @@ for (const [change, former, present] of [
       }
       await buys(await signedV1(wallet, former), former)
       await buys(await signedV2(wallet, former), former)
-      await buys(await signedV2(wallet, former, { nonce: told.nonce }), former)
+      await buys(await signedV2(wallet, former, { nonce: quote.nonce }), former)
       await buys(await signedV1(wallet, present), present)
       await later(terms.maxTimeoutSeconds - 1, async () =>
         buys(await signedV1(wallet, former), former),
       )
-      const quoted = await signedV2(wallet, former, { nonce: told.nonce })
+      const quoted = await signedV2(wallet, former, { nonce: quote.nonce })
       await later(terms.maxTimeoutSeconds + 30, async () =>
         assertRefused(await pay(now, quoted), termsReason),
       )

@@ -75,11 +75,11 @@ function startWith(env: Record<string, string>, args: readonly string[]): ChildP
 async function peakBytesOf(env: Record<string, string>): Promise<number> {
   const child = startWith(env, ['serve'])
   const end = ended(child)
-  let told = ''
+  let output = ''
   child.stdout?.on('data', (text: string) => {
-    const isNews = !told.includes('"listening"')
-    told += text
-    if (isNews && told.includes('"listening"')) child.kill('SIGINT')
+    const isNews = !output.includes('"listening"')
+    output += text
+    if (isNews && output.includes('"listening"')) child.kill('SIGINT')
   })
   const { out, err, peakBytes } = await end
   assert.match(out, /"listening"/)

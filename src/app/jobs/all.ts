@@ -28,7 +28,7 @@ export function backgroundJobs(
     ...statusListJobs(db, clock, issuer),
     { name: 'sweep rate limits', everyMs: 3_600_000, run: () => sweepRateWindows(db) },
     {
-      name: 'index people',
+      name: 'index candidates',
       everyMs: 1_000,
       run: searchIndexer(db, skillNames(vocabulary.records)),
     },

@@ -51,15 +51,15 @@ function change(username: string, permission: Permission, flags: ChangeFlags): P
   return withContext(async (context) => {
     const answer = await setConsent(context, username, { permission, textVersion, by })
     if (answer.outcome === 'unknown_worker') throw unknownWorker(username)
-    const wish = { username, permission, granted: textVersion !== null }
+    const request = { username, permission, granted: textVersion !== null }
     if (answer.outcome === 'unchanged')
-      return done({ ...wish, changed: false }, [`${username}: ${permission} is so already.`])
+      return done({ ...request, changed: false }, [`${username}: ${permission} is so already.`])
     const { consentVersion, previousGranted } = answer.change
     const { onboardedNow } = answer
     const word = textVersion === null ? 'withdrawn' : 'granted'
     const lines = [`${username}: ${permission} ${word} (consent version ${consentVersion})`]
     if (onboardedNow) lines.push(`${username} is onboarded now.`)
-    const report = { ...wish, changed: true, consentVersion, previousGranted, onboardedNow }
+    const report = { ...request, changed: true, consentVersion, previousGranted, onboardedNow }
     return done(report, lines)
   })
 }

@@ -191,19 +191,19 @@ function withdraw(disputeId: string, { by }: { by: string }): Promise<Outcome> {
   return end(disputeId, { ending: 'withdrawn', names: [], by })
 }
 
-interface EndWish {
+interface EndFlags {
   ending: Ending
   names: readonly EvidenceName[]
   by: string
 }
 
 /** A score may follow from any end. If none can be computed here, the dispute stays as it is. */
-function end(disputeId: string, wish: EndWish): Promise<Outcome> {
-  const { ending } = wish
+function end(disputeId: string, request: EndFlags): Promise<Outcome> {
+  const { ending } = request
   const state = ending === 'withdrawn' ? ending : 'resolved'
   return withContext(async (context) => {
     const scoring = await scoringToEnd(context)
-    const ended = await endNamedDispute(context, scoring, { disputeId, ...wish })
+    const ended = await endNamedDispute(context, scoring, { disputeId, ...request })
     if (ended.outcome === 'unknown_dispute') throw unknownDispute(disputeId)
     if (ended.outcome === 'refused') throw cannot(state, disputeId, ended.from)
     if (ended.outcome === 'unusable')

@@ -65,7 +65,7 @@ interface RecallFlags {
 function recall(
   version: string,
   sha256: string,
-  { yes = false, ...wish }: RecallFlags,
+  { yes = false, ...request }: RecallFlags,
 ): Promise<Outcome> {
   return withContext(async (context) => {
     const { db, clock } = context
@@ -81,7 +81,7 @@ function recall(
       throw usageError(consequencesOf(engine).join('\n'), {
         report: { outcome: 'not_confirmed', ...named },
       })
-    const isNew = await recallEngine(context, engine, wish)
+    const isNew = await recallEngine(context, engine, request)
     // Continues an earlier run that was interrupted here.
     await markRecalled(db, clock())
     const outcome = isNew ? 'recalled' : 'already_recalled'

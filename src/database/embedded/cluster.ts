@@ -286,7 +286,7 @@ function socketFolder(cluster: string, runAs: RunAs | null): string {
   // it until its parent has waited for it. PostgreSQL ignores a lock of its own parent, so we write
   // our id. The rest of the file stays, so PostgreSQL still looks for living backends.
   if (!found.isDirectory() || ![ourUid, process.getuid?.()].includes(found.uid))
-    throw new Error(`${folder} belongs to somebody else: remove it.`)
+    throw new Error(`${folder} belongs to another user: remove it.`)
   chmodSync(folder, 0o700)
   if (runAs !== null) chownSync(folder, runAs.uid, runAs.gid)
   return folder

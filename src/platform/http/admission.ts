@@ -57,5 +57,5 @@ export interface Metering {
    */
   charge(call: MeteredCall): Promise<Charge | Refusal>
   /** Refunds a call that was charged and then got no 200, unless it belongs to a named purchase. */
-  undo(call: MeteredCall): void
+  refund(call: MeteredCall): void
 }

@@ -22,17 +22,17 @@ const shape = Compile(
 )
 
 test('a fault names its field by path, and the expected form if the schema describes it', () => {
-  const told = (value: unknown) => Object.values(firstFault(shape, value))
-  assert.deepEqual(told({}), ['name', 'is missing'])
-  assert.deepEqual(told({ name: 'abcd' }), ['name', 'must be at most 3 characters'])
-  assert.deepEqual(told({ name: 1 }), ['name', 'must be at most 3 characters'])
-  assert.deepEqual(told({ name: 'a', other: 1 }), ['other', 'is not a known field'])
-  assert.deepEqual(told({ name: 'a', pets: [{}] }), ['pets.0.name', 'is missing'])
-  assert.deepEqual(told({ name: 'a', pets: [{ name: 'b', legs: 4 }] }), [
+  const faultOf = (value: unknown) => Object.values(firstFault(shape, value))
+  assert.deepEqual(faultOf({}), ['name', 'is missing'])
+  assert.deepEqual(faultOf({ name: 'abcd' }), ['name', 'must be at most 3 characters'])
+  assert.deepEqual(faultOf({ name: 1 }), ['name', 'must be at most 3 characters'])
+  assert.deepEqual(faultOf({ name: 'a', other: 1 }), ['other', 'is not a known field'])
+  assert.deepEqual(faultOf({ name: 'a', pets: [{}] }), ['pets.0.name', 'is missing'])
+  assert.deepEqual(faultOf({ name: 'a', pets: [{ name: 'b', legs: 4 }] }), [
     'pets.0.legs',
     'is not a known field',
   ])
-  assert.deepEqual(told({ name: 'a', pets: 3 }), ['pets', 'must be at most 2 pets'])
+  assert.deepEqual(faultOf({ name: 'a', pets: 3 }), ['pets', 'must be at most 2 pets'])
 })
 
 test('a value that may have one of several forms is described as a whole', () => {

@@ -70,7 +70,10 @@ export function openLog({ level, to }: LogOptions): Log {
     info: (message, fields) => lines.info(fields ?? {}, message),
     warn: (message, fields) => lines.warn(fields ?? {}, message),
     error: (message, error, fields) =>
-      lines.error(error === null ? (fields ?? {}) : { ...fields, error: told(error) }, message),
+      lines.error(
+        error === null ? (fields ?? {}) : { ...fields, error: describeError(error) },
+        message,
+      ),
     request: (line) => {
       if (requests) held.hold({ line, at: Date.now() })
     },
@@ -173,14 +176,19 @@ function holding(to: LogDestination) {
   }
 }
 
-function told(error: unknown): { name: string; message: string; stack?: string; cause?: unknown } {
+function describeError(error: unknown): {
+  name: string
+  message: string
+  stack?: string
+  cause?: unknown
+} {
   if (!(error instanceof Error)) return { name: 'thrown', message: String(error) }
   const { name, message, stack, cause } = error
   return {
     name,
     message,
     ...(stack === undefined ? {} : { stack }),
-    ...(cause === undefined ? {} : { cause: told(cause) }),
+    ...(cause === undefined ? {} : { cause: describeError(cause) }),
   }
 }
 

@@ -50,7 +50,8 @@ export async function acknowledge(
   { health, now }: { health: readonly EndpointHealth[]; now: Date },
 ): Promise<ReadonlySet<string>> {
   const column = <Name extends keyof Acknowledgement>(name: Name) => ended.map((one) => one[name])
-  const told = <Name extends keyof EndpointHealth>(name: Name) => health.map((one) => one[name])
+  const healthColumn = <Name extends keyof EndpointHealth>(name: Name) =>
+    health.map((one) => one[name])
   const rows = await db.rows<{ leaseId: string }>(sql`
     with ended as materialized (
       select * from unnest(${column('id')}::bigint[], ${column('leaseId')}::uuid[],
@@ -61,9 +62,9 @@ export async function acknowledge(
         as e(id, lease_id, status, due_at, attempt, started_at, duration_ms, response_status,
           error_code, response_body)
     ), noted as materialized (
-      select * from unnest(${told('endpointId')}::uuid[], ${told('successes')}::int[],
-        ${told('failures')}::int[], ${told('isStrained')}::boolean[],
-        ${told('parkedUntil')}::timestamptz[])
+      select * from unnest(${healthColumn('endpointId')}::uuid[], ${healthColumn('successes')}::int[],
+        ${healthColumn('failures')}::int[], ${healthColumn('isStrained')}::boolean[],
+        ${healthColumn('parkedUntil')}::timestamptz[])
         as h(endpoint_id, successes, failures, is_strained, parked_until)
     ), locked as materialized (
       select n.id from webhook_endpoints n join noted h on h.endpoint_id = n.id

@@ -29,9 +29,11 @@ export async function acknowledgeBatch(
   now: Date,
 ): Promise<number> {
   const ended = ends.map(acknowledgementOf).sort((a, b) => a.id - b.id)
-  const told = ends.filter(({ delivery, sent }) => sent !== null && delivery.trigger !== 'test')
-  const said = { health: healthOf(told), now }
-  const gone = told.filter(({ sent }) => sent?.outcome.isGone)
+  const attempted = ends.filter(
+    ({ delivery, sent }) => sent !== null && delivery.trigger !== 'test',
+  )
+  const said = { health: healthOf(attempted), now }
+  const gone = attempted.filter(({ sent }) => sent?.outcome.isGone)
   if (gone.length === 0) return ends.length - (await acknowledge(db, ended, said)).size
   const { settled, disabled } = await db.transaction(async (tx) => {
     const leases = await acknowledge(tx, ended, said)

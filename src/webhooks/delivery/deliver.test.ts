@@ -484,16 +484,16 @@ test('deliveries whose secret cannot be opened wait without an attempt, others a
   let lines = 0
   const log = openLog({ level: 'error', to: { write: () => void lines++ } })
   const deliverer = delivering({ log })
-  const told = async () => {
+  const countNotices = async () => {
     await deliverer.deliver()
     log.flush()
     return lines
   }
-  assert.equal(await told(), 1)
+  assert.equal(await countNotices(), 1)
   deliverer.moveBy(59)
-  assert.equal(await told(), 1)
+  assert.equal(await countNotices(), 1)
   deliverer.moveBy(1)
-  assert.equal(await told(), 2)
+  assert.equal(await countNotices(), 2)
   assert.equal(received.length, 1)
   const rows = await deliveriesIn(db)
   const waiting = rows.find((row) => row.endpointId === closed.id)

@@ -39,7 +39,7 @@ function operator(record: Notices['record'] = () => Promise.resolve()) {
   return {
     notices,
     recorded,
-    told() {
+    logLines() {
       log.flush()
       return lines
         .split('\n')
@@ -72,7 +72,7 @@ const isActive = async (id: string) => {
 
 test('an endpoint without a success for one, three and five days gives one notice each, with any number of processes', async () => {
   const id = await failingEndpoint()
-  const { notices, recorded, told, counted } = operator()
+  const { notices, recorded, logLines, counted } = operator()
   const deliverer = startDelivering(db, { notices })
   await happen(db, 'score.updated', { count: 3 })
   for (let hour = 0; hour < 121; hour++) {
@@ -81,7 +81,7 @@ test('an endpoint without a success for one, three and five days gives one notic
     deliverer.moveBy(3_600)
   }
   const fails = { level: 'warn', msg: 'a webhook endpoint fails', endpointId: id }
-  assert.deepEqual(told(), [
+  assert.deepEqual(logLines(), [
     { ...fails, hours: 24 },
     { ...fails, hours: 72 },
     {
@@ -99,13 +99,13 @@ test('an endpoint without a success for one, three and five days gives one notic
 test('410 to many deliveries at once gives one notice, recorded with the disabling', async () => {
   const { url } = await receiver((response) => response.writeHead(410).end())
   const { id } = await createEndpoint(db, url)
-  const { notices, recorded, told, counted } = operator()
+  const { notices, recorded, logLines, counted } = operator()
   const deliverer = startDelivering(db, { notices })
   await happen(db, 'score.updated', { count: 20 })
   await deliverer.deliver()
   assert.deepEqual(recorded, [{ endpointIds: [id], reason: 'gone', at: began }])
   assert.deepEqual(
-    told().map(({ msg }) => msg),
+    logLines().map(({ msg }) => msg),
     ['a webhook endpoint is disabled: its receiver answered 410'],
   )
   assert.deepEqual(await counted(), ['disabled_gone 1'])
@@ -113,7 +113,7 @@ test('410 to many deliveries at once gives one notice, recorded with the disabli
 
 test('if a notice cannot be recorded, the endpoint stays active and no notice is given', async () => {
   const id = await failingEndpoint()
-  const { notices, told } = operator(() => Promise.reject(new Error('no audit log')))
+  const { notices, logLines } = operator(() => Promise.reject(new Error('no audit log')))
   const deliverer = startDelivering(db)
   await happen(db, 'score.updated', { count: 3 })
   for (let hour = 0; hour < 121; hour++) {
@@ -122,5 +122,5 @@ test('if a notice cannot be recorded, the endpoint stays active and no notice is
   }
   await assert.rejects(checkFailingEndpoints(db, notices, deliverer.now()), /no audit log/)
   assert.equal(await isActive(id), true)
-  assert.deepEqual(told(), [])
+  assert.deepEqual(logLines(), [])
 })

@@ -139,10 +139,10 @@ test('every reason is in the specification, and a reason that may hide a payment
     'HTTP request failed: https://rpc.example/key',
     undefined,
   ]
-  for (const told of foreign)
-    assert.equal(paymentReason(told, 'unexpected_settle_error'), 'unexpected_settle_error')
+  for (const code of foreign)
+    assert.equal(paymentReason(code, 'unexpected_settle_error'), 'unexpected_settle_error')
   const open = ['nonce_already_used', 'transaction_failed', 'transfer_event_mismatch']
-  for (const told of open)
-    assert.ok(!isFirmRefusal(paymentReason(`invalid_exact_evm_${told}`, 'unexpected_settle_error')))
+  for (const code of open)
+    assert.ok(!isFirmRefusal(paymentReason(`invalid_exact_evm_${code}`, 'unexpected_settle_error')))
   assert.ok(!isFirmRefusal(paymentReason('settlement_pending', 'unexpected_settle_error')))
 })

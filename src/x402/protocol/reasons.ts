@@ -56,11 +56,11 @@ const synonyms: Readonly<Record<string, PaymentReason>> = {
   asset_not_deployed_contract: 'invalid_payment_requirements',
 }
 
-export function paymentReason(told: string | undefined, otherwise: PaymentReason): PaymentReason {
-  if (told === undefined) return otherwise
+export function paymentReason(code: string | undefined, otherwise: PaymentReason): PaymentReason {
+  if (code === undefined) return otherwise
   return (
-    paymentReasons.find((reason) => reason === told) ??
-    (Object.hasOwn(synonyms, told) ? (synonyms[told] as PaymentReason) : otherwise)
+    paymentReasons.find((reason) => reason === code) ??
+    (Object.hasOwn(synonyms, code) ? (synonyms[code] as PaymentReason) : otherwise)
   )
 }
 

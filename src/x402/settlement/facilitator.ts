@@ -66,20 +66,20 @@ export function facilitatorOf(name: FacilitatorName, official: OfficialFacilitat
   return {
     name,
     async verify(payment, price) {
-      const told = await answerOf(official.verify(...asked(payment, price)), 'verifyPayment')
-      if ('why' in told) return { outcome: 'no answer', why: told.why }
-      if (told.answer.isValid) return { outcome: 'valid' }
-      const { invalidReason } = told.answer
+      const reply = await answerOf(official.verify(...asked(payment, price)), 'verifyPayment')
+      if ('why' in reply) return { outcome: 'no answer', why: reply.why }
+      if (reply.answer.isValid) return { outcome: 'valid' }
+      const { invalidReason } = reply.answer
       const reason = paymentReason(invalidReason, 'unexpected_verify_error')
       return reason === 'unexpected_verify_error'
         ? { outcome: 'no answer', why: 'it could not tell' }
         : { outcome: 'refused', reason, isSimulation: isOwnSimulation(name, invalidReason) }
     },
     async settle(payment, price) {
-      const told = await answerOf(official.settle(...asked(payment, price)), 'settlePayment')
-      if ('why' in told)
-        return { outcome: 'unknown', reason: 'unexpected_settle_error', why: told.why }
-      const { success, transaction, errorReason } = told.answer
+      const reply = await answerOf(official.settle(...asked(payment, price)), 'settlePayment')
+      if ('why' in reply)
+        return { outcome: 'unknown', reason: 'unexpected_settle_error', why: reply.why }
+      const { success, transaction, errorReason } = reply.answer
       if (success && transactionPattern.test(transaction))
         return { outcome: 'settled', transaction: transaction.toLowerCase() }
       const reason = paymentReason(errorReason, 'unexpected_settle_error')
@@ -99,8 +99,8 @@ export function facilitatorOf(name: FacilitatorName, official: OfficialFacilitat
  * A remote facilitator asks another node, which may know of a transaction that ours has not seen
  * yet.
  */
-function isOwnSimulation(name: FacilitatorName, told: string | undefined): boolean {
-  return name === 'local' && told === simulationFailed
+function isOwnSimulation(name: FacilitatorName, reply: string | undefined): boolean {
+  return name === 'local' && reply === simulationFailed
 }
 
 /**
@@ -146,11 +146,11 @@ function answerOf<Answer>(
   asking: Promise<Answer>,
   deadline: DeadlineName,
 ): Promise<{ answer: Answer } | { why: string }> {
-  const told = asking.then(
+  const reply = asking.then(
     (answer) => ({ answer }),
     (error: unknown) => ({ why: error instanceof NoAnswerError ? error.message : 'it failed' }),
   )
-  return withDeadline(told, deadline, () => ({
+  return withDeadline(reply, deadline, () => ({
     why: `no answer within ${deadlineMs(deadline)} ms`,
   }))
 }

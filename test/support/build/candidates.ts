@@ -25,11 +25,11 @@ export function indexed(db: Db): Db {
 }
 
 /** Registers workers with a public profile and search listing, so that search can find them. */
-export async function registerSeekers(db: Db, people: readonly Seeker[]): Promise<void> {
-  for (let i = 0; i < people.length; i += 256)
+export async function registerSeekers(db: Db, workers: readonly Seeker[]): Promise<void> {
+  for (let i = 0; i < workers.length; i += 256)
     await register(
       indexed(db),
-      people.slice(i, i + 256).map((person) => publicLine({ ...person })),
+      workers.slice(i, i + 256).map((worker) => publicLine({ ...worker })),
     )
 }
 

@@ -15,29 +15,29 @@ import { daysAfter, scoring } from './scores.ts'
 
 export function tryToOpen(
   db: Db,
-  wish: Pick<DisputeRequest, 'workerId'> & Partial<DisputeRequest>,
+  request: Pick<DisputeRequest, 'workerId'> & Partial<DisputeRequest>,
   now = daysAfter(1),
 ): Promise<Opening> {
-  return db.transaction((tx) => tryInside(tx, wish, now))
+  return db.transaction((tx) => tryInside(tx, request, now))
 }
 
 /** Opens a dispute within the caller's transaction. */
 export function tryInside(
   tx: Tx,
-  wish: Pick<DisputeRequest, 'workerId'> & Partial<DisputeRequest>,
+  request: Pick<DisputeRequest, 'workerId'> & Partial<DisputeRequest>,
   now = daysAfter(1),
 ): Promise<Opening> {
-  const asked = { kind: 'score', evidenceIds: [], restricted: false, exclude: false, ...wish }
-  const circumstances = { actor: 'ada', now, dueAt: daysAfter(30, now) }
-  return openDispute(tx, asked as DisputeRequest, circumstances)
+  const asked = { kind: 'score', evidenceIds: [], restricted: false, exclude: false, ...request }
+  const action = { actor: 'ada', now, dueAt: daysAfter(30, now) }
+  return openDispute(tx, asked as DisputeRequest, action)
 }
 
 export async function opened(
   db: Db,
-  wish: Pick<DisputeRequest, 'workerId'> & Partial<DisputeRequest>,
+  request: Pick<DisputeRequest, 'workerId'> & Partial<DisputeRequest>,
   now = daysAfter(1),
 ): Promise<Dispute> {
-  const opening = await tryToOpen(db, wish, now)
+  const opening = await tryToOpen(db, request, now)
   assert.ok(opening.outcome === 'opened', JSON.stringify(opening))
   return opening.dispute
 }
@@ -58,17 +58,17 @@ export function end(
   disputeId: string,
   { ending, upheldIds = [], now = daysAfter(3), by = scoring }: EndingWish,
 ): Promise<Ended> {
-  const wish = { disputeId, ending, upheldIds, actor: 'cyd', now }
-  return db.transaction((tx) => endDispute(tx, by, wish))
+  const request = { disputeId, ending, upheldIds, actor: 'cyd', now }
+  return db.transaction((tx) => endDispute(tx, by, request))
 }
 
 /** Opens, reviews and ends a dispute. */
 export async function resolved(
   db: Db,
-  wish: Pick<DisputeRequest, 'workerId'> & Partial<DisputeRequest>,
+  request: Pick<DisputeRequest, 'workerId'> & Partial<DisputeRequest>,
   ending: EndingWish,
 ) {
-  const dispute = await opened(db, wish)
+  const dispute = await opened(db, request)
   await review(db, dispute.id)
   const ended = await end(db, dispute.id, ending)
   assert.ok(ended.outcome === 'ended', JSON.stringify(ended))

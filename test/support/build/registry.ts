@@ -59,12 +59,12 @@ export async function testRegistry(): Promise<TestRegistry> {
   }
 }
 
-let people = 0
+let workers = 0
 
 /** Returns `count` scores, each of another worker. */
 export function newScores(count: number, over: Partial<NewCredential> = {}): NewCredential[] {
   return Array.from({ length: count }, () => ({
-    ...score({ username: `person-${++people}` }),
+    ...score({ username: `person-${++workers}` }),
     issuedAt,
     ...over,
   }))

@@ -60,20 +60,20 @@ export async function addSources(db: Db): Promise<void> {
   await addSource(db, { id: 'self', name: 'Oneself', kind: 'self', group: 'self' })
 }
 
-let people = 0
+let workers = 0
 
 /**
  * Registers `count` workers and returns their ids. By default profile, search listing and score
  * sharing are public.
  */
-export async function addPeople(
+export async function addPublicWorkers(
   db: Db,
   count: number,
   over: Record<string, unknown> = {},
 ): Promise<string[]> {
   const lines = Array.from({ length: count }, () => {
-    const username = `worker-${++people}`
-    return publicLine({ username, externalId: `hr-${people}`, ...over })
+    const username = `worker-${++workers}`
+    return publicLine({ username, externalId: `hr-${workers}`, ...over })
   })
   const registered = await register(db, lines)
   return registered.map((one) => {
@@ -135,7 +135,7 @@ export async function score(
   return scored
 }
 
-export interface ScoredPerson {
+export interface WorkerWithScore {
   workerId: string
   /** Ids of the evidence that the score uses, in the order of arrival. */
   evidence: string[]
@@ -156,8 +156,8 @@ export async function addScoredWorker(
     items?: readonly Partial<EvidenceLine>[]
     by?: Scoring
   } = {},
-): Promise<ScoredPerson> {
-  const [workerId = ''] = await addPeople(db, 1, over)
+): Promise<WorkerWithScore> {
+  const [workerId = ''] = await addPublicWorkers(db, 1, over)
   const evidence = await addEvidence(db, workerId, items)
   await score(db, workerId, { by })
   return { workerId, evidence }

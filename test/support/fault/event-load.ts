@@ -164,7 +164,7 @@ export async function assertArrived(
   db: Db,
   { committed, rolledBack, unsaid }: Published,
   arrivals: Arrivals,
-): Promise<{ repeats: number; told: string }> {
+): Promise<{ repeats: number; summary: string }> {
   const { times, digests, faults, endpointCount } = arrivals
   assert.deepEqual(faults, [])
   const events = await db.rows<{ id: string; workerId: string; body: string }>(
@@ -183,10 +183,10 @@ export async function assertArrived(
   const statuses = await db.rows(sql`select distinct status from webhook_deliveries`)
   assert.deepEqual(statuses, [{ status: 'succeeded' }])
   const repeats = arrivals.count() - times.size
-  const told =
+  const summary =
     `${events.length} events committed, ${events.filter((event) => unsaid.has(event.workerId)).length} of them without an answer to the commit; ` +
     `${rolledBack.size} rolled back: none arrived. ${endpointCount} endpoints × ${events.length} = ${times.size} deliveries: none is missing. ` +
     `${arrivals.count()} requests: ${repeats} came again under the same event id. ` +
     `Every body as committed, every signature valid.`
-  return { repeats, told }
+  return { repeats, summary }
 }

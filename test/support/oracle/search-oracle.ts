@@ -14,19 +14,19 @@ export interface Seeker {
 
 /** Returns the usernames, best match first. */
 export function searchByHand(
-  people: readonly Seeker[],
+  workers: readonly Seeker[],
   records: readonly NamedRecord[],
   { q, limit }: { q: string; limit: number },
 ): string[] {
   const folded = foldTerm(q)
   const alone = folded.startsWith('@')
   const text = alone ? folded.slice(1) : folded
-  const placed = people.flatMap((person) => {
-    const place = alone ? handlePlace(person, text) : placeOf(person, text, records)
+  const placed = workers.flatMap((worker) => {
+    const place = alone ? handlePlace(worker, text) : placeOf(worker, text, records)
     if (place === null) return []
-    const verified = (person.skills ?? []).filter((skill) => skill.verified)
+    const verified = (worker.skills ?? []).filter((skill) => skill.verified)
     const matched = alone ? [] : verified.filter(({ name }) => skillPlace(name, text, records))
-    return { username: person.username, key: [place, -matched.length, -verified.length] }
+    return { username: worker.username, key: [place, -matched.length, -verified.length] }
   })
   return placed
     .sort(inOrder)
@@ -52,16 +52,16 @@ function handlePlace({ username }: Seeker, text: string): number | null {
   return text !== '' && username.startsWith(text) ? 2 : null
 }
 
-function placeOf(person: Seeker, text: string, records: readonly NamedRecord[]): number | null {
+function placeOf(worker: Seeker, text: string, records: readonly NamedRecord[]): number | null {
   const isPrefix = Array.from(text).length >= 2
-  const handle = handlePlace(person, text)
+  const handle = handlePlace(worker, text)
   if (handle === 1 || (handle === 2 && isPrefix)) return handle
-  const skills = (person.skills ?? []).map(({ name }) => skillPlace(name, text, records) ?? 9)
+  const skills = (worker.skills ?? []).map(({ name }) => skillPlace(name, text, records) ?? 9)
   const skill = Math.min(9, ...skills)
   if (skill < 9) return skill
-  if (isPrefix && words(foldTerm(person.displayName)).some((word) => word.startsWith(text)))
+  if (isPrefix && words(foldTerm(worker.displayName)).some((word) => word.startsWith(text)))
     return 5
-  if (isPrefix && words(foldTerm(person.title ?? '')).some((word) => word.startsWith(text)))
+  if (isPrefix && words(foldTerm(worker.title ?? '')).some((word) => word.startsWith(text)))
     return 6
   return null
 }

@@ -16,11 +16,11 @@ export interface IssuedJson extends Json {
 const engine = { engineVersion: '1.4.2', engineBinarySha256: '51'.repeat(32) }
 
 let files = 0
-let people = 0
+let workers = 0
 
 /** Returns a score of a new worker, as a line of `credentials issue --from`. */
 export function scoreLine(over: Json = {}): Json {
-  const username = `flow-${process.pid}-${++people}`
+  const username = `flow-${process.pid}-${++workers}`
   const interval = { confidenceLow: 701, confidenceHigh: 778, evidenceCount: 18 }
   return { username, score: 742, ...interval, ...engine, ...over }
 }

@@ -262,7 +262,7 @@ const errorNames = new Set<string>(Object.keys(errorTable))
  * body of the specification and the headers that every error carries.
  */
 export function faultOfError({ status, headers, names, body }: RawAnswer, error: string) {
-  const told: Record<string, unknown> = JSON.parse(body.toString())
+  const answer: Record<string, unknown> = JSON.parse(body.toString())
   const expected: Record<string, RegExp> = {
     'content-type': /^application\/json$/,
     'cache-control': /^private, no-store$/,
@@ -280,10 +280,10 @@ export function faultOfError({ status, headers, names, body }: RawAnswer, error:
     if (!form.test(headers[name] ?? '')) return `header ${name}: ${headers[name]}`
   if (new Set(names.map((name) => name.toLowerCase())).size !== names.length)
     return `a header twice: ${names.join()}`
-  if (told.error !== error || !errorNames.has(error)) return `error ${String(told.error)}`
-  const extra = Object.keys(told).filter((name) => !['error', 'message'].includes(name))
+  if (answer.error !== error || !errorNames.has(error)) return `error ${String(answer.error)}`
+  const extra = Object.keys(answer).filter((name) => !['error', 'message'].includes(name))
   if (extra.join() !== (error === 'unsupported_version' ? 'supported_version' : ''))
     return `members ${extra.join()}`
-  if (typeof told.message !== 'string' || told.message === '') return 'no message'
+  if (typeof answer.message !== 'string' || answer.message === '') return 'no message'
   return status === errorTable[error as keyof typeof errorTable].status ? null : `status ${status}`
 }

@@ -20,17 +20,17 @@ function keyOf(environment: Environment): PresentedKey {
 /** Builds a metering that charges every call, except where `over` replaces a function. */
 export function recordedMetering(over: Partial<Metering> = {}) {
   const charged: MeteredCall[] = []
-  const undone: MeteredCall[] = []
+  const refunded: MeteredCall[] = []
   const metering: Metering = {
     shortfall: () => null,
     async charge(call) {
       charged.push(call)
       return { charged: 1, remaining: 9 }
     },
-    undo: (call) => void undone.push(call),
+    refund: (call) => void refunded.push(call),
     ...over,
   }
-  return { charged, undone, metering }
+  return { charged, refunded, metering }
 }
 
 /** Starts the route. By default it is a paid route. */
