@@ -4,8 +4,8 @@ import { sweepSignIn } from '../accounts/mail-store.ts'
 import { type MailSenderOptions, sendMails } from '../accounts/send-mails.ts'
 import { insertMembership } from '../accounts/store.ts'
 import { findOrCreateUser } from '../accounts/users.ts'
-import { contextWithin } from '../audit/action.ts'
-import { recordAction, theService } from '../audit/record.ts'
+import { audited, changed, contextWithin } from '../audit/action.ts'
+import { theService } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { enterCredits } from '../credits/credits.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -87,9 +87,10 @@ export async function signUpUser(
   const account = await createAccount(context, `sign-up ${user.id}`)
   if (account === null) return user.id
   const [userId, accountId] = [user.id, account.id]
-  await insertMembership(tx, { userId, accountId, role: 'owner', createdAt: now })
-  const entry = { subjects: [userId], details: { account: accountId }, actor: theService }
-  await recordAction(tx, { ...entry, action: 'users.signed_up' }, now)
+  await audited(context, 'users.signed_up', async () => {
+    await insertMembership(tx, { userId, accountId, role: 'owner', createdAt: now })
+    return changed(null, { subjects: [userId], details: { account: accountId } })
+  })
   if (credits > 0) {
     const entry = { accountId, kind: 'grant', delta: credits, reason: 'sign-up' } as const
     await enterCredits(context, { ...entry, reference: `sign-up ${accountId}` })

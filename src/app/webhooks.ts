@@ -1,5 +1,6 @@
 /** Composes the fan-out and delivery of webhooks: client, deliverer and jobs. */
-import { recordAction, theService } from '../audit/record.ts'
+import { audited, changed, contextWithin } from '../audit/action.ts'
+import { theService } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
@@ -120,10 +121,7 @@ async function openSender(
 
 /** Records that the service itself disabled endpoints. */
 function recordGaveUp(tx: Tx, { endpointIds, reason, at }: GaveUp): Promise<void> {
-  const action = 'webhooks.given_up'
-  return recordAction(
-    tx,
-    { actor: theService, action, subjects: endpointIds, details: { reason } },
-    at,
-  )
+  const context = contextWithin(tx, { actor: theService, now: at })
+  const entry = { subjects: endpointIds, details: { reason } }
+  return audited(context, 'webhooks.given_up', async () => changed(undefined, entry))
 }

@@ -9,8 +9,7 @@
  * is on disk under its name.
  */
 import { rm } from 'node:fs/promises'
-import type { ActionContext } from '../audit/action.ts'
-import { recordAction } from '../audit/record.ts'
+import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import type { Db, Queryable, Tx } from '../platform/db/db.ts'
 import { type ReadArchive, writeArchiveFile } from './archive-file.ts'
 import {
@@ -69,34 +68,32 @@ export type Archived =
  * can enter anything.
  */
 export function archiveMonth(
-  { db, actor, clock }: ActionContext,
+  context: ActionContext,
   { month, path }: { month: string; path: string },
 ): Promise<Archived> {
-  return db.transaction(async (tx) => {
-    const now = clock()
+  return audited(context, 'credits.archived', async (tx, now) => {
     const from = settledFrom(month)
-    if (now < from) return { outcome: 'too early', from }
+    if (now < from) return unchanged({ outcome: 'too early', from })
     if ((await findArchives(tx)).some((archive) => archive.month === month))
-      return { outcome: 'archived before' }
+      return unchanged({ outcome: 'archived before' })
     await makeCreditMonth(tx, month, null)
     await lockCreditMonth(tx, month)
     const [any] = await findEntriesOfMonth(tx, month, { after: '', limit: 1 })
-    if (any === undefined) return { outcome: 'empty' }
+    if (any === undefined) return unchanged({ outcome: 'empty' })
     const { sums, sha256: fileSha256 } = await writeArchiveFile(path, month, pagesOf(tx, month))
     const accounts = [...sums.accounts.values()]
     const [unaudited] = await findUnaudited(tx, accounts)
     if (unaudited !== undefined) {
       await rm(path)
-      return { outcome: 'not audited', accountId: unaudited }
+      return unchanged({ outcome: 'not audited', accountId: unaudited })
     }
     const { entries, delta } = sums
     const archive = { month, entries, delta, fileSha256, archivedAt: now }
     await insertArchive(tx, archive)
     await insertArchivedSums(tx, month, accounts)
     const details = { month, entries, sha256: fileSha256.toString('hex') }
-    await recordAction(tx, { action: 'credits.archived', subjects: [], details, actor }, now)
     await dropCreditMonth(tx, month)
-    return { outcome: 'archived', archive }
+    return changed({ outcome: 'archived', archive }, { subjects: [], details })
   })
 }
 

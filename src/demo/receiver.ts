@@ -9,15 +9,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { findAccount } from '../access/store.ts'
-import { operator, recordAction } from '../audit/record.ts'
+import { contextWithin } from '../audit/action.ts'
+import { operator } from '../audit/record.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { type Egress, openEgress } from '../platform/egress/client.ts'
 import { type EgressRules, strangerRules } from '../platform/egress/rules.ts'
 import { verifySignature } from '../webhooks/delivery/signature.ts'
-import { createEndpoint } from '../webhooks/endpoints/create.ts'
-import { disableEndpoint } from '../webhooks/endpoints/disable.ts'
+import { createForAccount, disableForAccount } from '../webhooks/endpoints/actions.ts'
 import { readEndpointRequest } from '../webhooks/endpoints/request.ts'
 import { findActiveIds, findEndpoints } from '../webhooks/endpoints/store.ts'
 import { eventTypeNames } from '../webhooks/events/event-types.ts'
@@ -85,19 +85,14 @@ async function register(
   const now = clock()
   const before = await findEndpoints(tx, await findActiveIds(tx, account.id), now)
   const left = before.filter((one) => one.description === description).map(({ id }) => id)
+  const context = contextWithin(tx, { actor: operator(), now })
   for (const endpointId of left)
-    await disableEndpoint(tx, { endpointId, owner: { userId: account.id }, reason: 'owner', now })
+    await disableForAccount(context, { endpointId, owner: { userId: account.id } }, 'owner')
   const read = readEndpointRequest({ url, events: [...eventTypeNames], description }, rules)
   if ('fault' in read) throw new Error(`the demo's receiver: ${read.fault}`)
-  const request = { userId: account.id, request: read.request, idempotencyKey: null, now }
-  const creation = await createEndpoint(tx, { ring, activeMax }, request)
-  const entry = { actor: operator(), details: {} }
-  for (const id of left)
-    await recordAction(tx, { ...entry, action: 'webhooks.disabled', subjects: [id] }, now)
-  if (creation.outcome !== 'created') return null
-  const subjects = [creation.endpoint.id]
-  await recordAction(tx, { ...entry, action: 'webhooks.created', subjects }, now)
-  return creation.signingSecret
+  const input = { userId: account.id, request: read.request, idempotencyKey: null }
+  const creation = await createForAccount(context, { ring, activeMax }, input)
+  return creation.outcome === 'created' ? creation.signingSecret : null
 }
 
 async function answer(

@@ -2,8 +2,10 @@
  * Ensures the demo's records in the database, in one transaction: the signing key, if there is
  * none, the seeded history, and credentials for each address.
  */
+
+import { audited, changed, contextWithin } from '../audit/action.ts'
 import type { Action } from '../audit/actions.ts'
-import { operator, recordAction } from '../audit/record.ts'
+import { operator } from '../audit/record.ts'
 import type { Db, Queryable, Tx } from '../platform/db/db.ts'
 import { lockKeys } from '../score-credentials/key-store.ts'
 import { originOf } from '../score-credentials/payload.ts'
@@ -145,5 +147,7 @@ function keyCreated({ signer }: DemoKey): Action {
 
 /** Writes the demo's actions to the audit log with the operator as the actor. */
 async function record(tx: Tx, done: readonly Action[], at: Date): Promise<void> {
-  for (const one of done) await recordAction(tx, { ...one, actor: operator() }, at)
+  const context = contextWithin(tx, { actor: operator(), now: at })
+  for (const { action, ...entry } of done)
+    await audited(context, action, async () => changed(null, entry))
 }

@@ -71,7 +71,21 @@ export async function stopDeliveries(
   of: EndpointOf,
   reason: DisabledReason,
 ): Promise<DisableOutcome> {
-  const result: DisableOutcome = await audited(context, 'webhooks.disabled', async (tx, now) => {
+  const result = await disableForAccount(context, of, reason)
+  if (result.outcome !== 'no such endpoint') {
+    const now = context.clock()
+    await untilNothingStarts(result.endpoint.disabledAt ?? now, now)
+  }
+  return result
+}
+
+/** Disables an endpoint. Deliveries that were claimed before the commit may still start. */
+export function disableForAccount(
+  context: ActionContext,
+  of: EndpointOf,
+  reason: DisabledReason,
+): Promise<DisableOutcome> {
+  return audited(context, 'webhooks.disabled', async (tx, now) => {
     const disabled = await disableEndpoint(tx, { ...of, reason, now })
     if (disabled === null) return unchanged(missing)
     const { endpoint } = disabled
@@ -79,11 +93,6 @@ export async function stopDeliveries(
       ? changed({ outcome: 'disabled', endpoint }, { subjects: [endpoint.id] })
       : unchanged({ outcome: 'disabled already', endpoint })
   })
-  if (result.outcome !== 'no such endpoint') {
-    const now = context.clock()
-    await untilNothingStarts(result.endpoint.disabledAt ?? now, now)
-  }
-  return result
 }
 
 /** Enables an endpoint again, from the next event on. */
