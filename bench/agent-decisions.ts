@@ -10,11 +10,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openReporting } from '../src/agent-decisions/report.ts'
 import { readReportRequest } from '../src/agent-decisions/report-request.ts'
-import { startEmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { batched } from '../src/platform/batching.ts'
 import { type Db, openDb, sql } from '../src/platform/db/db.ts'
 import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
+import { startPostgres } from './children.ts'
 import { median, report } from './measure.ts'
 
 const callers = 64
@@ -72,10 +72,9 @@ async function groupedInsert(db: Db, userIds: readonly string[]): Promise<null[]
 const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
 // The user that runs the database server must be able to enter.
 chmodSync(folder, 0o755)
-const server = await startEmbeddedPostgres({
+const server = await startPostgres({
   dataDir: join(folder, 'data'),
   durable: true,
-  log: () => {},
 })
 try {
   await migrate(server.url, join(import.meta.dirname, '../migrations'), new Date())

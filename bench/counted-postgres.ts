@@ -4,11 +4,9 @@
  */
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  type EmbeddedPostgres,
-  startEmbeddedPostgres,
-} from '../src/database/embedded/embedded-postgres.ts'
+import type { EmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts'
 import { type Db, sql } from '../src/platform/db/db.ts'
+import { startPostgres } from './children.ts'
 
 const settings = `
 shared_preload_libraries = 'pg_stat_statements'
@@ -16,7 +14,7 @@ pg_stat_statements.track_utility = off
 `
 
 export async function startCounted(dataDir: string): Promise<EmbeddedPostgres> {
-  const start = () => startEmbeddedPostgres({ dataDir, durable: true, log: () => {} })
+  const start = () => startPostgres({ dataDir, durable: true })
   // The first start creates the cluster.
   await (await start()).stop()
   appendFileSync(join(dataDir, 'postgres', 'postgresql.conf'), settings)

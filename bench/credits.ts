@@ -5,13 +5,13 @@
  * processor time of server, database and load generator, which share the machine, and the
  * statements of a read. Then measures debits a second. All contestants take turns in one run.
  */
-import { type ChildProcess, fork } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { EmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { type Db, openDb } from '../src/platform/db/db.ts'
+import { forkBench } from './children.ts'
 import { allowCounting, counted, countFromHere, startCounted } from './counted-postgres.ts'
 import { debitsOf } from './credits-debits.ts'
 import {
@@ -98,9 +98,9 @@ const routesWanted = routeNames.filter((route) =>
 )
 
 async function startOther(kind: CreditsServerOrder['kind'], url: string) {
-  const child: ChildProcess = fork(join(import.meta.dirname, 'credits-server.ts'))
   const worker = { username: username(1), scoreId: scoreId(1) }
-  child.send({ kind, url, publicUrl, peppers, ...worker } satisfies CreditsServerOrder)
+  const order: CreditsServerOrder = { kind, url, publicUrl, peppers, ...worker }
+  const child = forkBench('credits-server.ts', order)
   const [{ port }] = (await onceMessage(child)) as [{ port: number }]
   return { port, pids: [child.pid as number], stop: () => child.disconnect() }
 }

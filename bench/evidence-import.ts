@@ -12,8 +12,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { releasedVocabulary } from '../src/cli/released-vocabulary.ts'
-import { startEmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts'
 import { migrate } from '../src/database/migrate.ts'
+import { endWithBench, startPostgres } from './children.ts'
 import { report } from './measure.ts'
 
 const rows = Number(process.env.EVIDENCE_ROWS ?? 200_000)
@@ -69,13 +69,15 @@ interface Run {
 async function runImport(): Promise<Run> {
   const tell = `data:text/javascript,process.on('exit',()=>process.send(process.resourceUsage()))`
   const startedAt = performance.now()
-  const child = spawn(
-    process.execPath,
-    ['--import', tell, join(root, 'src/cli/assay.ts'), 'evidence', 'import', '--from', file],
-    {
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      env: { PATH: process.env.PATH, ASSAY_DATA_DIR: dataDir },
-    },
+  const child = endWithBench(
+    spawn(
+      process.execPath,
+      ['--import', tell, join(root, 'src/cli/assay.ts'), 'evidence', 'import', '--from', file],
+      {
+        stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+        env: { PATH: process.env.PATH, ASSAY_DATA_DIR: dataDir },
+      },
+    ),
   )
   const [[usage], [code]] = await Promise.all([once(child, 'message'), once(child, 'exit')])
   if (code !== 0) throw new Error(`the import ended with ${code}`)
@@ -92,7 +94,7 @@ async function secondsOf(client: Client, statement: string): Promise<number> {
 
 try {
   await writeLines()
-  const server = await startEmbeddedPostgres({ dataDir, durable: true, log: () => {} })
+  const server = await startPostgres({ dataDir, durable: true })
   const client = new Client({ connectionString: server.url })
   try {
     await migrate(server.url, join(root, 'migrations'), new Date())

@@ -9,7 +9,6 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startEmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { type Db, openDb, sql } from '../src/platform/db/db.ts'
 import type { RateLimiter } from '../src/platform/rate-limit/limiter.ts'
@@ -33,6 +32,7 @@ import {
 } from '../test/support/build/scores.ts'
 import { startCandidates } from '../test/support/start/candidate-edge.ts'
 import { openRaw, type RawConnection, request } from '../test/support/start/edge.ts'
+import { startPostgres } from './children.ts'
 import { type Finding, report } from './measure.ts'
 
 const calls = Number(process.env.BENCH_CALLS ?? 6_000)
@@ -52,7 +52,7 @@ const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
 chmodSync(folder, 0o755)
 const dataDir = join(folder, 'data')
 try {
-  const server = await startEmbeddedPostgres({ dataDir, durable: true, log: () => {} })
+  const server = await startPostgres({ dataDir, durable: true })
   const migrations = join(import.meta.dirname, '../migrations')
   await migrate(server.url, migrations, new Date())
   const db = openDb({

@@ -2,7 +2,6 @@
  * Measures how long the edge takes to refuse hostile requests: every case of the tests, best of
  * five. Aim: each under 100 ms.
  */
-
 import { fromElsewhere, hostileCases } from '../test/support/fault/hostile-requests.ts'
 import { ask, startEdge } from '../test/support/start/edge.ts'
 

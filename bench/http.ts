@@ -9,9 +9,9 @@ import { generateKeyPairSync, sign, verify } from 'node:crypto'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startEmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { openDb } from '../src/platform/db/db.ts'
+import { startPostgres } from './children.ts'
 import { makeCredentials } from './credentials.ts'
 import type { LoadOrder } from './load.ts'
 import { median } from './measure.ts'
@@ -200,10 +200,9 @@ async function heldPerSecond(url: string, processes: number, requestsFile: strin
   }
 }
 
-const postgres = await startEmbeddedPostgres({
+const postgres = await startPostgres({
   dataDir: join(folder, 'data'),
   durable: true,
-  log: () => undefined,
 })
 try {
   const credentials = await prepare(postgres.url)

@@ -12,9 +12,9 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { startEmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { openDb } from '../src/platform/db/db.ts'
+import { endWithBench, startPostgres } from './children.ts'
 import { makeCredentials } from './credentials.ts'
 import { makeAccount, makeWorkers, peppers, routes } from './credits-place.ts'
 import { type Finding, report } from './measure.ts'
@@ -89,7 +89,9 @@ async function run(port: number, load: Load, on: (moment: 'started' | 'ended') =
   const { rate, connections, seconds, requestsFile, traceFile } = load
   const numbers = [port, rate, seconds, connections, sources].map(String)
   const files = traceFile === undefined ? [requestsFile] : [requestsFile, traceFile]
-  const child = spawn(generator, [...numbers, ...files], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = endWithBench(
+    spawn(generator, [...numbers, ...files], { stdio: ['ignore', 'pipe', 'inherit'] }),
+  )
   for await (const line of createInterface({ input: child.stdout })) {
     if (line === 'started' || line === 'ended') on(line)
     else return JSON.parse(line) as LoadReport
@@ -304,10 +306,9 @@ async function recovery(service: Service, requestsFile: string, rate: number): P
 }
 
 compileGenerator()
-const postgres = await startEmbeddedPostgres({
+const postgres = await startPostgres({
   dataDir: join(folder, 'data'),
   durable: true,
-  log: () => undefined,
 })
 try {
   const place = await prepare(postgres.url, join(folder, 'keys'))

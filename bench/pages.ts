@@ -13,12 +13,12 @@ import { sessionCookieName } from '../src/accounts/session-cookie.ts'
 import { beginSession } from '../src/accounts/sessions.ts'
 import { insertMembership, insertUser } from '../src/accounts/store.ts'
 import { contextWithin } from '../src/audit/action.ts'
-import { startEmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { openDb, sql, type Tx } from '../src/platform/db/db.ts'
 import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
 import { newSecret, sealSecret, secretPrefix } from '../src/webhooks/delivery/secret.ts'
 import { eventTypeNames } from '../src/webhooks/events/event-types.ts'
+import { startPostgres } from './children.ts'
 import { report } from './measure.ts'
 import { fetchAnswer, publicUrl, startService } from './serving.ts'
 
@@ -32,7 +32,7 @@ const warmUps = 20
 const dataDir = mkdtempSync(join(tmpdir(), 'assay-bench-'))
 // The user that runs the database server must be able to enter.
 chmodSync(dataDir, 0o755)
-const postgres = await startEmbeddedPostgres({ dataDir, durable: true, log: () => {} })
+const postgres = await startPostgres({ dataDir, durable: true })
 const db = openDb({
   url: postgres.url,
   connectionsMax: 2,

@@ -12,11 +12,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { releasedVocabulary } from '../src/cli/released-vocabulary.ts'
-import { startEmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { signerOfPem } from '../src/score-credentials/signing-key.ts'
 import { loadEngine } from '../src/scores/engine.ts'
 import type { Evidence } from '../src/scoring-core/evidence.ts'
+import { endWithBench, startPostgres } from './children.ts'
 import { report } from './measure.ts'
 
 const workers = Number(process.env.RECOMPUTE_WORKERS ?? 20_000)
@@ -84,14 +84,16 @@ async function recompute(...flags: string[]): Promise<Run> {
 }
 
 function assay(node: readonly string[], args: readonly string[]) {
-  return spawn(process.execPath, [...node, join(root, 'src/cli/assay.ts'), ...args], {
-    stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
-    env: {
-      PATH: process.env.PATH,
-      ASSAY_DATA_DIR: dataDir,
-      PUBLIC_URL: 'https://scores.example.org',
-    },
-  })
+  return endWithBench(
+    spawn(process.execPath, [...node, join(root, 'src/cli/assay.ts'), ...args], {
+      stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
+      env: {
+        PATH: process.env.PATH,
+        ASSAY_DATA_DIR: dataDir,
+        PUBLIC_URL: 'https://scores.example.org',
+      },
+    }),
+  )
 }
 
 /** Returns workers a second with the same evidence in memory and nothing stored. */
@@ -119,7 +121,7 @@ function signaturesAlone(): number {
 }
 
 try {
-  const server = await startEmbeddedPostgres({ dataDir, durable: true, log: () => {} })
+  const server = await startPostgres({ dataDir, durable: true })
   const client = new Client({ connectionString: server.url })
   try {
     await migrate(server.url, join(root, 'migrations'), new Date())

@@ -17,10 +17,10 @@ import { candidateSearch, type SearchCandidates } from '../src/candidates/search
 import { entryOf } from '../src/candidates/search-indexer.ts'
 import { skillNames } from '../src/candidates/skill-names.ts'
 import { replaceEntries } from '../src/candidates/store.ts'
-import { startEmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { type Db, openDb, txOf } from '../src/platform/db/db.ts'
 import { loadVocabulary } from '../src/skill-standard/vocabulary.ts'
+import { endWithBench, startPostgres } from './children.ts'
 import { type Finding, report } from './measure.ts'
 import { indexing } from './search-indexing.ts'
 import { type BenchWorker, populationOf } from './search-people.ts'
@@ -42,7 +42,7 @@ async function benchOf(workers: number): Promise<void> {
   // The user that runs the database server must be able to enter.
   chmodSync(folder, 0o755)
   const dataDir = join(folder, 'data')
-  const start = () => startEmbeddedPostgres({ dataDir, durable: true, log: () => {} })
+  const start = () => startPostgres({ dataDir, durable: true })
   try {
     let server = await start()
     await migrate(server.url, join(root, 'migrations'), new Date())
@@ -293,10 +293,12 @@ async function imports(dataDir: string, folder: string, from: number): Promise<F
   out.end()
   await once(out, 'finish')
   const startedAt = performance.now()
-  const child = spawn(
-    process.execPath,
-    [join(root, 'src/cli/assay.ts'), 'workers', 'import', '--from', file, '--by', 'bench'],
-    { stdio: 'ignore', env: { PATH: process.env.PATH, ASSAY_DATA_DIR: dataDir } },
+  const child = endWithBench(
+    spawn(
+      process.execPath,
+      [join(root, 'src/cli/assay.ts'), 'workers', 'import', '--from', file, '--by', 'bench'],
+      { stdio: 'ignore', env: { PATH: process.env.PATH, ASSAY_DATA_DIR: dataDir } },
+    ),
   )
   const [code] = await once(child, 'exit')
   if (code !== 0) throw new Error(`the import ended with ${code}`)

@@ -1,5 +1,5 @@
 /** Serving processes for benchmarks, load on them, and their processor time. */
-import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { runningServer } from '../src/database/embedded/cluster.ts'
 import type { FixedAnswer } from './bare-server.ts'
+import { endWithBench, forkBench } from './children.ts'
 import type { LoadOrder, LoadReport } from './load.ts'
 
 export const publicUrl = 'https://scores.example.org'
@@ -52,8 +53,7 @@ function secondsOf(pid: number, first: number): number {
 }
 
 export async function load(order: LoadOrder): Promise<LoadReport> {
-  const child = fork(join(import.meta.dirname, 'load.ts'))
-  child.send(order)
+  const child = forkBench('load.ts', order)
   const [report] = (await onceMessage(child)) as [LoadReport]
   if (report.unexpected > 0)
     throw new Error(
@@ -103,7 +103,6 @@ export function fetchAnswer(
 
 /** Starts a bare server with the given answer. */
 export async function bareServer(answer: { head: IncomingMessage; body: Buffer }) {
-  const child = fork(join(import.meta.dirname, 'bare-server.ts'))
   const dropped = new Set(['date', 'connection', 'keep-alive'])
   const headers: string[] = []
   for (let i = 0; i < answer.head.rawHeaders.length; i += 2) {
@@ -116,7 +115,7 @@ export async function bareServer(answer: { head: IncomingMessage; body: Buffer }
     headers,
     body: answer.body.toString('base64'),
   }
-  child.send(fixed)
+  const child = forkBench('bare-server.ts', fixed)
   const [{ port }] = (await onceMessage(child)) as [{ port: number }]
   return { port, pids: [child.pid as number], stop: () => child.disconnect() }
 }
@@ -155,7 +154,9 @@ export async function startService(settings: Record<string, string>): Promise<Se
     ...settings,
   }
   const command = ['--disable-warning=ExperimentalWarning', 'src/cli/assay.ts', 'serve']
-  const child = spawn(process.execPath, command, { env, stdio: ['ignore', 'ignore', 'inherit'] })
+  const child = endWithBench(
+    spawn(process.execPath, command, { env, stdio: ['ignore', 'ignore', 'inherit'] }),
+  )
   for (let tries = 0; ; tries++) {
     const answer = await fetchAnswer(port, { method: 'GET', path: '/readyz' }).catch(() => null)
     if (answer?.head.statusCode === 200) break

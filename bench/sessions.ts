@@ -11,11 +11,11 @@ import { sessionCookieName } from '../src/accounts/session-cookie.ts'
 import { beginSession, openSessions } from '../src/accounts/sessions.ts'
 import { insertMembership, insertUser } from '../src/accounts/store.ts'
 import { contextWithin } from '../src/audit/action.ts'
-import { startEmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { openDb } from '../src/platform/db/db.ts'
 import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
+import { startPostgres } from './children.ts'
 import { median, report } from './measure.ts'
 import { databaseSeconds } from './serving.ts'
 import { benchSandbox } from './sessions-sandbox.ts'
@@ -32,7 +32,7 @@ const rules = { idleDays: 7, days: 30 }
 const dataDir = mkdtempSync(join(tmpdir(), 'assay-bench-'))
 // The user that runs the database server must be able to enter.
 chmodSync(dataDir, 0o755)
-const postgres = await startEmbeddedPostgres({ dataDir, durable: true, log: () => {} })
+const postgres = await startPostgres({ dataDir, durable: true })
 const db = openDb({
   url: postgres.url,
   connectionsMax: 4,

@@ -8,13 +8,16 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { endWithBench } from './children.ts'
 
 const cache = mkdtempSync(join(tmpdir(), 'assay-bench-code-'))
 try {
   for (const stdio of ['ignore', 'inherit'] as const) {
     const file = join(import.meta.dirname, 'status-lists-simulation.ts')
     const env = { ...process.env, NODE_COMPILE_CACHE: cache }
-    const child = spawn(process.execPath, [file, ...process.argv.slice(2)], { stdio, env })
+    const child = endWithBench(
+      spawn(process.execPath, [file, ...process.argv.slice(2)], { stdio, env }),
+    )
     const [code] = await once(child, 'exit')
     process.exitCode = code
   }

@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Db, sql } from '../src/platform/db/db.ts'
+import { endWithBench } from './children.ts'
 import { onceMessage } from './serving.ts'
 import {
   ask,
@@ -48,7 +49,7 @@ const shapes = {
 export type PeerShape = keyof typeof shapes
 
 async function startPeer({ url, ca, receiver }: PeerParts, bad: readonly string[] = []) {
-  const child = fork(join(folder, 'peer.mjs'))
+  const child = endWithBench(fork(join(folder, 'peer.mjs')))
   child.send({ url, ca, receiver: receiver.url, bad })
   await onceMessage(child)
   return {

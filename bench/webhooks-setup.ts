@@ -1,5 +1,5 @@
 /** Receiver, endpoints, events and jobs processes of `webhooks.ts`, and their processor time. */
-import { type ChildProcess, fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -8,6 +8,7 @@ import { type Db, sql } from '../src/platform/db/db.ts'
 import { eventTypeNames, eventTypes } from '../src/webhooks/events/event-types.ts'
 import { type NewEvent, publishEvents } from '../src/webhooks/events/outbox.ts'
 import { createEndpoint, testRing } from '../test/support/build/webhooks.ts'
+import { forkBench } from './children.ts'
 import { onceMessage } from './serving.ts'
 import type { JobsOrder, JobsReport } from './webhooks-jobs.ts'
 import type { Arrival, ReceiverReport } from './webhooks-receiver.ts'
@@ -31,8 +32,7 @@ export interface BenchReceiver {
 }
 
 export async function startBenchReceiver(certificate: ServerCertificate): Promise<BenchReceiver> {
-  const child = fork(join(import.meta.dirname, 'webhooks-receiver.ts'))
-  child.send(certificate)
+  const child = forkBench('webhooks-receiver.ts', certificate)
   const [port] = (await onceMessage(child)) as [number]
   return {
     url: `https://127.0.0.1:${port}`,
@@ -47,8 +47,7 @@ export interface BenchJobs {
 }
 
 export async function startBenchJobs(order: Omit<JobsOrder, 'ring'>): Promise<BenchJobs> {
-  const child = fork(join(import.meta.dirname, 'webhooks-jobs.ts'))
-  child.send({ ...order, ring: ringText } satisfies JobsOrder)
+  const child = forkBench('webhooks-jobs.ts', { ...order, ring: ringText } satisfies JobsOrder)
   await onceMessage(child)
   return { report: () => ask<JobsReport>(child), stop: () => ended(child) }
 }

@@ -12,12 +12,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Agent } from 'undici'
-import { startEmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { createAuthority } from '../src/demo/certificates.ts'
 import { openDb, sql } from '../src/platform/db/db.ts'
 import { eventTypes } from '../src/webhooks/events/event-types.ts'
 import { publishEvents } from '../src/webhooks/events/outbox.ts'
+import { endWithBench, startPostgres } from './children.ts'
 import { type Finding, report } from './measure.ts'
 import { databaseSeconds } from './serving.ts'
 import { installPeer, peerDrained, peerLags } from './webhooks-peer.ts'
@@ -56,7 +56,7 @@ const authority = createAuthority()
 writeFileSync(caFile, authority.cert)
 
 const receiver = await startBenchReceiver(authority.certify('127.0.0.1'))
-const server = await startEmbeddedPostgres({ dataDir, durable: true, log: () => {} })
+const server = await startPostgres({ dataDir, durable: true })
 await migrate(server.url, join(import.meta.dirname, '../migrations'), new Date())
 const db = openDb({
   url: server.url,
@@ -215,10 +215,12 @@ async function residentWaiting(): Promise<number> {
     METRICS_PORT: 'off',
     PUBLIC_URL: 'https://scores.example.org',
   }
-  const child = spawn(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', 'src/cli/assay.ts', 'jobs'],
-    { env, stdio: ['ignore', 'ignore', 'inherit'], cwd: join(import.meta.dirname, '..') },
+  const child = endWithBench(
+    spawn(process.execPath, ['--disable-warning=ExperimentalWarning', 'src/cli/assay.ts', 'jobs'], {
+      env,
+      stdio: ['ignore', 'ignore', 'inherit'],
+      cwd: join(import.meta.dirname, '..'),
+    }),
   )
   await untilPlaced(db)
   await pause(5_000)

@@ -1,5 +1,5 @@
 /** The paid servers of `x402.ts` in their own processes, and payments for each. */
-import { type ChildProcess, fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 import {
   base64Json,
@@ -8,6 +8,7 @@ import {
   testTerms,
   testWallet,
 } from '../test/support/build/payments.ts'
+import { forkBench } from './children.ts'
 import { fetchAnswer, onceMessage, startService, type Target } from './serving.ts'
 import type { BareOrder } from './x402-bare.ts'
 
@@ -54,8 +55,7 @@ export async function startChild(
   file: string,
   order: object,
 ): Promise<Target & { child: ChildProcess }> {
-  const child = fork(join(import.meta.dirname, file))
-  child.send(order)
+  const child = forkBench(file, order)
   const [{ port }] = (await onceMessage(child)) as [{ port: number }]
   return { port, pids: [child.pid as number], child }
 }

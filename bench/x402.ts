@@ -11,16 +11,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { withSearchIndex } from '../src/candidates/search-indexer.ts'
 import { skillNames } from '../src/candidates/skill-names.ts'
-import {
-  type EmbeddedPostgres,
-  startEmbeddedPostgres,
-} from '../src/database/embedded/embedded-postgres.ts'
+import type { EmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { migrationsDirectory } from '../src/database/open.ts'
 import { type Db, openDb, sql } from '../src/platform/db/db.ts'
 import { giveScore } from '../test/support/build/candidates.ts'
 import { publicLine, register } from '../test/support/build/workers.ts'
 import { anvilBinary, startChain } from '../test/support/start/chain/anvil.ts'
+import { startPostgres } from './children.ts'
 import { type Finding, median, report } from './measure.ts'
 import { cpuSeconds, fetchAnswer } from './serving.ts'
 import {
@@ -53,7 +51,7 @@ interface Database {
 
 async function openDatabase(name: string, durable: boolean): Promise<Database> {
   const dataDir = join(folder, name)
-  const postgres = await startEmbeddedPostgres({ dataDir, durable, log: () => {} })
+  const postgres = await startPostgres({ dataDir, durable })
   closing.defer(() => postgres.stop())
   await migrate(postgres.url, migrationsDirectory, new Date())
   const db = openDb({
@@ -69,14 +67,14 @@ async function openDatabase(name: string, durable: boolean): Promise<Database> {
   return { name, postgres, db }
 }
 
-interface Sales {
+interface Payments {
   ms: number[]
   /** Processor milliseconds of the server for a payment. */
   serverMs: number
 }
 
 /** Contestants take turns, so that other load weighs on all alike. */
-async function compare(contestants: readonly Contestant[], count: number): Promise<Sales[]> {
+async function compare(contestants: readonly Contestant[], count: number): Promise<Payments[]> {
   for (const one of contestants)
     for (let i = 0; i < warmUp; i++) await buy(one, await one.payment())
   const used = contestants.map(({ pids }) => cpuSeconds(pids))
@@ -124,7 +122,7 @@ async function runSection({ title, order, databases, rpcUrl, count, targets }: S
   const [express, bare, ...own] = await compare(contestants, count)
   for (const one of contestants) await one.stop()
   facilitatorChild.disconnect()
-  if (express === undefined || bare === undefined) throw new Error('nobody to compare with')
+  if (express === undefined || bare === undefined) throw new Error('no contestant to compare with')
   const bought = count + warmUp + 1
   const findings: Finding[] = [
     { name: 'bare node:http', value: median(bare.ms), unit: 'ms, median' },
@@ -133,15 +131,15 @@ async function runSection({ title, order, databases, rpcUrl, count, targets }: S
     { name: 'its processor time', value: express.serverMs, unit: 'ms a payment' },
   ]
   for (const [i, { name, db }] of databases.entries()) {
-    const sales = own[i]
-    if (sales === undefined) continue
+    const paid = own[i]
+    if (paid === undefined) continue
     const target = targets[name]
-    const adds = { name: 'it adds', value: added(sales, bare), unit: 'ms, median' }
-    const ratio = median(sales.ms.map((ms, k) => (express.ms[k] ?? Number.NaN) / ms))
+    const adds = { name: 'it adds', value: added(paid, bare), unit: 'ms, median' }
+    const ratio = median(paid.ms.map((ms, k) => (express.ms[k] ?? Number.NaN) / ms))
     findings.push(
-      { name: `assay, ${name}`, value: median(sales.ms), unit: 'ms, median' },
+      { name: `assay, ${name}`, value: median(paid.ms), unit: 'ms, median' },
       target === undefined ? adds : { ...adds, target },
-      { name: 'its processor time', value: sales.serverMs, unit: 'ms a payment' },
+      { name: 'its processor time', value: paid.serverMs, unit: 'ms a payment' },
       { name: 'Express takes', value: ratio, unit: 'times as long' },
     )
     const synced = ((await walSyncs(db)) - (syncs[i] ?? 0)) / bought
@@ -151,8 +149,8 @@ async function runSection({ title, order, databases, rpcUrl, count, targets }: S
   report(title, findings)
 }
 
-function added(sales: Sales, bare: Sales): number {
-  return median(sales.ms.map((ms, i) => ms - (bare.ms[i] ?? Number.NaN)))
+function added(paid: Payments, bare: Payments): number {
+  return median(paid.ms.map((ms, i) => ms - (bare.ms[i] ?? Number.NaN)))
 }
 
 /** All contestants answer the same bytes. */
