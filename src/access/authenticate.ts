@@ -47,28 +47,72 @@ export interface KeyAuthenticatorOptions {
   clock: Clock
 }
 
-export function openKeyAuthenticator({
-  db,
-  peppers,
-  clock,
-}: KeyAuthenticatorOptions): KeyAuthenticator {
-  /** Undefined until a pepper has been read. */
-  let ring: OpenRing | undefined
-  let missing: readonly MissingPepper[] = []
+export function openKeyAuthenticator(options: KeyAuthenticatorOptions): KeyAuthenticator {
+  const { db, clock } = options
   let uses = new Map<string, Date>()
   let pendingMoves = new Map<string, PendingMove>()
+  const rings = openRings(options, () => {
+    // The digests were made with the pepper that was present before.
+    pendingMoves = new Map()
+  })
   const lookUp = batched<readonly string[], ValidKey | undefined>({
     name: 'API keys',
     run: (presented) => findEach(db, presented, clock()),
     deadline: 'databaseAnswer',
   })
+  return {
+    async authenticate(authorization, address) {
+      const key = bearerKey(authorization)
+      if (key === null) return null
+      const open = rings.current() ?? (await rings.use())
+      const digests = open.peppers.map((pepper) => keyDigest(key, pepper))
+      const row = await lookUp(digests.map((digest) => digest.toString('hex')))
+      if (row === undefined) {
+        await rings.refuseUncertain(open)
+        return null
+      }
+      if (!isAllowedFrom(row.allowedFrom, address)) return null
+      uses.set(row.id, clock())
+      const [digest] = digests
+      if (digest !== undefined && row.pepper !== open.present && open === rings.current())
+        pendingMoves.set(row.id, { keyId: row.id, digest })
+      return presentedKey(row)
+    },
+
+    async recordUses() {
+      if (uses.size === 0) return
+      const recorded = uses
+      const ring = rings.current()?.all
+      const moves = [...pendingMoves.values()]
+      uses = new Map()
+      pendingMoves = new Map()
+      try {
+        await updateKeyUses(db, recorded)
+      } catch (error) {
+        // Uses recorded since then are newer.
+        uses = new Map([...recorded, ...uses])
+        throw error
+      }
+      if (ring !== undefined && moves.length > 0) await proposeMoves(db, ring, moves)
+    },
+
+    examinePeppers: () => rings.examine(),
+    missingPeppers: () => rings.missing(),
+  }
+}
+
+/** Keeps the peppers in use. `onChange` is called when others replace them. */
+function openRings({ db, peppers, clock }: KeyAuthenticatorOptions, onChange: () => void) {
+  /** Undefined until a pepper has been read. */
+  let ring: OpenRing | undefined
+  let missing: readonly MissingPepper[] = []
   const readRing = async (): Promise<OpenRing> => {
     const opened = await openRing(db, await peppers(), clock())
     missing = opened.missing
     return opened
   }
-  /** The same for callers that wait. */
-  const ringNow = batched<void, OpenRing>({
+  /** Shares one read among all callers that wait. */
+  const readShared = batched<void, OpenRing>({
     name: 'peppers of API keys',
     run: async (callers) => {
       const opened = await readRing()
@@ -81,71 +125,38 @@ export function openKeyAuthenticator({
   function adopt(before: OpenRing, now: OpenRing): boolean {
     if (namesOf(now) === namesOf(before)) return false
     ring = now
-    // Their digests were made with the pepper that was present before.
-    pendingMoves = new Map()
+    onChange()
     return true
   }
 
-  /**
-   * Throws `UnavailableError` unless a key that these peppers do not find is certainly invalid. If
-   * active keys need a missing pepper, this machine cannot tell an unknown key from a key under
-   * that pepper. Both get 503, so that no client discards a valid key after a 401.
-   */
-  async function refuseUncertain(before: OpenRing): Promise<void> {
-    if (adopt(before, await ringNow()))
-      throw new UnavailableError('the peppers of API keys have changed')
-    const [first] = missing
-    if (first !== undefined) throw new UnavailableError(first.message)
-  }
-
   return {
-    async authenticate(authorization, address) {
-      const key = bearerKey(authorization)
-      if (key === null) return null
-      const open = ring ?? (await ringNow())
+    current: () => ring,
+    missing: () => missing,
+
+    async use(): Promise<OpenRing> {
+      const open = ring ?? (await readShared())
       // Without a pepper, the next call reads again: creating the first key creates the first
       // pepper.
       if (open.peppers.length > 0) ring ??= open
-      const digests = open.peppers.map((pepper) => keyDigest(key, pepper))
-      const row = await lookUp(digests.map((digest) => digest.toString('hex')))
-      if (row === undefined) {
-        await refuseUncertain(open)
-        return null
-      }
-      if (!isAllowedFrom(row.allowedFrom, address)) return null
-      uses.set(row.id, clock())
-      const [digest] = digests
-      if (digest !== undefined && row.pepper !== open.present && open === ring)
-        pendingMoves.set(row.id, { keyId: row.id, digest })
-      return presentedKey(row)
+      return open
     },
 
-    async recordUses() {
-      if (uses.size === 0) return
-      const recorded = uses
-      const left =
-        ring === undefined
-          ? undefined
-          : { ring: ring.all, pendingMoves: [...pendingMoves.values()] }
-      uses = new Map()
-      pendingMoves = new Map()
-      try {
-        await updateKeyUses(db, recorded)
-      } catch (error) {
-        // Uses recorded since then are newer.
-        uses = new Map([...recorded, ...uses])
-        throw error
-      }
-      if (left !== undefined && left.pendingMoves.length > 0)
-        await proposeMoves(db, left.ring, left.pendingMoves)
+    /**
+     * Throws `UnavailableError` unless a key that these peppers do not find is certainly invalid.
+     * If active keys need a missing pepper, this machine cannot tell an unknown key from a key
+     * under that pepper. Both get 503, so that no client discards a valid key after a 401.
+     */
+    async refuseUncertain(before: OpenRing): Promise<void> {
+      if (adopt(before, await readShared()))
+        throw new UnavailableError('the peppers of API keys have changed')
+      const [first] = missing
+      if (first !== undefined) throw new UnavailableError(first.message)
     },
 
-    async examinePeppers() {
+    async examine(): Promise<void> {
       const now = await readRing()
       if (ring !== undefined) adopt(ring, now)
     },
-
-    missingPeppers: () => missing,
   }
 }
 

@@ -49,6 +49,12 @@ const exampleId = '019e2cbb-7a00-7c1e-9f27-8b5a1c2d3e4f'
 const endpointArgument = ['<id>', 'id of the endpoint', idFrom('assay webhooks endpoints')] as const
 
 export function declareCommand(webhooks: Command): void {
+  declareEndpointCommands(webhooks)
+  declareDeliveryCommands(webhooks)
+  declareSecretCommands(webhooks)
+}
+
+function declareEndpointCommands(webhooks: Command): void {
   command(
     webhooks,
     'endpoints',
@@ -119,7 +125,9 @@ export function declareCommand(webhooks: Command): void {
     .option('--per-second <n>', 'deliveries a second, 1 to 1000, or off', parseRate)
     .option('--at-once <n>', 'concurrent deliveries, 1 to 16', wholeNumber(1, 16))
     .action(act(limit))
+}
 
+function declareDeliveryCommands(webhooks: Command): void {
   command(
     webhooks,
     'deliveries',
@@ -153,7 +161,9 @@ export function declareCommand(webhooks: Command): void {
       parseTime,
     )
     .action(act(replay))
+}
 
+function declareSecretCommands(webhooks: Command): void {
   command(
     webhooks,
     'rotate-secret',

@@ -52,39 +52,25 @@ const restMsMax = 250
 const beforeAll = '00000000-0000-0000-0000-000000000000'
 
 export function openDeliverer(parts: DelivererParts): Deliverer {
-  const { db, clock, slotsMax = 256, meter, wakeUp = createWakeUp() } = parts
-  const underWay = new Set<Promise<void>>()
-  const acknowledge = patiently(
-    batched<AttemptEnd, void>({
-      name: 'acknowledge deliveries',
-      run: async (ends) => {
-        meter.fenced(await acknowledgeBatch(parts, ends, clock()))
-        return ends.map(() => undefined)
-      },
-      deadline: 'deliveryRecord',
-    }),
-  )
-  const send = sender(parts)
-  /** Endpoints whose secret cannot be opened here, with the time until which they are skipped. */
-  const unopened = new Map<string, number>()
+  const { db, clock, slotsMax = 256, wakeUp = createWakeUp() } = parts
+  const attempts = openAttempts(parts, wakeUp)
+  const opener = secretOpener(parts)
   let cursor = beforeAll
-  let failingUnderWay = 0
   /** Time of the next due delivery, or null if none is scheduled. */
   let nextAt: Date | null = clock()
-  meter.watch(() => underWay.size)
 
   async function pass(): Promise<number> {
-    const slots = slotsMax - underWay.size
+    const slots = slotsMax - attempts.count()
     if (slots === 0) return 0
     const due = await dueEndpoints()
-    const failingSlots = Math.floor(slotsMax / 4) - failingUnderWay
+    const failingSlots = Math.floor(slotsMax / 4) - attempts.failingCount()
     const dealt = dealSlots(due, { slots, failingSlots })
     // If the slots ran out, the next pass begins after the last endpoint that got one.
     if (countOf(dealt) === slots) cursor = dealt.at(-1)?.endpointId ?? beforeAll
     const now = clock()
     // Secrets are opened before anything is leased, so a secret that cannot be opened leaves no
     // lease behind.
-    const secrets = openedSecrets(due, { dealt, now })
+    const secrets = opener.open(due, { dealt, now })
     const sendable = dealt.filter(({ endpointId }) => secrets.has(endpointId))
     const grants = await withinRates(db, sendable, { due, now })
     if (grants.length === 0) return 0
@@ -103,7 +89,7 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
     for (const delivery of claimed) {
       const signing = secrets.get(delivery.endpointId)
       if (signing === undefined) throw new Error('leased without a grant')
-      begin({ delivery, secrets: signing, leasedAt }, failing.has(delivery.endpointId))
+      attempts.begin({ delivery, secrets: signing, leasedAt }, failing.has(delivery.endpointId))
     }
     await returnUnused(db, grants, { due, claimed })
     return claimed.length
@@ -114,7 +100,7 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
     const now = clock()
     const page = await findDueEndpoints(db, { after: cursor, limit: endpointsWalked, now })
     cursor = page.after ?? beforeAll
-    const due = page.endpoints.filter((one) => (unopened.get(one.endpointId) ?? 0) <= now.getTime())
+    const due = page.endpoints.filter(({ endpointId }) => !opener.isSkipped(endpointId, now))
     nextAt = due.length > 0 || page.after !== null ? now : page.nextAt
     return due
   }
@@ -124,55 +110,90 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
     return Math.min(Math.max(untilDue, restMsMin), restMsMax)
   }
 
-  function openedSecrets(
-    due: readonly WalkedEndpoint[],
-    { dealt, now }: { dealt: readonly Grant[]; now: Date },
-  ): Map<string, SigningSecrets> {
-    const sealed = new Map(due.map(({ endpointId, secrets }) => [endpointId, secrets]))
-    const opened = new Map<string, SigningSecrets>()
-    for (const { endpointId: id } of dealt)
-      try {
-        const secrets = signingSecrets(sealed.get(id) ?? [], parts.ring, now)
-        if (secrets === null) throw new Error('the endpoint has no secret that signs')
-        opened.set(id, secrets)
-      } catch (error) {
-        parts.log.error('a webhook secret cannot be opened; its deliveries wait', error, { id })
-        unopened.set(id, now.getTime() + leaseMs)
-      }
-    return opened
-  }
-
-  function begin(leased: Leased, isFailing: boolean): void {
-    if (isFailing) failingUnderWay++
-    const sending = send(leased)
-      .then(acknowledge)
-      .catch((error: unknown) =>
-        parts.log.error('an attempt is not acknowledged; it will be made again', error, {
-          endpointId: leased.delivery.endpointId,
-        }),
-      )
-      .finally(() => {
-        underWay.delete(sending)
-        if (isFailing) failingUnderWay--
-        // An attempt that ends frees a slot and room at its endpoint.
-        wakeUp.notify()
-      })
-    underWay.add(sending)
-  }
-
   return {
     pass,
     async work(signal) {
       while (!signal.aborted) {
         const begun = await pass()
-        if (begun > 0 && underWay.size < slotsMax) continue
-        if (underWay.size === 0) return
+        if (begun > 0 && attempts.count() < slotsMax) continue
+        if (attempts.count() === 0) return
         await wakeUp.wait(restMs(), signal)
       }
     },
     restMs,
+    finish: () => attempts.finish(),
+  }
+}
+
+/** Sends leased deliveries, acknowledges the results and counts the attempts in flight. */
+function openAttempts(parts: DelivererParts, wakeUp: WakeUp) {
+  const { clock, meter, log } = parts
+  const acknowledge = patiently(
+    batched<AttemptEnd, void>({
+      name: 'acknowledge deliveries',
+      run: async (ends) => {
+        meter.fenced(await acknowledgeBatch(parts, ends, clock()))
+        return ends.map(() => undefined)
+      },
+      deadline: 'deliveryRecord',
+    }),
+  )
+  const send = sender(parts)
+  const inFlight = new Set<Promise<void>>()
+  let failingCount = 0
+  meter.watch(() => inFlight.size)
+  return {
+    count: () => inFlight.size,
+    failingCount: () => failingCount,
+
+    begin(leased: Leased, isFailing: boolean): void {
+      if (isFailing) failingCount++
+      const sending = send(leased)
+        .then(acknowledge)
+        .catch((error: unknown) =>
+          log.error('an attempt is not acknowledged; it will be made again', error, {
+            endpointId: leased.delivery.endpointId,
+          }),
+        )
+        .finally(() => {
+          inFlight.delete(sending)
+          if (isFailing) failingCount--
+          // An attempt that ends frees a slot and room at its endpoint.
+          wakeUp.notify()
+        })
+      inFlight.add(sending)
+    },
+
     async finish() {
-      await Promise.all(underWay)
+      await Promise.all(inFlight)
+    },
+  }
+}
+
+/** Opens the signing secrets of endpoints. Skips endpoints whose secret this machine cannot open. */
+function secretOpener({ ring, log }: Pick<DelivererParts, 'ring' | 'log'>) {
+  /** The time until which each of these endpoints is skipped. */
+  const skippedUntil = new Map<string, number>()
+  return {
+    isSkipped: (endpointId: string, now: Date): boolean =>
+      (skippedUntil.get(endpointId) ?? 0) > now.getTime(),
+
+    open(
+      due: readonly WalkedEndpoint[],
+      { dealt, now }: { dealt: readonly Grant[]; now: Date },
+    ): Map<string, SigningSecrets> {
+      const sealed = new Map(due.map(({ endpointId, secrets }) => [endpointId, secrets]))
+      const opened = new Map<string, SigningSecrets>()
+      for (const { endpointId: id } of dealt)
+        try {
+          const secrets = signingSecrets(sealed.get(id) ?? [], ring, now)
+          if (secrets === null) throw new Error('the endpoint has no secret that signs')
+          opened.set(id, secrets)
+        } catch (error) {
+          log.error('a webhook secret cannot be opened; its deliveries wait', error, { id })
+          skippedUntil.set(id, now.getTime() + leaseMs)
+        }
+      return opened
     },
   }
 }
