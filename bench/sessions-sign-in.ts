@@ -1,6 +1,6 @@
 /**
- * Requests for a sign-in link, for addresses of users and for unknown addresses in turn. The time of
- * the answer must not reveal users (decision D45). A mail server takes the links meanwhile.
+ * Requests for a sign-in link, for addresses of users and for unknown addresses in turn. The time
+ * of the answer must not reveal users (decision D45). A mail server takes the links meanwhile.
  */
 import { randomInt } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -42,7 +42,9 @@ export async function renderedPage(root: string, source: string): Promise<Render
 
 const remark = '(Shortened.)'
 
-/** Moves the remark that a response is shortened from the paragraph behind it to the block itself. */
+/**
+ * Moves the remark that a response is shortened from the paragraph behind it to the block itself.
+ */
 function withoutRemarks(tokens: Token[]): Token[] {
   let block: Token | undefined
   return tokens.filter((token) => {

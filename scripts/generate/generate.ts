@@ -1,4 +1,7 @@
-/** `npm run generate`: writes every generated file. With `--check` it writes nothing, names those that are stale, and ends with 1. */
+/**
+ * `npm run generate`: writes every generated file. With `--check` it writes nothing, names those
+ * that are stale, and ends with 1.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { generatedFiles } from './generated-files.ts'

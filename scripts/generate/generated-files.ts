@@ -100,7 +100,9 @@ ${rows.join('\n')}
 `
 }
 
-/** Returns `docs/configure.md` with the table of each area generated again and its prose unchanged. */
+/**
+ * Returns `docs/configure.md` with the table of each area generated again and its prose unchanged.
+ */
 function configurePage(root: string): string {
   const page = readFileSync(join(root, 'docs/configure.md'), 'utf8')
   return Object.entries(settingAreas).reduce(

@@ -121,7 +121,9 @@ function openRings({ db, peppers, clock }: KeyAuthenticatorOptions, onChange: ()
     deadline: 'databaseAnswer',
   })
 
-  /** Uses the peppers of `now` if they differ from those of `before`, and returns whether they do. */
+  /**
+   * Uses the peppers of `now` if they differ from those of `before`, and returns whether they do.
+   */
   function adopt(before: OpenRing, now: OpenRing): boolean {
     if (namesOf(now) === namesOf(before)) return false
     ring = now

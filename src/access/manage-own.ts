@@ -1,6 +1,7 @@
 /**
  * The verbs by which owners of an account change its API keys. Each finds the key of that account
- * alone and keeps it locked while it changes: a foreign key and an unknown one have the same result.
+ * alone and keeps it locked while it changes: a foreign key and an unknown one have the same
+ * result.
  */
 import { type ActionContext, contextWithin } from '../audit/action.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'

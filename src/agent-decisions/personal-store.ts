@@ -24,8 +24,8 @@ export async function findReportedNames(
 }
 
 /**
- * Returns the reports about these subjects: usernames, and score ids in 64 lowercase hex characters,
- * which is longer than any username.
+ * Returns the reports about these subjects: usernames, and score ids in 64 lowercase hex
+ * characters, which is longer than any username.
  */
 export function findReportRecords(
   db: Queryable,

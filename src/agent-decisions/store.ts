@@ -26,9 +26,9 @@ export interface NewReport {
 export type ReportingState = 'unlocked' | 'locked'
 
 /**
- * Inserts reports and returns the ids of the inserted ones. Leaves out reports of a locked account and
- * reports whose Idempotency-Key was used before. Waits for a duplicate in another transaction; the
- * rows are inserted in the order of their keys, so that two batches cannot deadlock.
+ * Inserts reports and returns the ids of the inserted ones. Leaves out reports of a locked account
+ * and reports whose Idempotency-Key was used before. Waits for a duplicate in another transaction;
+ * the rows are inserted in the order of their keys, so that two batches cannot deadlock.
  */
 export async function insertReports(
   db: Queryable,

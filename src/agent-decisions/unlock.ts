@@ -1,7 +1,7 @@
 /**
- * Locks and unlocks agent reporting for an account (decision D43). By default an account may report,
- * and the operator locks an account that abuses it. The owner of a locked account may request a
- * review, one at a time; the operator approves or declines it.
+ * Locks and unlocks agent reporting for an account (decision D43). By default an account may
+ * report, and the operator locks an account that abuses it. The owner of a locked account may
+ * request a review, one at a time; the operator approves or declines it.
  *
  * Writes agent_reporting and agent_unlock_reviews. A decision applies to every report that starts
  * after its commit.

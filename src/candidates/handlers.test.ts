@@ -1,4 +1,6 @@
-/** The paid reads over HTTP: shapes, parameters, and hidden resources that look like absent ones. */
+/**
+ * The paid reads over HTTP: shapes, parameters, and hidden resources that look like absent ones.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Compile } from 'typebox/compile'

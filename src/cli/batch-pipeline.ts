@@ -1,6 +1,6 @@
 /**
- * Runs two batches at a time: while the database applies one, the next is read and begun, if the two
- * share no key.
+ * Runs two batches at a time: while the database applies one, the next is read and begun, if the
+ * two share no key.
  */
 
 export interface BatchSteps<Batch, Answer> {
@@ -12,8 +12,9 @@ export interface BatchSteps<Batch, Answer> {
 }
 
 /**
- * Applies and reports all batches. Begins no further batch once `signal` is aborted, and resolves when
- * every begun batch has ended. If a batch fails, rejects with its error and reports no later batch.
+ * Applies and reports all batches. Begins no further batch once `signal` is aborted, and resolves
+ * when every begun batch has ended. If a batch fails, rejects with its error and reports no later
+ * batch.
  */
 export async function runBatches<Batch, Answer>(
   batches: AsyncIterable<Batch>,

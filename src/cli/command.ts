@@ -76,7 +76,9 @@ function messageOf(error: unknown): string {
   return error.message || (causeOf(error) ?? error.name)
 }
 
-/** A host with several addresses fails with one error for each, and an empty message around them. */
+/**
+ * A host with several addresses fails with one error for each, and an empty message around them.
+ */
 function causeOf({ cause }: Error): string | null {
   if (cause instanceof AggregateError && cause.errors.length > 0)
     return cause.errors.map((error) => messageOf(error)).join('; ')

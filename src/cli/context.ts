@@ -82,8 +82,8 @@ export async function withServer<Result>(
 }
 
 /**
- * Opens the database with a timeout for bulk statements. When a transaction commits, the workers that
- * it changed are in the search index.
+ * Opens the database with a timeout for bulk statements. When a transaction commits, the workers
+ * that it changed are in the search index.
  */
 export function openCommandDb({
   url,

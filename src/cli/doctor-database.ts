@@ -1,4 +1,7 @@
-/** The checks of `assay doctor` on the database: version, migrations, clock, keys, lists and webhooks. */
+/**
+ * The checks of `assay doctor` on the database: version, migrations, clock, keys, lists and
+ * webhooks.
+ */
 import type { Config } from '../config/config.ts'
 import { compareSchema } from '../database/migrate.ts'
 import { migrationsDirectory } from '../database/open.ts'
@@ -48,7 +51,10 @@ async function checkVersion(db: Queryable): Promise<Finding> {
     : fail('database', `PostgreSQL ${row?.name} is not supported: 15 to 18 are.`)
 }
 
-/** This machine's clock dates credentials, and other machines compare those dates with their own clocks. */
+/**
+ * This machine's clock dates credentials, and other machines compare those dates with their own
+ * clocks.
+ */
 async function checkClock(db: Queryable): Promise<Finding> {
   const before = systemClock().getTime()
   const [row] = await db.rows<{ now: Date }>(sql`select clock_timestamp() as now`)
@@ -100,9 +106,9 @@ async function checkEngine(db: Queryable): Promise<Finding[]> {
 }
 
 /**
- * Lists are signed every six hours and are valid for a day. Their issuer must be that of this configuration:
- * a command and a server with different addresses are two issuers on one database, and neither accepts
- * the credentials of the other.
+ * Lists are signed every six hours and are valid for a day. Their issuer must be that of this
+ * configuration: a command and a server with different addresses are two issuers on one database,
+ * and neither accepts the credentials of the other.
  */
 async function checkStatusLists(db: Queryable, config: Config): Promise<Finding> {
   const check = 'status lists'

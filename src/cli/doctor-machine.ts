@@ -18,7 +18,10 @@ export function checkNodeVersion(version: string): Finding {
     : fail('node', `${version} is too old: Node 24 or newer is needed.`)
 }
 
-/** The data folder, or its parent if it does not exist yet, must be writable and closed to other users. */
+/**
+ * The data folder, or its parent if it does not exist yet, must be writable and closed to other
+ * users.
+ */
 export async function checkDataFolder(folder: string): Promise<Finding> {
   const check = 'data folder'
   try {

@@ -1,6 +1,6 @@
 /**
- * The checks of `assay doctor` on secrets outside the database: whether this machine holds the secrets
- * that rows depend on, and whether it can take payments.
+ * The checks of `assay doctor` on secrets outside the database: whether this machine holds the
+ * secrets that rows depend on, and whether it can take payments.
  */
 import { findMissingPeppers } from '../access/peppers.ts'
 import { findPeppers, type PepperInUse } from '../access/store.ts'

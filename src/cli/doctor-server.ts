@@ -1,10 +1,16 @@
-/** The checks of `assay doctor` on the database server: required session settings and harmful server settings. */
+/**
+ * The checks of `assay doctor` on the database server: required session settings and harmful server
+ * settings.
+ */
 import type { Config } from '../config/config.ts'
 import { type Queryable, sql } from '../platform/db/db.ts'
 import { requiredSettings } from '../platform/db/session-settings.ts'
 import { type Finding, fail, ok, warn } from './doctor-finding.ts'
 
-/** Settings that only the server's configuration decides: the harmful values and the advice to print. */
+/**
+ * Settings that only the server's configuration decides: the harmful values and the advice to
+ * print.
+ */
 const harmful: Readonly<Record<string, { isHarmful: (value: string) => boolean; advice: string }>> =
   {
     fsync: {

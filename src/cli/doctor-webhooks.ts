@@ -1,4 +1,7 @@
-/** The check of `assay doctor` on webhooks: whether a jobs process sends them and receivers accept them. */
+/**
+ * The check of `assay doctor` on webhooks: whether a jobs process sends them and receivers accept
+ * them.
+ */
 import { systemClock, wireTime } from '../platform/clock.ts'
 import type { Queryable } from '../platform/db/db.ts'
 import { countDeliveries } from '../webhooks/delivery/delivery-store.ts'

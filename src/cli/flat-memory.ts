@@ -1,10 +1,10 @@
-/** For commands that run as long as their input is. */
+/** Limits the memory of commands that run as long as their input. */
 import { setFlagsFromString } from 'node:v8'
 
 /**
- * A long run leaves much garbage behind, and the engine gives it a hundred megabytes before it looks. So what is young keeps the room that it
- * begins with; what soon is no longer young fills the room of the old, which is looked through each time it has doubled and not when it is four
- * times as large. Call before the work.
+ * By default V8 lets the garbage of a long run grow by a hundred megabytes between collections.
+ * These flags keep the young generation at its first size, and collect the old generation each time
+ * it has doubled instead of quadrupled. Call it before the work.
  */
 export function keepMemoryFlat(): void {
   setFlagsFromString('--semi-space-growth-factor=1')

@@ -1,7 +1,7 @@
 /**
  * The loop of every import: reads NDJSON or CSV, applies each batch in one transaction, and writes
- * rejected lines to their own file with number, field and reason. The operator repeats a run that was
- * cut off, so `apply` must change nothing for lines that it has applied before.
+ * rejected lines to their own file with number, field and reason. The operator repeats a run that
+ * was cut off, so `apply` must change nothing for lines that it has applied before.
  */
 import { addAbortSignal } from 'node:stream'
 import type { TSchema } from 'typebox'

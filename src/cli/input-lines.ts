@@ -29,7 +29,9 @@ export interface LineLimits {
 
 /** Finds line ends in the chunks of one input. Its caller passes the chunks in order. */
 export interface LineEndFinder {
-  /** Returns the end of the line that holds `chunk[from]`, or -1 if it goes on in the next chunk. */
+  /**
+   * Returns the end of the line that holds `chunk[from]`, or -1 if it goes on in the next chunk.
+   */
   next(chunk: Uint8Array, from: number): number
   /** Returns the number of line feeds within lines since the last call. */
   takeLineFeeds(): number
@@ -81,7 +83,8 @@ async function* readLines(
   let partsBytes = 0
 
   function addPart(part: Uint8Array): void {
-    // One byte above the limit shows that the line is too long; another may be half of the line end.
+    // One byte above the limit shows that the line is too long; another may be half of the line
+    // end.
     const wanted = bytesMax + 2 - partsBytes
     if (wanted <= 0 || part.length === 0) return
     parts.push(part.length > wanted ? part.subarray(0, wanted) : part)

@@ -38,7 +38,10 @@ function standardOutput(): OutputFile {
   }
 }
 
-/** For `catch`. The lines were applied although they were not written, so the message says how to go on. */
+/**
+ * For `catch`. The lines were applied although they were not written, so the message says how to go
+ * on.
+ */
 function failWrite(place: string): (error: unknown) => never {
   return (error) => {
     throw failure(

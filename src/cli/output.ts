@@ -33,7 +33,10 @@ export function note(text: string): void {
   process.stderr.write(`${withoutControls(withoutSecrets(text))}\n`)
 }
 
-/** Removes control characters. A message may quote a file or another machine, and must not steer the terminal. */
+/**
+ * Removes control characters. A message may quote a file or another machine, and must not steer the
+ * terminal.
+ */
 export function withoutControls(text: string): string {
   return text.replace(/[^\P{C}\n\t]+/gu, ' ')
 }

@@ -1,7 +1,7 @@
 /**
- * Pure: parses a CSV record into the value that a line of JSON would hold. The header names the same
- * fields, nested ones by a dotted path (`terms.version`, `skills.0.name`). An empty cell is an absent
- * field. Cells are not repaired: ` 5` is not a number.
+ * Pure: parses a CSV record into the value that a line of JSON would hold. The header names the
+ * same fields, nested ones by a dotted path (`terms.version`, `skills.0.name`). An empty cell is an
+ * absent field. Cells are not repaired: ` 5` is not a number.
  */
 
 import { isUtf8 } from 'node:buffer'
@@ -90,7 +90,10 @@ function findPart({ properties, items, maxItems = 0 }: Shape, part: string): Sha
   return isIndex ? items : undefined
 }
 
-/** Parses numbers and booleans as JSON writes them. Any other text stays text, and the schema rejects it. */
+/**
+ * Parses numbers and booleans as JSON writes them. Any other text stays text, and the schema
+ * rejects it.
+ */
 const cellParsers: Readonly<Record<string, (text: string) => unknown>> = {
   integer: (text) => (/^(0|-?[1-9]\d{0,14})$/.test(text) ? Number(text) : text),
   boolean: (text) => (text === 'true' ? true : text === 'false' ? false : text),

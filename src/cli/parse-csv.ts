@@ -8,7 +8,9 @@ const lineFeed = 0x0a
 const quote = 0x22
 const comma = 0x2c
 
-/** `behind`: after a quote within quotes, which ends the field or is the first of a doubled quote. */
+/**
+ * `behind`: after a quote within quotes, which ends the field or is the first of a doubled quote.
+ */
 type State = 'begin' | 'plain' | 'quoted' | 'behind'
 
 /**

@@ -36,8 +36,8 @@ export function chooseErrorsFile({
 }
 
 /**
- * Opens the errors file. Without one, rejected lines are messages. The file is opened before any line is
- * read, so that a wrong path fails early; an empty file is deleted in the end.
+ * Opens the errors file. Without one, rejected lines are messages. The file is opened before any
+ * line is read, so that a wrong path fails early; an empty file is deleted in the end.
  */
 export async function openErrorsFile(file: string | null): Promise<OutputFile> {
   if (file === null) return { write: async (text) => note(text.trimEnd()), close: async () => {} }
@@ -65,8 +65,8 @@ export function requireDifferentFiles(files: Record<string, string | null>): voi
 }
 
 /**
- * Returns the same text for two names or links of one file. Devices such as /dev/null cannot be emptied,
- * so they may be named twice.
+ * Returns the same text for two names or links of one file. Devices such as /dev/null cannot be
+ * emptied, so they may be named twice.
  */
 function identifyFile(file: string, i: number): string {
   const info = statSync(file, { bigint: true, throwIfNoEntry: false })

@@ -1,4 +1,7 @@
-/** Renders the progress of a long command on standard error: a bar on a terminal, otherwise a line every five seconds. */
+/**
+ * Renders the progress of a long command on standard error: a bar on a terminal, otherwise a line
+ * every five seconds.
+ */
 import cliProgress from 'cli-progress'
 import { note } from './output.ts'
 

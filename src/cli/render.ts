@@ -70,7 +70,10 @@ function textOf(value: Cell): string {
   return oneLine(value instanceof Date ? wireTime(value) : String(value))
 }
 
-/** Replaces line ends and control characters by spaces: the text of others must not steer a terminal. */
+/**
+ * Replaces line ends and control characters by spaces: the text of others must not steer a
+ * terminal.
+ */
 export function oneLine(value: unknown): string {
   return String(value).replace(/[\p{C}\p{Z}]+/gu, ' ')
 }

@@ -13,8 +13,8 @@ import { note } from './output.ts'
 import { releasedVocabulary } from './released-vocabulary.ts'
 
 /**
- * Returns a function that gives the scoring of each transaction, because a key may be rotated during
- * a long run. It throws if the engine was recalled, or if no key can sign here.
+ * Returns a function that gives the scoring of each transaction, because a key may be rotated
+ * during a long run. It throws if the engine was recalled, or if no key can sign here.
  */
 export async function openScoring(config: Config): Promise<(db: Queryable) => Promise<Scoring>> {
   const rules = scoringRulesOf(await releasedEngine(), releasedVocabulary(), issueRuleOf(config))

@@ -10,7 +10,9 @@ export interface UsageOf {
   credits: number
 }
 
-/** Returns the charges of an account in [since, until), less its refunds, in the order of groups. */
+/**
+ * Returns the charges of an account in [since, until), less its refunds, in the order of groups.
+ */
 export function findUsageBy(
   db: Queryable,
   { accountId, since, until, by }: { accountId: string; since: Date; until: Date; by: UsageGroup },
@@ -40,7 +42,10 @@ export interface LedgerEntry {
   reason: string | null
 }
 
-/** Returns ledger entries of an account, newest first. Entries of an archived month are not among them. */
+/**
+ * Returns ledger entries of an account, newest first. Entries of an archived month are not among
+ * them.
+ */
 export function findLedger(
   db: Queryable,
   { accountId, before, limit }: { accountId: string; before: number | null; limit: number },

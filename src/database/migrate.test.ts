@@ -131,7 +131,9 @@ test('a migration that waits for a table in use lets other statements on that ta
   assert.deepEqual(await migrating, ['0002_c.sql'])
 })
 
-/** The migrations before this one are the first release, which has no previous release beside it. */
+/**
+ * The migrations before this one are the first release, which has no previous release beside it.
+ */
 const additiveFrom = 16
 /** Finds statements that remove or rename a thing that a node of the previous release may use. */
 const contracting =

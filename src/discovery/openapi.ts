@@ -1,7 +1,7 @@
 /**
- * Pure: the contract of the interface in OpenAPI 3.1, made from the contracts of all modules and the
- * error table. The same declarations always give the same bytes: paths, areas and components are
- * sorted, so the checked-in contract can be compared.
+ * Pure: the contract of the interface in OpenAPI 3.1, made from the contracts of all modules and
+ * the error table. The same declarations always give the same bytes: paths, areas and components
+ * are sorted, so the checked-in contract can be compared.
  */
 import type { TObject } from 'typebox'
 import { type Operation, type ResponseDeclaration } from '../platform/http/contract.ts'

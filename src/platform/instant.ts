@@ -4,8 +4,8 @@ const form =
   /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/
 
 /**
- * Returns an ISO 8601 date-time with a zone, or null. A day that no month has, or hour 24, is not moved
- * into the next day.
+ * Returns an ISO 8601 date-time with a zone, or null. A day that no month has, or hour 24, is not
+ * moved into the next day.
  */
 export function instantOf(text: string): Date | null {
   const day = form.exec(text)?.[1]

@@ -11,8 +11,9 @@ export class KeyFileRefused extends Error {
 type Json = Record<string, unknown>
 
 /**
- * Trust in the one issuer of the document. `presented` only settles whether a did:web host stands for http or https: its context URL
- * is signed. Throws `KeyFileRefused`, and `KeyRefused` for a key that is no sound point.
+ * Returns the trust in the one issuer of the document. The signed context URL of `presented`
+ * decides only whether a did:web host means http or https. Throws `KeyFileRefused`, or `KeyRefused`
+ * if a key is not a valid curve point.
  */
 export function trustOfKeyFile(document: unknown, presented: Json): Trust {
   if (!isJsonObject(document)) throw new KeyFileRefused('it is not a JSON object')

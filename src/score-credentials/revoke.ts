@@ -17,8 +17,8 @@ export interface Revocation {
 }
 
 /**
- * Revokes the named credentials in one transaction. If a credential is revoked twice, the first time
- * is kept.
+ * Revokes the named credentials in one transaction. If a credential is revoked twice, the first
+ * time is kept.
  */
 export function revokeCredentials(
   context: ActionContext,

@@ -1,4 +1,7 @@
-/** Pure: reads revocation lists from files, after checking that the issuer signed them and that they are not too old. */
+/**
+ * Pure: reads revocation lists from files, after checking that the issuer signed them and that they
+ * are not too old.
+ */
 import { gunzipSync } from 'node:zlib'
 import { verifyEd25519 } from '../platform/crypto/ed25519.ts'
 import { isJsonObject } from '../platform/json/json-object.ts'
@@ -23,8 +26,8 @@ interface Asking {
 }
 
 /**
- * Asks the list that the credential names. `lists` may hold it several times, fetched at different times:
- * a revocation is final, so one copy that tells of it is enough.
+ * Asks the list that the credential names. `lists` may hold it several times, fetched at different
+ * times: a revocation is final, so one copy that tells of it is enough.
  */
 export function askStatusLists(
   lists: readonly unknown[],

@@ -1,4 +1,7 @@
-/** Verification from files alone: the same checks as the service's, with status lists in place of the registry. */
+/**
+ * Verification from files alone: the same checks as the service's, with status lists in place of
+ * the registry.
+ */
 
 import { trustOfKeyFile } from './key-file.ts'
 import type { VerifyResult } from './schema.ts'
@@ -8,7 +11,10 @@ import { checkCredential, verdict } from './verify.ts'
 
 export interface OfflineFiles {
   key: unknown
-  /** Must hold the list that the credential names: unless revocation is checked, nothing is valid (decision D29). */
+  /**
+   * Must hold the list that the credential names: unless revocation is checked, nothing is valid
+   * (decision D29).
+   */
   lists: readonly unknown[]
 }
 

@@ -111,7 +111,9 @@ export interface Superseded {
 
 export type Preview = { supersedes: Superseded | null } | { existing: true } | { refused: Fault }
 
-/** Returns what `issueScores` would do with each score, in order. Writes nothing and takes no lock. */
+/**
+ * Returns what `issueScores` would do with each score, in order. Writes nothing and takes no lock.
+ */
 export async function previewScores(
   db: Queryable,
   { origin, replacesComputed }: Pick<Issuing, 'origin' | 'replacesComputed'>,

@@ -12,7 +12,9 @@ export interface ScoreToIssue extends Score {
 
 const shape = Compile(scoreLine)
 
-/** The band is computed where it is not given; nothing else is filled in or repaired (decision D8). */
+/**
+ * The band is computed where it is not given; nothing else is filled in or repaired (decision D8).
+ */
 export function readScoreLine(bytes: Uint8Array): ScoreToIssue | { refused: Fault } {
   const json = parseStrictJson(bytes)
   if (json.kind !== 'value') return refused(null, json.why.replace('The body', 'The line'))

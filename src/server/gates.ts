@@ -1,4 +1,6 @@
-/** The gates of the server: one for each priority, so that none holds up the others (decision D12). */
+/**
+ * The gates of the server: one for each priority, so that none holds up the others (decision D12).
+ */
 import { type Priority, priorities } from '../platform/http/contract.ts'
 import { type Endpoint } from '../platform/http/endpoint.ts'
 import { createGate, type Gate, type GateLimits } from './gate.ts'

@@ -21,7 +21,10 @@ export interface HeaderSets {
    * CORS.
    */
   sameOrigin: readonly string[]
-  /** On every page (decisions D45, D49): a form posts to our own origin alone, and says that it does. */
+  /**
+   * On every page (decisions D45, D49): a form posts to our own origin alone, and says that it
+   * does.
+   */
   page: readonly string[]
   /** On pages that are public documents. */
   publicPage: readonly string[]
@@ -82,7 +85,8 @@ export function headerSets(publicUrl: string): HeaderSets {
     ['Vary', `Cookie, ${versionHeader}`],
   ]
   const sameOrigin = [...always, ...own].flat()
-  // Under `no-referrer` a form would post `Origin: null`. The path, which may hold a token, is never sent.
+  // Under `no-referrer` a form would post `Origin: null`. The path, which may hold a token, is
+  // never sent.
   const everyPage = [
     ...security(pagePolicy, 'strict-origin'),
     ['Cross-Origin-Opener-Policy', 'same-origin'],

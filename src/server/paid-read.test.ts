@@ -1,4 +1,6 @@
-/** A paid read by key: authenticate, count and read, charge, write. A refused call costs nothing. */
+/**
+ * A paid read by key: authenticate, count and read, charge, write. A refused call costs nothing.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { recordedMetering, scope, startPaid } from '../../test/support/start/paid-edge.ts'

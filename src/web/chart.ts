@@ -1,4 +1,6 @@
-/** Pure: charts as SVG. The text keeps its size, because there is no viewBox and x is in percent. */
+/**
+ * Pure: charts as SVG. The text keeps its size, because there is no viewBox and x is in percent.
+ */
 import { Html, html } from './html.ts'
 import { count } from './text.ts'
 

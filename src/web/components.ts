@@ -379,7 +379,9 @@ export interface SecretOnce {
   done: string
 }
 
-/** Shows a secret. It is the answer to the POST itself, so a reload of the page does not repeat it. */
+/**
+ * Shows a secret. It is the answer to the POST itself, so a reload of the page does not repeat it.
+ */
 export function secretOnce({ title, label, value, text, more, done }: SecretOnce): Html {
   return html`<section class="card confirmation" aria-labelledby="secret-title"><form method="get" action="${done}">
 <div class="dialog-head"><h1 id="secret-title">${title}</h1></div>

@@ -1,4 +1,6 @@
-/** Pure: the icons, on a grid of 24. A page holds each shape that it uses once, and refers to it. */
+/**
+ * Pure: the icons, on a grid of 24. A page holds each shape that it uses once, and refers to it.
+ */
 import { Html } from './html.ts'
 
 const shapes = {

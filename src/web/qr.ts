@@ -6,8 +6,8 @@ import { Html, html } from './html.ts'
 export const qrBytesMax = 2_953
 
 /**
- * Returns the code of a text of at most `qrBytesMax` bytes. `label` says where it leads. A dense code
- * is drawn large.
+ * Returns the code of a text of at most `qrBytesMax` bytes. `label` says where it leads. A dense
+ * code is drawn large.
  */
 export function qrCode(text: string, label: string, look: 'usual' | 'dense' = 'usual'): Html {
   const options = { ecc: 'L', border: 4 } as const

@@ -29,7 +29,10 @@ export interface AskOptions {
   now: Date
 }
 
-/** Asks the lists that the credential names. A revocation is final, so one list that tells of it is enough. */
+/**
+ * Asks the lists that the credential names. A revocation is final, so one list that tells of it is
+ * enough.
+ */
 export async function askStatusLists(
   lists: readonly unknown[],
   credential: Json,

@@ -1,4 +1,6 @@
-/** `assay api-keys`: the API keys of accounts. A key is printed only by the command that makes it. */
+/**
+ * `assay api-keys`: the API keys of accounts. A key is printed only by the command that makes it.
+ */
 import type { Command } from 'commander'
 import {
   activeKeysMax,

@@ -234,7 +234,9 @@ async function revokeOfKey(context: CommandContext, kid: string): Promise<Outcom
 
 const nameBytesMax = 16_384
 
-/** Throws at the first line that names no credential. The credentials of earlier lines are revoked. */
+/**
+ * Throws at the first line that names no credential. The credentials of earlier lines are revoked.
+ */
 async function* namesIn(file: string): AsyncGenerator<Named[]> {
   const { chunks } = await openInput(file)
   const limits = { bytesMax: nameBytesMax, batchMax: revokedMax }

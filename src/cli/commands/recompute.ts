@@ -1,6 +1,6 @@
 /**
- * `assay recompute`: computes due scores as a server does in the background, until none is left. The
- * queue keeps what is left, so a second run continues.
+ * `assay recompute`: computes due scores as a server does in the background, until none is left.
+ * The queue keeps what is left, so a second run continues.
  */
 import type { Command } from 'commander'
 import type { Queryable } from '../../platform/db/db.ts'

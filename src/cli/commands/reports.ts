@@ -1,4 +1,6 @@
-/** `assay reports`: reports of agent decisions, and the accounts that may send them (decision D43). */
+/**
+ * `assay reports`: reports of agent decisions, and the accounts that may send them (decision D43).
+ */
 import type { Command } from 'commander'
 import { wireReport } from '../../agent-decisions/handlers.ts'
 import { eraseReports } from '../../agent-decisions/retention.ts'

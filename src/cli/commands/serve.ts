@@ -45,7 +45,10 @@ function withDemoPayee(config: Config): Config {
   return readConfig({ ...process.env, X402_PAY_TO })
 }
 
-/** The variable is set by scripts/runtime/run.mjs. A child of the server inherits it, and has another parent. */
+/**
+ * The variable is set by scripts/runtime/run.mjs. A child of the server inherits it, and has
+ * another parent.
+ */
 function launcherPidOf({ ASSAY_LAUNCHER_PID }: NodeJS.ProcessEnv): number | undefined {
   const launcherPid = Number(ASSAY_LAUNCHER_PID)
   return launcherPid === process.ppid ? launcherPid : undefined

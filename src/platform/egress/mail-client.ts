@@ -1,6 +1,7 @@
 /**
- * The one client that sends mail. Our own dialler opens its connections, with our deadline: the library waits for ever for a connection
- * that another dialler never opens. Without STARTTLS nothing is sent, or a server, or a man in the middle, could read password and links.
+ * The one client that sends mail. Our dialler opens its connections within our deadline, because
+ * the library has no deadline for a foreign dialler. Without STARTTLS nothing is sent, because a
+ * machine in the middle could read the password and the links.
  */
 import { getCACertificates } from 'node:tls'
 import { createTransport } from 'nodemailer'
@@ -101,7 +102,10 @@ export function openMailClient(options: MailClientOptions): MailClient {
   }
 }
 
-/** Errors about the envelope or the content concern this mail alone. A wrong password concerns every mail, and is mended. */
+/**
+ * Errors about the envelope or the content concern this mail alone. A wrong password concerns every
+ * mail, and is mended.
+ */
 const aboutTheMail = new Set(['EENVELOPE', 'EMESSAGE'])
 
 function failureOf(error: unknown): MailOutcome {

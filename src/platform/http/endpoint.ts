@@ -67,8 +67,8 @@ export interface Endpoint<Path extends TObject = TObject, Query extends TObject 
   pathParameters?: Path
   queryParameters?: Query
   /**
-   * Shows a refusal to a browser: for pages, which are not in the contract. Required with the policy
-   * `page`; a route with the policy `session` that has it is a page as well.
+   * Shows a refusal to a browser: for pages, which are not in the contract. Required with the
+   * policy `page`; a route with the policy `session` that has it is a page as well.
    */
   refusalPage?: RefusalPage
   answer(request: EndpointRequest<Static<Path>, Static<Query>>): Answer | Promise<Answer>

@@ -1,9 +1,9 @@
 /** Pure: whether the text of a JSON number keeps its digits as a double. */
 
 /**
- * Returns true if the double of a JSON number is written with other digits than `text`, as for `1e-400`
- * or `0.10000000000000001`: a reader with exact decimals would read another value. Numbers too large for
- * a double are not judged here.
+ * Returns true if the double of a JSON number is written with other digits than `text`, as for
+ * `1e-400` or `0.10000000000000001`: a reader with exact decimals would read another value. Numbers
+ * too large for a double are not judged here.
  */
 export function losesDigits(text: string): boolean {
   const number = Number(text)

@@ -34,7 +34,8 @@ export interface DeniedCache {
 }
 
 /**
- * Holds at most `bucketsMax` buckets. The oldest is forgotten first, and the database decides again.
+ * Holds at most `bucketsMax` buckets. The oldest is forgotten first, and the database decides
+ * again.
  */
 export function createDeniedCache(bucketsMax: number): DeniedCache {
   const buckets = new RecentMap<FullBucket>(bucketsMax)

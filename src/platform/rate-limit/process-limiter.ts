@@ -1,8 +1,9 @@
 /**
  * The rate limiter of one process: the fallback while the shared limiter's database does not
  * answer. It logs the time of each granted call. Its memory is bounded: if more calls are logged
- * than it may hold, it forgets the bucket that called longest ago instead of denying newcomers. A caller
- * with that many addresses is not held by a limit per address, and all others must still be served.
+ * than it may hold, it forgets the bucket that called longest ago instead of denying newcomers. A
+ * caller with that many addresses is not held by a limit per address, and all others must still be
+ * served.
  */
 import type { RateLimits } from '../http/contract.ts'
 import type { RateLimiter } from './limiter.ts'

@@ -28,8 +28,8 @@ export function bucketLimits(limits: RateLimits, factor: number): RateLimits {
 }
 
 /**
- * Builds the verdict: of each window, the bucket that has the least left; the wait is the longest of
- * all.
+ * Builds the verdict: of each window, the bucket that has the least left; the wait is the longest
+ * of all.
  */
 export function verdictOf(
   allowed: boolean,

@@ -1,4 +1,7 @@
-/** The parts of a page that change without a click. Text goes in by textContent alone, as trusted types require. */
+/**
+ * The parts of a page that change without a click. Text goes in by textContent alone, as trusted
+ * types require.
+ */
 
 for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')) {
   const label = button.querySelector('[data-label]') ?? button

@@ -1,4 +1,7 @@
-/** The page on which a developer tries the reads on fictional candidates. The forms send GET: each call has a URL. */
+/**
+ * The page on which a developer tries the reads on fictional candidates. The forms send GET: each
+ * call has a URL.
+ */
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { scoreIdPath, usernamePath } from '../../candidates/schema.ts'

@@ -29,7 +29,9 @@ import { llmsFullText, llmsText, robotsText, securityText, sitemapXml } from './
 export interface DocsContext {
   publicUrl: string
   library: DocsLibrary
-  /** Makes the OpenAPI document of this deployment. Called once, by the first page that needs it. */
+  /**
+   * Makes the OpenAPI document of this deployment. Called once, by the first page that needs it.
+   */
   openApi: () => OpenApi
   clock: Clock
   /** Of `security.txt`: a URL. Null: there is no such file. */

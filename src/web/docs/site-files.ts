@@ -30,7 +30,10 @@ export function llmsFullText({ publicUrl, library }: Site): string {
     .join('\n')
 }
 
-/** Profiles are not named here: their own header keeps them out of indexes, and must be seen for that. */
+/**
+ * Profiles are not named here: their own header keeps them out of indexes, and must be seen for
+ * that.
+ */
 export function robotsText(publicUrl: string): string {
   return `User-agent: *
 Disallow: /dashboard

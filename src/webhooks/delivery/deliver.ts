@@ -170,7 +170,9 @@ function openAttempts(parts: DelivererParts, wakeUp: WakeUp) {
   }
 }
 
-/** Opens the signing secrets of endpoints. Skips endpoints whose secret this machine cannot open. */
+/**
+ * Opens the signing secrets of endpoints. Skips endpoints whose secret this machine cannot open.
+ */
 function secretOpener({ ring, log }: Pick<DelivererParts, 'ring' | 'log'>) {
   /** The time until which each of these endpoints is skipped. */
   const skippedUntil = new Map<string, number>()

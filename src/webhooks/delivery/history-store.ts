@@ -32,8 +32,8 @@ export interface EndpointHealth {
 }
 
 /**
- * Returns the endpoints of an account, active ones first and then the newest; with `endpointId` only
- * that one.
+ * Returns the endpoints of an account, active ones first and then the newest; with `endpointId`
+ * only that one.
  */
 export function findEndpointHealth(
   db: Queryable,
@@ -75,7 +75,10 @@ export interface HourOfDeliveries {
   p95Ms: number | null
 }
 
-/** Returns the attempts at an endpoint of the account since a time: of each hour that has one, and in all. */
+/**
+ * Returns the attempts at an endpoint of the account since a time: of each hour that has one, and
+ * in all.
+ */
 export function findHours(
   db: Queryable,
   { endpointId, userId, since }: { endpointId: string; userId: string; since: Date },

@@ -152,9 +152,9 @@ export function activateAnnouncedSecret(
 }
 
 /**
- * Replaces a leaked secret: the older ones sign nothing after this resolves. A page names the secret
- * to replace by `secretPrefix`. If two callers replace the same one, the second is refused, because
- * it would replace the secret that the first has just stored.
+ * Replaces a leaked secret: the older ones sign nothing after this resolves. A page names the
+ * secret to replace by `secretPrefix`. If two callers replace the same one, the second is refused,
+ * because it would replace the secret that the first has just stored.
  */
 export async function replaceLeakedSecret(
   context: ActionContext,

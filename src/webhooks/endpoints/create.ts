@@ -38,8 +38,8 @@ export type Creation =
   | { outcome: 'at_maximum' }
 
 /**
- * Creates the endpoint, or replays the creation that used the same Idempotency-Key. A replay returns
- * the same endpoint and secret, also at the maximum and if the endpoint is disabled by now.
+ * Creates the endpoint, or replays the creation that used the same Idempotency-Key. A replay
+ * returns the same endpoint and secret, also at the maximum and if the endpoint is disabled by now.
  */
 export async function createOrReplayEndpoint(
   db: Db,

@@ -11,8 +11,8 @@ import { countActiveEndpoints, lockCreation } from './store.ts'
 export type EnableOutcome = 'enabled' | 'active already' | 'no such endpoint' | 'at maximum'
 
 /**
- * Enables a disabled endpoint from the next event on; `replaySince` sends the events that it missed.
- * The maximum of its user still applies (decision D39).
+ * Enables a disabled endpoint from the next event on; `replaySince` sends the events that it
+ * missed. The maximum of its user still applies (decision D39).
  */
 export async function enableEndpoint(
   tx: Tx,

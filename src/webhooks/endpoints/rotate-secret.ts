@@ -61,8 +61,9 @@ export type ReplacementOutcome =
   | { outcome: 'no such endpoint' | 'replaced by another operator' }
 
 /**
- * Replaces the signing secret, also during a rotation and for a disabled endpoint. After the commit,
- * `untilNothingStarts` resolves when no earlier claimed delivery can start with an older secret.
+ * Replaces the signing secret, also during a rotation and for a disabled endpoint. After the
+ * commit, `untilNothingStarts` resolves when no earlier claimed delivery can start with an older
+ * secret.
  *
  * If two operators replace a secret at the same time, the second is refused, because it would drop
  * the secret that the first operator has just received.

@@ -1,6 +1,6 @@
 /**
- * SQL of webhook_endpoints and webhook_secrets for owners and the key ring. The SQL of deliveries is
- * in delivery/endpoint-store.ts.
+ * SQL of webhook_endpoints and webhook_secrets for owners and the key ring. The SQL of deliveries
+ * is in delivery/endpoint-store.ts.
  */
 import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
 import { beforeEveryClock, type DisabledReason, insertSecret } from '../delivery/endpoint-store.ts'

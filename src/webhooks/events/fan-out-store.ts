@@ -18,10 +18,10 @@ export interface FanOutLimits {
  * Gives the oldest undispatched events the next positions. Inserts a delivery for each active
  * endpoint that subscribes to the type and existed when the event happened.
  *
- * One process at a time: it takes the advisory lock before it selects a row, and keeps it to the end
- * of the transaction. A process that waited for the lock does not see events of the meantime; it
- * skips those that the previous holder dispatched, because it locks each row. It waits for an event
- * that another transaction is withholding, because a later event of the same worker must not
+ * One process at a time: it takes the advisory lock before it selects a row, and keeps it to the
+ * end of the transaction. A process that waited for the lock does not see events of the meantime;
+ * it skips those that the previous holder dispatched, because it locks each row. It waits for an
+ * event that another transaction is withholding, because a later event of the same worker must not
  * overtake it.
  */
 export function fanOutBatch(

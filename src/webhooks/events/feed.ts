@@ -1,6 +1,6 @@
 /**
- * The feed: events in the order of their positions. An event gets its position after its commit, and
- * none appears below a position that was readable before. A reader that goes on at the position
+ * The feed: events in the order of their positions. An event gets its position after its commit,
+ * and none appears below a position that was readable before. A reader that goes on at the position
  * where it stopped therefore misses nothing and reads nothing twice.
  */
 import type { Static } from 'typebox'

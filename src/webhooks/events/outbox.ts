@@ -24,12 +24,12 @@ interface EventOf<Type extends EventType> {
 }
 
 /**
- * Writes the events in this order, with the time `at`. Throws if data does not fit its type exactly:
- * that is a defect, and the transaction must not commit.
+ * Writes the events in this order, with the time `at`. Throws if data does not fit its type
+ * exactly: that is a defect, and the transaction must not commit.
  *
  * If `public_profile` or `score_sharing` is withdrawn, all earlier events of the worker that were
- * not sent yet are withheld, also dispatched ones; only events of consent are still sent. The caller
- * ensures that later changes of such a worker publish no other events.
+ * not sent yet are withheld, also dispatched ones; only events of consent are still sent. The
+ * caller ensures that later changes of such a worker publish no other events.
  */
 export async function publishEvents(tx: Tx, events: readonly NewEvent[], at: Date): Promise<void> {
   if (events.length === 0) return

@@ -5,7 +5,10 @@ import { ask, type Reply } from './ask.ts'
 import { openBrowser, watchFaults } from './browser.ts'
 import { startService, type TestService } from './service.ts'
 
-/** Chromium treats the address of the service as this origin does: no TLS, and a cookie without prefix. */
+/**
+ * Chromium treats the address of the service as this origin does: no TLS, and a cookie without
+ * prefix.
+ */
 const publicUrl = 'http://localhost:8080'
 
 export interface Dashboard {

@@ -1,4 +1,6 @@
-/** One route of the edge that counts its reads. By default the key that a caller presents is valid. */
+/**
+ * One route of the edge that counts its reads. By default the key that a caller presents is valid.
+ */
 import type { Authenticate, MeteredCall, Metering } from '../../../src/platform/http/admission.ts'
 import type { Environment, PresentedKey } from '../../../src/platform/http/callers.ts'
 import type { Policy, RateLimits } from '../../../src/platform/http/contract.ts'
