@@ -59,7 +59,12 @@ export async function highlight(code: string, language: string): Promise<Html> {
   const lang = grammars[language]
   if (lang === undefined) return html`${code}`
   const highlighter = await opened
-  const { tokens } = highlighter.codeToTokens(code, { lang, theme: 'classes' })
+  const { tokens } = highlighter.codeToTokens(code, {
+    lang,
+    theme: 'classes',
+    // By default shiki stops after 500 ms a line: on a busy machine the colours would differ.
+    tokenizeTimeLimit: 0,
+  })
   return html`${tokens.map((line, i) => [i > 0 && '\n', ...line.map(spanOf)])}`
 }
 

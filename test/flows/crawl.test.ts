@@ -19,7 +19,6 @@ import {
 /** URLs that may answer 404, each with the reason. */
 const gaps: readonly { pattern: RegExp; reason: string }[] = [
   { pattern: /^\/u\/demo-/, reason: 'profiles are not built yet' },
-  { pattern: /^\/verify$/, reason: 'the verify page is not built yet' },
   { pattern: /^\/standard(\/(skills\/[^/]+|bands))?$/, reason: 'these pages are not built yet' },
   { pattern: /^\/standard\/v1\/vocab$/, reason: 'the terms are not published yet' },
   // The candidates of the sandbox are fictional: they have no public profile.
