@@ -8,9 +8,9 @@ import { presentedKey } from '../src/access/authenticate.ts'
 import { findValidKeys } from '../src/access/store.ts'
 import { candidateContract } from '../src/candidates/contract.ts'
 import { candidateHandlers } from '../src/candidates/handlers.ts'
-import { candidateDetail, publicScore } from '../src/candidates/public-read.ts'
+import { publicScore } from '../src/candidates/public-read.ts'
 import { findBySnapshot, findByUsername } from '../src/candidates/public-store.ts'
-import type { CandidateReads } from '../src/candidates/reads.ts'
+import { type CandidateReads, foundCandidate } from '../src/candidates/reads.ts'
 import { candidateSearch } from '../src/candidates/search.ts'
 import { skillNames } from '../src/candidates/skill-names.ts'
 import { debitBatch } from '../src/credits/debit.ts'
@@ -122,7 +122,7 @@ function singleReads(db: Db, publicUrl: string): CandidateReads {
     search: (q, limit) => candidateSearch(db, skillNames([]))(q, limit),
     async candidate(username) {
       const [row] = await findByUsername(db, [username], new Date())
-      return row === undefined ? null : candidateDetail(row, origin)
+      return row === undefined ? null : foundCandidate(row, origin)
     },
     async score(id) {
       const [row] = await findBySnapshot(db, [id], new Date())

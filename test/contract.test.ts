@@ -111,6 +111,10 @@ const open: Record<string, Question> = {
     headers: sandboxKey.headers,
   },
   getCandidate: { path: '/api/v1/candidates/@chidi-eze', headers: sandboxKey.headers },
+  getCandidateCredential: {
+    path: '/api/v1/candidates/@chidi-eze/credential',
+    headers: sandboxKey.headers,
+  },
   getScore: { path: `/api/v1/scores/${fictionalScore}`, headers: sandboxKey.headers },
   getScoreCredential: {
     path: `/api/v1/scores/${fictionalScore}/credential`,
@@ -118,7 +122,13 @@ const open: Record<string, Question> = {
   },
 }
 
-const paid = ['searchCandidates', 'getCandidate', 'getScore', 'getScoreCredential']
+const paid = [
+  'searchCandidates',
+  'getCandidate',
+  'getCandidateCredential',
+  'getScore',
+  'getScoreCredential',
+]
 const keyed = await keyedDrives(service)
 const signedIn = await sessionDrives(service)
 const dashboard = await accountDrives(service)
@@ -357,6 +367,19 @@ const drives: Drive[] = [
       ['searchCandidates', 200, 'what nobody is', '/api/v1/candidates/search?q=zzzz&limit=50'],
       ['getCandidate', 400, 'a username in capitals', '/api/v1/candidates/Ada'],
       ['getCandidate', 404, 'an unknown username', '/api/v1/candidates/nobody'],
+      [
+        'getCandidateCredential',
+        400,
+        'a username in capitals',
+        '/api/v1/candidates/Ada/credential',
+      ],
+      [
+        'getCandidateCredential',
+        404,
+        'an unknown username',
+        '/api/v1/candidates/nobody/credential',
+      ],
+      ['getCandidateCredential', 404, 'no score', '/api/v1/candidates/mateo-rios/credential'],
       ['getScore', 400, 'an id that is none', '/api/v1/scores/abc'],
       ['getScore', 404, 'an unknown id', `/api/v1/scores/${absent}`],
       ['getScore', 200, 'an id in upper case', `/api/v1/scores/${fictionalScore.toUpperCase()}`],

@@ -33,6 +33,31 @@ const scoreRead = {
   pathParameters: scoreIdPath,
 } as const
 
+const credentialResponses = {
+  200: {
+    description: 'The credential. Store and present it unchanged.',
+    schema: scoreCredential,
+    contentType: jsonLdType,
+    example: exampleCredential(),
+  },
+  ...paidResponses,
+  404: {
+    description: 'There is no such public score, or it has no credential. Nothing is charged.',
+    errors: ['score_not_found', 'score_credential_not_found'],
+  },
+  503: {
+    description: `${paidResponses[503].description} Also if the signing key is not on this machine.`,
+    errors: [
+      'overloaded',
+      'unavailable',
+      'metering_suspended',
+      'payment_facilitator_unavailable',
+      'payment_settlement_pending',
+      'signing_not_configured',
+    ],
+  },
+} as const satisfies Contract[string]['responses']
+
 export const candidateContract = {
   searchCandidates: {
     method: 'GET',
@@ -72,7 +97,12 @@ export const candidateContract = {
     priority: 'read',
     pathParameters: usernamePath,
     responses: {
-      200: { description: 'The candidate.', schema: candidateDetail, example: examples.detail },
+      200: {
+        description: 'The candidate.',
+        schema: candidateDetail,
+        hasScoreLinks: true,
+        example: examples.detail,
+      },
       ...paidResponses,
       404: {
         description: 'No public candidate has this username. Nothing is charged.',
@@ -95,6 +125,17 @@ export const candidateContract = {
       },
     },
   },
+  getCandidateCredential: {
+    ...scoreRead,
+    path: '/api/v1/candidates/{username}/credential',
+    summary: 'The signed credential of one public candidate',
+    description:
+      'Returns the credential of the public score of a candidate, as getScoreCredential does by the id of the score. A hidden score and an unknown username get the same answer.',
+    extension: true,
+    pathParameters: usernamePath,
+    queryParameters: proofQuery,
+    responses: credentialResponses,
+  },
   getScoreCredential: {
     ...scoreRead,
     path: '/api/v1/scores/{scoreId}/credential',
@@ -103,30 +144,6 @@ export const candidateContract = {
       'Returns the credential of a score that getScore returns. All forms of proof cover the same payload, so digest and status are the same. A form other than native is signed on request, by the key that signed the credential.',
     extension: true,
     queryParameters: proofQuery,
-    responses: {
-      200: {
-        description: 'The credential. Store and present it unchanged.',
-        schema: scoreCredential,
-        contentType: jsonLdType,
-        example: exampleCredential(),
-      },
-      ...paidResponses,
-      404: {
-        description:
-          'No public score has this id, or the score has no credential. Nothing is charged.',
-        errors: ['score_not_found', 'score_credential_not_found'],
-      },
-      503: {
-        description: `${paidResponses[503].description} Also if the signing key is not on this machine.`,
-        errors: [
-          'overloaded',
-          'unavailable',
-          'metering_suspended',
-          'payment_facilitator_unavailable',
-          'payment_settlement_pending',
-          'signing_not_configured',
-        ],
-      },
-    },
+    responses: credentialResponses,
   },
 } satisfies Contract

@@ -8,6 +8,7 @@ import type { Answer, Handlers } from '../platform/http/endpoint.ts'
 import { refuse } from '../platform/http/errors.ts'
 import type { candidateContract } from './contract.ts'
 import type { CandidateReads, CredentialRead } from './reads.ts'
+import type { CandidateDetail } from './schema.ts'
 
 export interface CandidatesOptions {
   live: CandidateReads
@@ -26,8 +27,18 @@ export function candidateHandlers({
       return { status: 200, body: undefined, text }
     },
     async getCandidate({ path, caller }) {
-      const body = await readsFor(caller).candidate(path.username)
-      return body === null ? refuse('candidate_not_found') : { status: 200, body }
+      const found = await readsFor(caller).candidate(path.username)
+      if (found === null) return refuse('candidate_not_found')
+      const { detail: body, scoreId } = found
+      return scoreId === null
+        ? { status: 200, body }
+        : { status: 200, body, headers: { Link: linksOf(scoreId, body) } }
+    },
+    async getCandidateCredential({ path, query, caller }) {
+      const reads = readsFor(caller)
+      const scoreId = (await reads.candidate(path.username))?.scoreId ?? null
+      if (scoreId === null) return refuse('score_not_found')
+      return credentialAnswer(await reads.credential(scoreId, query.proof))
     },
     async getScore({ path, caller }) {
       const body = await readsFor(caller).score(path.scoreId)
@@ -37,6 +48,14 @@ export function candidateHandlers({
       return credentialAnswer(await readsFor(caller).credential(path.scoreId, query.proof))
     },
   }
+}
+
+/** Leads from a candidate to the score and its credential (decision D53). */
+function linksOf(scoreId: string, { score }: CandidateDetail): string {
+  const path = `/api/v1/scores/${scoreId}`
+  const links = [`<${path}>; rel="related"`]
+  if (score?.scoreVc != null) links.push(`<${path}/credential>; rel="describedby"`)
+  return links.join(', ')
 }
 
 function credentialAnswer(read: CredentialRead): Answer {

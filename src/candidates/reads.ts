@@ -17,11 +17,21 @@ import type { SkillNames } from './skill-names.ts'
 export interface CandidateReads {
   search: SearchCandidates
   /** `username` has no @. Returns null if no such candidate is public. */
-  candidate(username: string): Promise<CandidateDetail | null>
+  candidate(username: string): Promise<FoundCandidate | null>
   /** `id` is in lowercase. Returns null if no such score is public. */
   score(id: string): Promise<PublicScore | null>
   /** Returns the credential of a public score; `id` is in lowercase. */
   credential(id: string, form: ProofForm): Promise<CredentialRead>
+}
+
+export interface FoundCandidate {
+  detail: CandidateDetail
+  /** Null if no score of the candidate is public. */
+  scoreId: string | null
+}
+
+export function foundCandidate(row: PublicRow, origin: Origin): FoundCandidate {
+  return { detail: candidateDetail(row, origin), scoreId: row.snapshot?.id ?? null }
 }
 
 export type CredentialRead =
@@ -61,7 +71,7 @@ export function candidateReads(options: ReadsOptions): CandidateReads {
     search: candidateSearch(db, names),
     async candidate(username) {
       const row = await byUsername(username)
-      return row === undefined ? null : candidateDetail(row, origin)
+      return row === undefined ? null : foundCandidate(row, origin)
     },
     async score(id) {
       const row = await bySnapshot(id)

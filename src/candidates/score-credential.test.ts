@@ -32,7 +32,11 @@ after(async () => {
 })
 
 function get(path: string, { port } = here, key = 'live'): Promise<Reply> {
-  const question = { path: `/api/v1/scores/${path}`, headers: { Authorization: `Bearer ${key}` } }
+  return read(`/api/v1/scores/${path}`, port, key)
+}
+
+function read(path: string, port = here.port, key = 'live'): Promise<Reply> {
+  const question = { path, headers: { Authorization: `Bearer ${key}` } }
   return ask(`http://127.0.0.1:${port}`, question)
 }
 
@@ -59,6 +63,30 @@ await db.run(sql`
 
 const withdraw = () =>
   setConsent(db, 'ada', { permission: 'score_sharing', textVersion: null, by: 'test', at: now })
+
+test('200: a candidate links to the score and its credential, which a username leads to as well', async () => {
+  const path = `/api/v1/scores/${scoreId}`
+  const detail = await read('/api/v1/candidates/ada')
+  assert.equal(
+    detail.headers.link,
+    `<${path}>; rel="related", <${path}/credential>; rel="describedby"`,
+  )
+  for (const proof of ['', ...proofForms.map((form) => `?proof=${form}`)]) {
+    const byName = await read(`/api/v1/candidates/@ada/credential${proof}`)
+    const byScore = await read(`${path}/credential${proof}`)
+    assert.equal(byName.status, 200)
+    assert.equal(byName.headers['content-type'], byScore.headers['content-type'])
+    assert.deepEqual(payloadIn(bodyOf(byName)), payloadIn(bodyOf(byScore)))
+  }
+})
+
+test('200: the link of a score without a credential leads to the score alone; 404: it has none', async () => {
+  const { headers } = await read('/api/v1/candidates/bob')
+  assert.equal(headers.link, `</api/v1/scores/${bareId}>; rel="related"`)
+  const missing = await read('/api/v1/candidates/bob/credential')
+  assert.equal(missing.status, 404)
+  assert.equal(bodyOf(missing).error, 'score_credential_not_found')
+})
 
 test('200: without a proof form, the answer is the native credential, byte for byte as issued', async () => {
   for (const path of [
@@ -142,4 +170,15 @@ test('404: the credential of a hidden score and of an absent one have the same b
   const hidden = seen(await get(`${scoreId}/credential`))
   assert.deepEqual(hidden, seen(await get(`${'0'.repeat(64)}/credential`)))
   assert.deepEqual(hidden, seen(await get(scoreId)))
+})
+
+test('404: a hidden score and an unknown username get the same bytes and headers', async () => {
+  await withdraw()
+  const shown = async (username: string) => {
+    const { status, headers, body } = await read(`/api/v1/candidates/${username}/credential`)
+    const { date: _, 'x-request-id': __, ratelimit: ___, ...others } = headers
+    return [status, others, body.toString()]
+  }
+  assert.deepEqual(await shown('ada'), await shown('nobody'))
+  assert.equal((await read('/api/v1/candidates/ada')).headers.link, undefined)
 })

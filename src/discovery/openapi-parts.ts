@@ -39,7 +39,7 @@ export const errorSchema = {
 /** Returns the headers that callers may rely on, by reference. */
 export function answerHeaders(operation: Operation, status: number): Record<string, object> {
   const names: string[] = [versionHeader, 'X-Request-Id', 'Cache-Control']
-  const hasNextLink = operation.responses[status]?.hasNextLink ?? false
+  const { hasNextLink = false, hasScoreLinks = false } = operation.responses[status] ?? {}
   if (operation.document && (status === 200 || status === 304)) names.push('ETag')
   if (status >= 400) names.push('Link')
   if (isCounted(operation, status)) names.push('RateLimit', 'RateLimit-Policy')
@@ -51,6 +51,7 @@ export function answerHeaders(operation: Operation, status: number): Record<stri
   if (status === 401 && operation.policy.kind !== 'session') names.push('WWW-Authenticate')
   if (status === 429 || status === 503) names.push('Retry-After')
   const headers = Object.fromEntries(names.map((name) => [name, refTo('headers', name)]))
+  if (hasScoreLinks) return { ...headers, Link: refTo('headers', 'ScoreLinks') }
   return hasNextLink ? { ...headers, Link: refTo('headers', 'NextLink') } : headers
 }
 
@@ -182,6 +183,11 @@ export const fixedComponents = {
     NextLink: {
       description:
         'With rel="next" the address of the next page of the list. Absent on the last page.',
+      schema: text,
+    },
+    ScoreLinks: {
+      description:
+        'With rel="related" the public score of the candidate, with rel="describedby" its credential. Absent if no score is public.',
       schema: text,
     },
     'Retry-After': {

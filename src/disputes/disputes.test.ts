@@ -327,7 +327,7 @@ test('a restricted dispute hides score, detail and credential until it ends, eve
   const { workerId, evidence, scoreId } = await workerWithScore()
   const [worker] = await findWorkerFacts(db, [workerId])
   const shown = async (id: string) => {
-    const detail = await reads.candidate(worker?.username ?? '')
+    const detail = (await reads.candidate(worker?.username ?? ''))?.detail
     assert.ok(detail)
     const isCredentialShown = 'credential' in (await reads.credential(id, 'native'))
     return [(await reads.score(id)) !== null, detail.score !== null, isCredentialShown]

@@ -23,8 +23,8 @@ export function sandboxHandlers({
       return { status: 200, body: undefined, text }
     },
     async getSandboxCandidate({ path }) {
-      const body = await reads.candidate(path.username)
-      return body === null ? refuse('candidate_not_found') : { status: 200, body }
+      const found = await reads.candidate(path.username)
+      return found === null ? refuse('candidate_not_found') : { status: 200, body: found.detail }
     },
     async getSandboxScore({ path }) {
       const score = await reads.score(path.scoreId)

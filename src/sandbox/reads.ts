@@ -6,13 +6,8 @@
  * takes 0.4 times the processor time of the server.
  */
 
-import {
-  candidateDetail,
-  type PublicRow,
-  publicScore,
-  type ScoreRow,
-} from '../candidates/public-read.ts'
-import type { CandidateReads } from '../candidates/reads.ts'
+import { type PublicRow, publicScore, type ScoreRow } from '../candidates/public-read.ts'
+import { type CandidateReads, foundCandidate } from '../candidates/reads.ts'
 import { scanCandidates } from '../candidates/scan.ts'
 import { previewOf, searchOf } from '../candidates/search.ts'
 import type { SkillNames } from '../candidates/skill-names.ts'
@@ -48,7 +43,7 @@ export function sandboxReads(
     },
     async candidate(username) {
       const row = byUsername.get(username)
-      return row === undefined ? null : candidateDetail(row, origin)
+      return row === undefined ? null : foundCandidate(row, origin)
     },
     async score(id) {
       const row = byScore.get(id)?.row

@@ -92,6 +92,8 @@ export interface ResponseDeclaration {
   contentType?: string
   /** The list comes in pages: a Link header with rel="next" leads to the next page. */
   hasNextLink?: boolean
+  /** A Link header leads to the public score of the candidate and to its credential. */
+  hasScoreLinks?: boolean
   /** Absolute URLs begin with `exampleUrl`. */
   example?: unknown
 }

@@ -58,7 +58,7 @@ const calls: Readonly<Record<string, Call>> = {
     url: (value) => `/api/v1/candidates/${encodeURIComponent(value)}`,
     answer: async (reads, value) =>
       usernameShape.Check({ username: value })
-        ? reads.candidate(value.replace(/^@/, ''))
+        ? ((await reads.candidate(value.replace(/^@/, '')))?.detail ?? null)
         : 'This is not a username: 3 to 30 of a-z, 0-9, _ and -.',
   },
   score: {
