@@ -107,6 +107,26 @@ begin
   execute format('drop table %I', partition_name);
 end
 $function$;
+CREATE OR REPLACE FUNCTION public.drop_request_log_days(first_day date)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  partition_name text;
+  dropped integer := 0;
+begin
+  for partition_name in
+    select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'request_log'::regclass and c.relname <> 'request_log_default'
+      and c.relname < 'request_log_' || to_char(first_day, 'YYYY_MM_DD')
+  loop
+    execute format('drop table %I', partition_name);
+    dropped := dropped + 1;
+  end loop;
+  delete from request_log_default where at < first_day::timestamp at time zone 'UTC';
+  return dropped;
+end
+$function$;
 CREATE OR REPLACE FUNCTION public.lock_credit_month(of_month date)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -165,6 +185,27 @@ begin
     create trigger credit_entries_append_only before update or delete or truncate on %I
       for each statement execute function refuse_change(%L)',
     partition_name, 'the ledger is append-only');
+  return true;
+end
+$function$;
+CREATE OR REPLACE FUNCTION public.make_request_log_day(of_day date)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare
+  partition_name constant text := 'request_log_' || to_char(of_day, 'YYYY_MM_DD');
+  day_begin constant timestamptz := of_day::timestamp at time zone 'UTC';
+begin
+  -- One transaction at a time. The number is "requests" in ASCII.
+  perform pg_advisory_xact_lock(8243122697018827891);
+  if to_regclass(partition_name) is not null or exists (
+    select from request_log_default where at >= day_begin and at < day_begin + interval '1 day'
+  ) then
+    return false;
+  end if;
+  execute format(
+    'create table %I partition of request_log for values from (%L) to (%L)',
+    partition_name, day_begin, day_begin + interval '1 day');
   return true;
 end
 $function$;
@@ -768,6 +809,20 @@ create table readable_scores (
   snapshot_id bytea not null,
   verified_until timestamp with time zone not null
 );
+create table request_log (
+  seq bigint generated always as identity not null,
+  at timestamp with time zone not null,
+  request_id text not null,
+  account_id uuid not null,
+  key_id uuid,
+  operation text not null,
+  status smallint not null,
+  error text,
+  credits integer not null,
+  duration_us integer not null,
+  network text not null
+) partition by RANGE (at);
+create table request_log_default partition of request_log DEFAULT;
 create table schema_migrations (
   name text not null,
   sha256 text not null,
@@ -1422,6 +1477,8 @@ CREATE INDEX evidence_of_worker ON public.evidence USING btree (worker_id);
 CREATE INDEX mails_due ON public.mails USING btree (due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX mails_email ON public.mails USING btree (email);
 CREATE INDEX memberships_account ON public.memberships USING btree (account_id);
+CREATE INDEX request_log_account ON public.request_log USING btree (account_id, seq);
+CREATE INDEX request_log_request ON public.request_log USING btree (account_id, request_id);
 CREATE INDEX score_credentials_name ON public.score_credentials USING btree (subject_name_sha256(subject));
 CREATE UNIQUE INDEX score_credentials_one_current ON public.score_credentials USING btree (subject) WHERE (superseded_at IS NULL);
 CREATE INDEX score_credentials_revoked ON public.score_credentials USING btree (list_id, list_index) WHERE (revoked_at IS NOT NULL);

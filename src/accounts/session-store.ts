@@ -74,6 +74,21 @@ export async function updateLastSeen(
     where s.id = seen.id and s.last_seen_at <= seen.at - interval '1 minute'`)
 }
 
+/** Returns whether a session may still be used, by its id. */
+export async function isSessionValid(
+  db: Queryable,
+  { sessionId, accountId }: { sessionId: string; accountId: string },
+  { now, idleSince }: Pick<SessionTimes, 'now' | 'idleSince'>,
+): Promise<boolean> {
+  const rows = await db.rows(sql`
+    select from sessions s
+    join memberships m on m.user_id = s.user_id and m.account_id = s.account_id
+    join users u on u.id = s.user_id
+    where s.id = ${sessionId} and s.account_id = ${accountId}
+      and s.ends_at > ${now} and s.last_seen_at > ${idleSince} and u.disabled_at is null`)
+  return rows.length > 0
+}
+
 export interface OwnSession {
   id: string
   createdAt: Date

@@ -11,12 +11,13 @@ import { sha256 } from '../platform/crypto/bytes.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import type { Visitor } from '../platform/http/endpoint.ts'
+import { coarseNetwork } from '../platform/http/networks.ts'
 import { findLinkEmail, insertLink, insertMail, takeLink } from './mail-store.ts'
 import { sessionDigest } from './session-cookie.ts'
 import { deleteSessionByDigest } from './session-store.ts'
 import { type BegunSession, beginSession, type SessionRules } from './sessions.ts'
 import { limitSignIn } from './sign-in-limit.ts'
-import { browserName, coarseNetwork } from './visitor.ts'
+import { browserName } from './visitor.ts'
 
 const linkMinutes = 15
 const tokenForm = /^[\w-]{43}$/

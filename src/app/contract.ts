@@ -5,6 +5,7 @@ import { agentDecisionContract } from '../agent-decisions/contract.ts'
 import { candidateContract } from '../candidates/contract.ts'
 import { creditsContract } from '../credits/contract.ts'
 import { discoveryContract } from '../discovery/contract.ts'
+import { requestLogContract } from '../request-log/contract.ts'
 import { sandboxContract } from '../sandbox/contract.ts'
 import { scoreCredentialContract } from '../score-credentials/contract.ts'
 import { skillStandardContract } from '../skill-standard/contract.ts'
@@ -17,6 +18,7 @@ export const contract = {
   ...candidateContract,
   ...creditsContract,
   ...discoveryContract,
+  ...requestLogContract,
   ...sandboxContract,
   ...scoreCredentialContract,
   ...skillStandardContract,

@@ -20,6 +20,8 @@ import type { PublicDocument } from '../platform/http/document.ts'
 import type { Handlers } from '../platform/http/endpoint.ts'
 import type { ErrorName } from '../platform/http/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
+import { requestLogHandlers } from '../request-log/handlers.ts'
+import { countByStatus } from '../request-log/store.ts'
 import { sandboxHandlers } from '../sandbox/handlers.ts'
 import type { Sandbox } from '../sandbox/open.ts'
 import { scoreCredentialHandlers } from '../score-credentials/handlers.ts'
@@ -89,7 +91,13 @@ export function serviceHandlers(parts: HandlerParts): Handlers<typeof contract> 
       rules: config.sessions,
       sendsMail: config.mail !== null,
     }),
-    ...creditsHandlers({ db, clock, publicUrl }),
+    ...creditsHandlers({
+      db,
+      clock,
+      publicUrl,
+      callsByStatus: (period) => countByStatus(db, period),
+    }),
+    ...requestLogHandlers({ db, publicUrl }),
     ...apiKeyHandlers({ db, clock, peppers: () => readOrCreatePeppers(config) }),
     ...agentDecisionHandlers({
       db,

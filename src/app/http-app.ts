@@ -1,6 +1,8 @@
 /** Composes the HTTP application. Opens no connection and no port. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { isSessionValid } from '../accounts/session-store.ts'
+import { sessionTimes } from '../accounts/sessions.ts'
 import { skillNames } from '../candidates/skill-names.ts'
 import { completionFile, credentialFile, readText } from '../demo/files.ts'
 import { type Endpoint, endpointsOf, type RefusalPage } from '../platform/http/endpoint.ts'
@@ -159,6 +161,10 @@ function servicePages(
       sendsMail: mail !== null,
       sandbox,
       reportingState: config.agentReportingDefault,
+      requestLog: {
+        requestLogDays: config.requestLogDays,
+        isSessionValid: (session) => isSessionValid(db, session, sessionTimes(sessions, clock())),
+      },
     }),
     ...signInEndpoints({
       ...context,

@@ -6,6 +6,7 @@ import { deadlineMs, withDeadline } from '../platform/deadlines.ts'
 import { type Metrics, serveMetrics } from '../platform/observability/metrics.ts'
 import { inProcessRateLimiter } from '../platform/rate-limit/process-limiter.ts'
 import { databaseRateLimiter } from '../platform/rate-limit/shared-limiter.ts'
+import { type CallWriter, callWriter } from '../request-log/writer.ts'
 import { createServer, type Server } from '../server/server.ts'
 import { forkServing, type Serving } from './children.ts'
 import type { AppContext } from './context.ts'
@@ -33,10 +34,8 @@ export async function startServing(config: Config, serving: ServingParts): Promi
 
 export type Listener = Pick<Serving, 'port' | 'drain'>
 
-export async function listen(
-  config: Config,
-  { parts, service, url, closing, metrics }: ServingParts,
-): Promise<Listener> {
+export async function listen(config: Config, own: ServingParts): Promise<Listener> {
+  const { parts, service, url, closing, metrics } = own
   const limiterDb = openDb({
     url,
     pooling: config.databasePooling,
@@ -47,6 +46,7 @@ export async function listen(
   })
   closing.defer(() => limiterDb.close())
   const nodes = config.nodes * config.processes
+  const calls = config.requestLogDays > 0 ? openCallLog(config, own) : undefined
   const server: Server = createServer({
     endpoints: [...service.endpoints, ...service.pages],
     limiter: databaseRateLimiter({
@@ -68,6 +68,7 @@ export async function listen(
       ...(parts.x402 == null ? {} : { payments: paymentsState(parts.x402) }),
     }),
     log: parts.log,
+    calls,
     metrics,
     limits: {
       connectionsMax: config.connectionsMax,
@@ -78,6 +79,31 @@ export async function listen(
   const explain = explainListenError({ ...address, settings: { host: 'HOST', port: 'PORT' } })
   const { port } = await server.listen(address).catch(explain)
   return { port, drain: (delayMs) => server.drain(delayMs) }
+}
+
+/** Opens the request log with a connection of its own, so that no request waits for a batch. */
+function openCallLog(config: Config, { parts, url, closing, metrics }: ServingParts): CallWriter {
+  const db = openDb({
+    url,
+    pooling: config.databasePooling,
+    connectionsMax: 1,
+    applicationName: 'assay request log',
+    synchronousCommit: 'off',
+    onError: (error) => parts.log.warn('a database connection was lost', { why: error.message }),
+  })
+  closing.defer(() => db.close())
+  const calls = callWriter({
+    db,
+    onOutage: (error) =>
+      parts.log.warn('calls are missing in the request log', { why: String(error) }),
+  })
+  closing.defer(() => calls.close())
+  metrics.gauge(
+    'request_log_dropped',
+    'Calls since the start that are missing in the request log.',
+    calls.dropped,
+  )
+  return calls
 }
 
 /** Checks the schema on each probe, so that a node with an outdated release never appears ready. */

@@ -30,6 +30,12 @@ export const observabilitySettings = {
     effect: 'Interface of /metrics, which has no authentication: keep it private.',
     parse: host,
   }),
+  REQUEST_LOG_DAYS: setting({
+    default: '7',
+    unit: 'days',
+    effect: 'How long developers see their calls in the dashboard; 0 turns the request log off.',
+    parse: integer(0, 400),
+  }),
 } as const satisfies SettingTable
 
 export interface ObservabilityConfig {
@@ -37,6 +43,7 @@ export interface ObservabilityConfig {
   /** Null turns the metrics server off. */
   metricsPort: number | null
   metricsHost: string
+  requestLogDays: number
 }
 
 export function readObservability(reading: Reading): ObservabilityConfig {
@@ -45,5 +52,6 @@ export function readObservability(reading: Reading): ObservabilityConfig {
     logLevel: readOr('LOG_LEVEL'),
     metricsPort: readOr('METRICS_PORT'),
     metricsHost: readOr('METRICS_HOST'),
+    requestLogDays: readOr('REQUEST_LOG_DAYS'),
   }
 }

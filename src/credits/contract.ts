@@ -19,7 +19,7 @@ export const creditsContract = {
     queryParameters: usageQuery,
     responses: {
       200: {
-        description: 'The calls by day, meter, operation or key, in their order.',
+        description: 'The calls by day, meter, operation, key or status, in their order.',
         schema: usage,
         example: exampleUsage,
       },

@@ -13,20 +13,34 @@ export interface CreditsOptions {
   db: Db
   clock: Clock
   publicUrl: string
+  /** Counts the calls of the request log. */
+  callsByStatus(period: {
+    accountId: string
+    since: Date
+    until: Date
+  }): Promise<readonly { group: string; calls: number; credits: number }[]>
 }
 
 export function creditsHandlers({
   db,
   clock,
   publicUrl,
+  callsByStatus,
 }: CreditsOptions): Handlers<typeof creditsContract> {
   return {
     async getUsage({ caller: { accountId }, query }) {
       const read = readPeriod(query, clock())
       if ('fault' in read) return refuse('invalid_parameter', { message: read.fault })
       const { since, until, period } = read
-      const rows = await findUsageBy(db, { accountId, since, until, by: query.by })
-      return { status: 200, body: wireUsage(period, query.by, rows) }
+      const { by } = query
+      const rows =
+        by === 'status'
+          ? (await callsByStatus({ accountId, since, until })).map((row) => ({
+              ...row,
+              refunded: 0,
+            }))
+          : await findUsageBy(db, { accountId, since, until, by })
+      return { status: 200, body: wireUsage(period, by, rows) }
     },
 
     async getCredits({ caller: { accountId }, query }) {

@@ -7,7 +7,8 @@ const time = Type.String({ format: 'date-time' })
 const day = Type.String({ format: 'date', pattern: '^[1-9]\\d{3}-\\d{2}-\\d{2}$' })
 const optional = (description: string) => Type.Union([Type.String({ description }), Type.Null()])
 
-export const usageGroups = ['day', 'meter', 'operation', 'key'] as const
+/** The groups of the ledger, and the status, which the request log knows. */
+export const usageGroups = ['day', 'meter', 'operation', 'key', 'status'] as const
 export type UsageGroup = (typeof usageGroups)[number]
 
 const dayParameter = (description: string) =>
@@ -21,7 +22,8 @@ export const usageQuery = Type.Object({
   by: Type.Enum([...usageGroups], {
     type: 'string',
     default: 'day',
-    description: 'One of day, meter, operation and key; day unless given.',
+    description:
+      'One of day, meter, operation, key and status; day unless given. With status, all calls of the request log are counted, also those that cost nothing.',
   }),
 })
 
@@ -34,8 +36,13 @@ export const usage = Type.Object(
     rows: Type.Array(
       Type.Object(
         {
-          group: Type.String({ description: 'The day, meter, operation id, or id of the key.' }),
-          calls: Type.Integer({ minimum: 0, description: 'Calls that were charged.' }),
+          group: Type.String({
+            description: 'The day, meter, operation id, id of the key, or status.',
+          }),
+          calls: Type.Integer({
+            minimum: 0,
+            description: 'Calls that were charged; by status all calls.',
+          }),
           refunded: Type.Integer({
             minimum: 0,
             description: 'Of these, calls that were refunded.',

@@ -15,7 +15,12 @@ export interface UsageOf {
  */
 export function findUsageBy(
   db: Queryable,
-  { accountId, since, until, by }: { accountId: string; since: Date; until: Date; by: UsageGroup },
+  {
+    accountId,
+    since,
+    until,
+    by,
+  }: { accountId: string; since: Date; until: Date; by: Exclude<UsageGroup, 'status'> },
 ): Promise<UsageOf[]> {
   return db.rows<UsageOf>(sql`
     select case ${by}::text

@@ -32,6 +32,7 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   api_keys: read,
   api_key_moves: ['select', 'insert'],
   api_key_uses: ['select', 'insert', 'update'],
+  request_log: ['select', 'insert'],
   credit_accounts: ['select', 'update'],
   credit_entries: ['select', 'insert'],
   credit_audits: nothing,

@@ -83,7 +83,7 @@ function bodyOf(answer: Answer): Json {
   if ('document' in answer)
     return JSON.parse(answer.document.representations[0]?.bytes.toString() ?? '')
   if ('body' in answer) return answer.body as Json
-  return assert.fail(`refused: ${answer.refusal}`)
+  return assert.fail(`no body: ${JSON.stringify(answer)}`)
 }
 
 function refusalOf(answer: Answer): string | null {

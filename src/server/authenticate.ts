@@ -36,12 +36,25 @@ export async function authenticateCaller(
   if (policy.kind === 'session') {
     // An Authorization header or a payment is ignored (decision D17).
     const caller = await edge.authenticateSession(cookie)
-    return caller === null ? refuse('session_required') : { caller, key: null }
+    if (caller === null) return refuse('session_required')
+    logCall(route, context, { accountId: caller.accountId, keyId: null })
+    return { caller, key: null }
   }
   if (authorization === undefined) return policy.kind === 'keyed' ? missingKey(context) : anonymous
   const key = await edge.authenticate(authorization, context.client.network.address)
   if (key === null) return invalidKey(edge, route, context)
+  logCall(route, context, key.caller)
   return keyProblem(policy, key) ?? { caller: key.caller, key }
+}
+
+/** Enters the call into the log of its account. Pages are no calls of an interface. */
+function logCall(
+  { endpoint, refusalPage, isNegotiated }: EndpointRoute,
+  context: RequestContext,
+  { accountId, keyId }: { accountId: string; keyId: string | null },
+): void {
+  if (refusalPage !== undefined && !isNegotiated) return
+  context.logged = { accountId, keyId, operationId: endpoint.operationId, credits: 0 }
 }
 
 /**

@@ -71,6 +71,7 @@ export async function charge(
   }
   const charged = await metering.charge(metered)
   if (isTooLate(context)) metering.refund(metered)
+  else if (!isRefusal(charged) && context.logged !== null) context.logged.credits = charged.charged
   return isRefusal(charged) ? charged : withCredits(serialized, charged)
 }
 
@@ -106,6 +107,6 @@ function withCredits(answer: Answer, { charged, remaining }: Charge): Answer {
 }
 
 export function statusOf(answer: Answer): number {
-  if ('document' in answer) return 200
+  if ('document' in answer || 'events' in answer) return 200
   return 'refusal' in answer ? errorTable[answer.refusal].status : answer.status
 }

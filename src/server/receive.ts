@@ -78,6 +78,7 @@ export function receiveFrom(server: HttpServer, parts: ReceiveParts): void {
       client: connection.peer,
       requestId: requestId(),
       startedAt: performance.now(),
+      logged: null,
       answered: false,
     }),
     record: edge.writer.record,

@@ -1,6 +1,7 @@
 /** The state of one request, its response, and the connection that carries them. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { LoggedCall } from '../platform/http/call-log.ts'
 import type { Endpoint, RefusalPage } from '../platform/http/endpoint.ts'
 import type { Refusal } from '../platform/http/errors.ts'
 import type { RouteMeter } from '../platform/observability/metrics.ts'
@@ -78,6 +79,8 @@ export interface Trace {
   readonly requestId: string
   /** Milliseconds of the monotonic clock. */
   readonly startedAt: number
+  /** The call as the request log shows it, or null if it is in no account's log. */
+  logged: LoggedCall | null
   /** Set once. A later response (after a deadline or on a closed connection) is dropped. */
   answered: boolean
 }
@@ -110,6 +113,7 @@ export function openContext(opened: Opened): RequestContext {
     method: opened.request.method ?? '',
     requestId: requestId(),
     startedAt: performance.now(),
+    logged: null,
     answered: false,
     headers: [],
     failure: null,

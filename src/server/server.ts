@@ -8,6 +8,7 @@ import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Authenticate, AuthenticateSession, Metering } from '../platform/http/admission.ts'
+import type { CallLog } from '../platform/http/call-log.ts'
 import type { RateLimits } from '../platform/http/contract.ts'
 import type { Endpoint, RefusalPage } from '../platform/http/endpoint.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
@@ -17,6 +18,7 @@ import type { Metrics } from '../platform/observability/metrics.ts'
 import type { RateLimiter } from '../platform/rate-limit/limiter.ts'
 import { trustedProxies } from './client-network.ts'
 import { trackConnections } from './connections.ts'
+import { eventStreams } from './event-streams.ts'
 import { formerOriginsOf } from './former-origins.ts'
 import { openGates } from './gates.ts'
 import { publishGauges } from './gauges.ts'
@@ -47,6 +49,8 @@ export interface ServerOptions {
   trustedProxies: readonly string[]
   readiness: () => Promise<Readiness>
   log: Log
+  /** The request log; absent: no call is logged. */
+  calls?: CallLog | undefined
   metrics: Metrics
   /** Authenticates a presented API key. */
   authenticate: Authenticate
@@ -83,10 +87,17 @@ export function createServer(options: ServerOptions): Server {
   const sets = headerSets(publicUrl)
   const gates = openGates(limits.gate)
   const bodies = trackBodies(limits)
+  const streams = eventStreams(log)
   const connections = trackConnections(trustedProxies(options.trustedProxies), limits)
   const edge: Edge = {
     ...options,
-    writer: createWriter({ sets, log, onSlowReader: connections.watch }),
+    writer: createWriter({
+      sets,
+      log,
+      calls: options.calls,
+      streams,
+      onSlowReader: connections.watch,
+    }),
     gates,
     bodies,
     origin: new URL(publicUrl).origin,
@@ -152,6 +163,7 @@ export function createServer(options: ServerOptions): Server {
         return
       }
       isDraining = true
+      streams.end()
       // These requests began before the drain. Their connections must close after the response.
       for (const { response } of edge.pending) response.shouldKeepAlive = false
       await wait(delayMs)

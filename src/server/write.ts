@@ -1,11 +1,13 @@
 /** Writes, counts and logs each response once. No other module does. */
 import { deadlineMs } from '../platform/deadlines.ts'
+import type { CallLog } from '../platform/http/call-log.ts'
 import type { Answer, RefusalPage } from '../platform/http/endpoint.ts'
-import type { Refusal } from '../platform/http/errors.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { observe } from '../platform/observability/metrics.ts'
 import { hasBody } from './body.ts'
 import { documentPreparer } from './documents.ts'
+import type { EventStreams } from './event-streams.ts'
 import type { HeaderSets } from './headers.ts'
 import { etagMatches, prefersHtml } from './negotiate.ts'
 import { isErrorName, renderRefusal } from './refusals.ts'
@@ -25,16 +27,21 @@ export interface Writer {
 export interface WriterOptions {
   sets: HeaderSets
   log: Log
+  streams: EventStreams
+  calls?: CallLog | undefined
   /** Called if the connection did not take the whole response at once. */
   onSlowReader(context: RequestContext): void
 }
+
+type Events = Extract<Answer, { events: unknown }>
 
 /** Bytes. An unread body up to this length is read and discarded, and the connection stays open. */
 const forgottenBytesMax = 1_048_576
 
 export function createWriter(options: WriterOptions): Writer {
-  const { sets, log } = options
+  const { sets, log, calls } = options
   const prepared = documentPreparer(sets)
+  const { streams } = options
 
   function answer(context: RequestContext, given: Answer): void {
     if (context.answered) return
@@ -44,6 +51,10 @@ export function createWriter(options: WriterOptions): Writer {
     }
     if ('refusal' in given) {
       writeRefusal(context, given)
+      return
+    }
+    if ('events' in given) {
+      writeEvents(context, given.events)
       return
     }
     const { status, body, text, contentType = 'application/json', headers } = given
@@ -91,6 +102,18 @@ export function createWriter(options: WriterOptions): Writer {
     record(context, response.statusCode)
   }
 
+  function writeEvents(context: RequestContext, { follow }: Events['events']): void {
+    if (!streams.hasRoom()) {
+      writeRefusal(context, refuse('unavailable', { headers: { 'Retry-After': '5' } }))
+      return
+    }
+    const lines = [...headerSet(context), 'Content-Type', 'text/event-stream']
+    context.response.writeHead(200, [...lines, 'X-Request-Id', context.requestId])
+    record(context, 200)
+    if (context.request.method === 'HEAD') context.response.end()
+    else streams.begin(context, follow)
+  }
+
   function writeText(
     context: RequestContext,
     status: number,
@@ -105,8 +128,18 @@ export function createWriter(options: WriterOptions): Writer {
 
   function record(trace: Trace, status: number, error?: string): void {
     trace.answered = true
-    const { method, route, requestId, startedAt } = trace
+    const { method, route, requestId, startedAt, logged } = trace
     const ms = performance.now() - startedAt
+    if (logged !== null)
+      calls?.add({
+        ...logged,
+        at: new Date(Date.now() - ms),
+        requestId,
+        status,
+        error: error ?? null,
+        durationUs: Math.round(ms * 1_000),
+        address: trace.client.network.address,
+      })
     observe(route.meter, status, ms)
     log.request({
       method,

@@ -152,6 +152,7 @@ const groups: readonly { title?: string; pages: readonly Destination[] }[] = [
     pages: [
       { path: '/dashboard', title: 'Home', icon: 'home' },
       { path: '/dashboard/usage', title: 'Usage and credits', icon: 'chart' },
+      { path: '/dashboard/requests', title: 'Requests', icon: 'list' },
     ],
   },
   {

@@ -24,6 +24,7 @@ after(() => service.stop())
 const pages = [
   '/dashboard',
   '/dashboard/usage',
+  '/dashboard/requests',
   '/dashboard/keys',
   '/dashboard/keys/new',
   '/dashboard/webhooks',

@@ -6,6 +6,7 @@ import { searchIndexer } from '../../candidates/search-indexer.ts'
 import { skillNames } from '../../candidates/skill-names.ts'
 import type { Job } from '../../platform/job-runner.ts'
 import { sweepRateWindows } from '../../platform/rate-limit/shared-limiter.ts'
+import { keepRequestLogDays } from '../../request-log/days.ts'
 import { issueRuleOf, scoringRulesOf } from '../../scores/scoring.ts'
 import { scoringVocabulary } from '../../scores/scoring-vocabulary.ts'
 import { loadReleasedVocabulary } from '../../skill-standard/vocabulary.ts'
@@ -44,6 +45,11 @@ export function backgroundJobs(
       name: 'delete ended sessions',
       everyMs: 3_600_000,
       run: () => deleteEndedSessions(db, sessionTimes(config.sessions, clock())),
+    },
+    {
+      name: 'keep days of the request log',
+      everyMs: 3_600_000,
+      run: () => keepRequestLogDays(db, { days: config.requestLogDays, now: clock() }),
     },
     ...backgroundPaymentJobs(x402),
   ]

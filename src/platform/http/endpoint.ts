@@ -60,7 +60,17 @@ export type Answer =
       contentType?: string
       headers?: Record<string, string>
     }
+  /** Server-sent events. `follow` begins once the head is sent, and may send until its end. */
+  | { events: { follow(stream: EventStream): Promise<void> } }
   | Refusal
+
+/** A response of server-sent events. */
+export interface EventStream {
+  /** Sends one event. A reader that does not keep up is disconnected. */
+  send(event: { id: string; data: unknown }): void
+  /** Aborted when the reader is gone or the server stops. */
+  ended: AbortSignal
+}
 
 export interface Endpoint<Path extends TObject = TObject, Query extends TObject = TObject>
   extends Operation {

@@ -33,3 +33,13 @@ export function isWithin(address: Address, networks: readonly Network[]): boolea
     ([base, prefix]) => base.kind() === address.kind() && address.match(base, prefix),
   )
 }
+
+/** Returns the /24 of an IPv4 address, or the /48 of an IPv6 address. */
+export function coarseNetwork(address: string | undefined): string {
+  const parsed = parseAddress(address ?? '')
+  if (parsed === null) return 'unknown network'
+  const bytes = parsed.toByteArray()
+  if (parsed.kind() === 'ipv4') return `${bytes.slice(0, 3).join('.')}.0/24`
+  const word = (i: number) => (((bytes[i] ?? 0) << 8) | (bytes[i + 1] ?? 0)).toString(16)
+  return `${word(0)}:${word(2)}:${word(4)}::/48`
+}

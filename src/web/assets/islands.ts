@@ -117,3 +117,74 @@ function buttonOf(id: string | undefined): HTMLButtonElement | null {
   const element = id === undefined ? null : document.getElementById(id)
   return element instanceof HTMLButtonElement ? element : null
 }
+
+/** A new call, as the stream of the request log sends it. */
+interface NewCall {
+  tone: string
+  link: string
+  cells: Record<string, string>
+}
+
+const live = document.querySelector<HTMLElement>('[data-live]')
+if (live !== null) followCalls(live)
+
+/**
+ * Adds new calls to the table. One tab of a browser holds the stream, and only while it is visible:
+ * a browser opens no more than six connections to a site.
+ */
+function followCalls(list: HTMLElement): void {
+  const row = list.querySelector('template')?.content.querySelector('tbody tr')
+  const badge = document.querySelector<HTMLElement>('[data-live-state]')
+  const body = list.querySelector('tbody')
+  const rowsMax = Number(list.dataset.rows)
+  let end = (): void => {}
+
+  const add = ({ tone, link, cells }: NewCall): void => {
+    // The page without a call has no table yet.
+    if (body === null || row == null) {
+      location.reload()
+      return
+    }
+    if (body.querySelector(`a[href="${link}"]`) !== null) return
+    const added = row.cloneNode(true) as HTMLElement
+    for (const cell of added.querySelectorAll<HTMLElement>('[data-cell]'))
+      cell.textContent = cells[cell.dataset.cell ?? ''] ?? cell.textContent
+    added.querySelector('a')?.setAttribute('href', link)
+    added.querySelector('.badge')?.setAttribute('data-tone', tone)
+    const narrow = added.querySelector('.narrow-only')
+    if (narrow !== null) narrow.textContent = `${cells.time} · ${cells.duration}`
+    body.prepend(added)
+    while (body.rows.length > rowsMax) body.lastElementChild?.remove()
+  }
+
+  const stream = (): Promise<void> =>
+    new Promise((resolve) => {
+      const source = new EventSource(list.dataset.live ?? '')
+      source.addEventListener('open', () => badge?.removeAttribute('hidden'))
+      source.addEventListener('error', () => badge?.setAttribute('hidden', ''))
+      source.addEventListener('message', ({ data }) => add(JSON.parse(data) as NewCall))
+      end = () => {
+        source.close()
+        badge?.setAttribute('hidden', '')
+        resolve()
+      }
+    })
+
+  const update = (): void => {
+    end()
+    end = () => {}
+    if (document.hidden) return
+    // Without https there are no locks, and each visible tab has its stream.
+    const { locks } = navigator as { locks?: LockManager }
+    const waiting = new AbortController()
+    end = () => waiting.abort()
+    if (locks === undefined) void stream()
+    else
+      locks
+        .request('assay live calls', { signal: waiting.signal }, stream)
+        // The tab was hidden before its turn came.
+        .catch(() => {})
+  }
+  document.addEventListener('visibilitychange', update)
+  update()
+}

@@ -13,6 +13,7 @@ import { keyPage } from './key.ts'
 import { keysPage } from './keys.ts'
 import { newKeyPage } from './new-key.ts'
 import { newWebhookPage } from './new-webhook.ts'
+import { type RequestsOptions, requestsPages } from './requests.ts'
 import { sandboxPage } from './sandbox.ts'
 import { sessionsPage } from './sessions.ts'
 import { teamPage } from './team.ts'
@@ -30,6 +31,7 @@ export interface DashboardOptions extends PagesContext {
   reportingState: ReportingState
   /** The peppers that digest new API keys. */
   peppers: () => Promise<Keyring>
+  requestLog: Pick<RequestsOptions, 'requestLogDays' | 'isSessionValid'>
   webhooks: { ring: Keyring | null; rules: EgressRules; activeMax: number }
 }
 
@@ -40,11 +42,13 @@ export function dashboardPages({
   sendsMail,
   sandbox,
   reportingState,
+  requestLog,
   ...context
 }: DashboardOptions): Endpoint[] {
   return [
     ...homePage(context),
     ...usagePage(context),
+    ...requestsPages({ ...context, ...requestLog }),
     ...keysPage(context),
     ...newKeyPage({ ...context, peppers }),
     ...keyPage({ ...context, peppers }),

@@ -10,6 +10,7 @@ import {
   type UsageOf,
 } from '../../credits/usage-store.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
+import { countByStatus } from '../../request-log/store.ts'
 import { barChart, legend } from '../chart.ts'
 import {
   badge,
@@ -50,11 +51,12 @@ export function usagePage(context: PagesContext): Endpoint[] {
       const read = readPeriod({ from: first }, now)
       if ('fault' in read) throw new Error(read.fault)
       const period = { accountId, since: read.since, until: read.until }
-      const [account, byDay, byOperation, byKey, ledger, keys] = await Promise.all([
+      const [account, byDay, byOperation, byKey, byStatus, ledger, keys] = await Promise.all([
         findCreditAccount(db, accountId),
         findUsageBy(db, { ...period, by: 'day' }),
         findUsageBy(db, { ...period, by: 'operation' }),
         findUsageBy(db, { ...period, by: 'key' }),
+        countByStatus(db, period),
         findLedger(db, { accountId, before, limit: pageLength + 1 }),
         findKeys(db, accountId),
       ])
@@ -88,6 +90,7 @@ ${chartCard(byDay, { since: read.since, days })}
 <div class="columns half">
 ${groupCard('By operation', byOperation, (group) => html`<code>${group}</code>`)}
 ${groupCard('By key', byKey, (group) => html`<a class="break" href="/dashboard/keys/${group}">${names.get(group) ?? group}</a>`)}
+${byStatus.length > 0 && groupCard('By status, calls of the request log', byStatus, (group) => html`<a href="/dashboard/requests?status=${group}">${group}</a>`)}
 </div>
 ${ledgerCard(ledger, { before, days, names, now })}`,
       }
@@ -170,15 +173,17 @@ function chartCard(
   })
 }
 
-function groupCard(title: string, rows: readonly UsageOf[], name: (group: string) => Part): Html {
-  const sorted = rows.toSorted((a, b) => b.credits - a.credits)
+type Group = Pick<UsageOf, 'group' | 'calls' | 'credits'>
+
+function groupCard(title: string, rows: readonly Group[], name: (group: string) => Part): Html {
+  const sorted = rows.toSorted((a, b) => b.credits - a.credits || b.calls - a.calls)
   return card({
     title,
     isFlush: true,
     body:
       rows.length === 0
         ? empty({ icon: 'list', title: 'Nothing yet', text: 'Charged calls appear here.' })
-        : table<UsageOf>({
+        : table<Group>({
             label: title,
             rows: sorted,
             columns: [

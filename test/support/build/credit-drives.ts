@@ -1,6 +1,6 @@
 /**
- * Requests of the contract test to the session routes of usage and credits: a good request for each
- * route, and one for each error answer.
+ * Requests of the contract test to the session routes of usage, credits and the request log: a good
+ * request for each route, and one for each error answer.
  */
 import type { Question } from '../start/ask.ts'
 import type { TestService } from '../start/service.ts'
@@ -14,6 +14,7 @@ export async function creditDrives(
   const good: Record<string, Question> = {
     getUsage: { path: '/api/account/usage', headers },
     getCredits: { path: '/api/account/credits', headers },
+    listRequests: { path: '/api/account/requests', headers },
   }
   const drives: KeyedDrive[] = []
   for (const [operation, question] of Object.entries(good)) {
@@ -43,5 +44,13 @@ export async function creditDrives(
     refused('getUsage', `/api/account/usage?${query}`, sent)
   refused('getCredits', '/api/account/credits?limit=101', 'a limit of 101')
   refused('getCredits', '/api/account/credits?cursor=-1', 'a cursor that is none')
+  for (const [query, sent] of [
+    ['status=abc', 'a status that is none'],
+    ['from=yesterday', 'a word for a time'],
+    ['from=2026-05-14T09:00:00Z&to=2026-05-14T08:00:00Z', 'an end before the beginning'],
+    ['key=1', 'a key that is no id'],
+    ['limit=0', 'a limit of 0'],
+  ] as const)
+    refused('listRequests', `/api/account/requests?${query}`, sent)
   return { good, drives }
 }

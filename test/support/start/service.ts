@@ -13,6 +13,7 @@ import { type Log, openLog } from '../../../src/platform/observability/log.ts'
 import { createMetrics } from '../../../src/platform/observability/metrics.ts'
 import { inProcessRateLimiter } from '../../../src/platform/rate-limit/process-limiter.ts'
 import { databaseRateLimiter } from '../../../src/platform/rate-limit/shared-limiter.ts'
+import { callWriter } from '../../../src/request-log/writer.ts'
 import {
   type IssuedCredential,
   issueCredentials,
@@ -69,6 +70,11 @@ export async function startService(
     signers: { of: async (kid) => signers.get(kid) },
   })
   await service.registryCache.refresh()
+  const calls = callWriter({
+    db,
+    onOutage: (error) => log.warn('calls are missing', { why: String(error) }),
+    everyMs: 50,
+  })
   const server = createServer({
     endpoints: [...service.endpoints, ...service.pages],
     notFoundPage: service.notFoundPage,
@@ -78,11 +84,13 @@ export async function startService(
     trustedProxies: ['127.0.0.1'],
     readiness: () => Promise.resolve({ database: 'ok' }),
     log,
+    calls,
     metrics: createMetrics(),
   })
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
   const stop = async (): Promise<void> => {
     await server.drain(0)
+    await calls.close()
     if (beside === undefined) await database.drop()
   }
   return { ...service, base: `http://127.0.0.1:${port}`, publicUrl, database, signers, stop }

@@ -1,0 +1,44 @@
+/** Pure: reads the filters of the request log from a query. */
+import type { LogFilter } from './store.ts'
+
+export interface LogQuery {
+  from?: string
+  to?: string
+  key?: string
+  operation?: string
+  /** Such as `404` or `4xx`. */
+  status?: string
+  error?: string
+}
+
+/** Returns the filter, or a sentence that says what is wrong. */
+export function readLogFilter(query: LogQuery): LogFilter | { fault: string } {
+  const from = timeOf(query.from)
+  const to = timeOf(query.to)
+  if (from === undefined || to === undefined)
+    return { fault: 'from and to must be times such as 2026-05-14T09:00:00Z.' }
+  if (from !== null && to !== null && from >= to) return { fault: 'from must be before to.' }
+  return {
+    from,
+    to,
+    keyId: query.key ?? null,
+    operation: query.operation ?? null,
+    statuses: statusesOf(query.status),
+    error: query.error ?? null,
+  }
+}
+
+const timeForm = /^[1-9]\d{3}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})$/
+
+/** Null if absent, undefined if it is no time. */
+function timeOf(text: string | undefined): Date | null | undefined {
+  if (text === undefined) return null
+  const time = new Date(timeForm.test(text) ? text : Number.NaN)
+  return Number.isNaN(time.getTime()) ? undefined : time
+}
+
+function statusesOf(status: string | undefined): [number, number] | null {
+  if (status === undefined) return null
+  const low = Number(status.replace('xx', '00'))
+  return [low, status.endsWith('xx') ? low + 99 : low]
+}

@@ -1,0 +1,202 @@
+/** The request log over HTTP, its writer, and its days. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { newKey } from '../../test/support/build/keys.ts'
+import { newSession } from '../../test/support/build/sessions.ts'
+import { ask } from '../../test/support/start/ask.ts'
+import { eventually } from '../../test/support/start/processes.ts'
+import { startService, type TestService } from '../../test/support/start/service.ts'
+import { sql } from '../platform/db/db.ts'
+import type { CallRecord } from '../platform/http/call-log.ts'
+import { keepRequestLogDays } from './days.ts'
+import { readLogFilter } from './log-filter.ts'
+import { callWriter } from './writer.ts'
+
+let service: TestService
+before(async () => {
+  service = await startService('https://scores.example.org', undefined, {
+    env: { METERING: 'on' },
+  })
+})
+after(() => service.stop())
+
+const bodyOf = ({ body }: { body: Buffer }) => JSON.parse(String(body))
+
+async function read(headers: Record<string, string>, query = '') {
+  const reply = await ask(service.base, { path: `/api/account/requests${query}`, headers })
+  assert.equal(reply.status, 200, String(reply.body))
+  return { ...bodyOf(reply), link: reply.headers.link }
+}
+
+/** Returns the calls of a key once all of them are written, newest first. */
+async function callsOf(headers: Record<string, string>, keyId: string, calls: number) {
+  const { value } = await eventually(`${calls} calls are logged`, {
+    see: async () => {
+      const { requests } = await read(headers, `?key=${keyId}`)
+      return requests.length === calls ? requests : null
+    },
+  })
+  return value
+}
+
+test('each call with a key is logged with its outcome and its credits, and no value of it', async () => {
+  const { db } = service.database
+  const key = await newKey(db, { credits: 1 })
+  const session = await newSession(db, { accountId: key.accountId })
+  const path = '/api/v1/candidates/search?q=secretword'
+  const headers = { ...key.headers, 'X-Forwarded-For': '203.0.113.77' }
+  const ids: unknown[] = []
+  for (const status of [200, 402]) {
+    const reply = await ask(service.base, { path, headers })
+    assert.equal(reply.status, status)
+    ids.unshift(reply.headers['x-request-id'])
+  }
+  const calls = await callsOf(session.headers, key.keyId, 2)
+  assert.deepEqual(
+    calls.map(({ at, durationMs, ...rest }: { at: string; durationMs: number }) => {
+      assert.ok(durationMs > 0 && Math.abs(Date.parse(at) - Date.now()) < 60_000)
+      return rest
+    }),
+    [
+      { status: 402, error: 'insufficient_credits', creditsCharged: 0 },
+      { status: 200, error: null, creditsCharged: 1 },
+    ].map((outcome, i) => ({
+      requestId: ids[i],
+      apiKeyId: key.keyId,
+      operation: 'searchCandidates',
+      network: '203.0.113.0/24',
+      ...outcome,
+    })),
+  )
+  const rows = await db.rows(sql`select request_log::text from request_log`)
+  assert.doesNotMatch(JSON.stringify(rows), /secretword|203\.0\.113\.77/)
+})
+
+test('a call with a session is logged without a key, and only its own account sees a call', async () => {
+  const { db } = service.database
+  const session = await newSession(db)
+  const stranger = await newSession(db)
+  await ask(service.base, { path: '/api/account/sessions', headers: session.headers })
+  const { value: requests } = await eventually('the call is logged', {
+    see: async () => {
+      const found = (await read(session.headers, '?operation=listSessions')).requests
+      return found.length > 0 ? found : null
+    },
+  })
+  assert.deepEqual([requests.length, requests[0].apiKeyId], [1, null])
+  assert.deepEqual((await read(stranger.headers, '?operation=listSessions')).requests, [])
+})
+
+test('the pages of the log hold each call that fits the filters once', async () => {
+  const { db } = service.database
+  const key = await newKey(db, { credits: 0 })
+  const session = await newSession(db, { accountId: key.accountId })
+  for (let n = 0; n < 5; n++)
+    await ask(service.base, { path: `/api/v1/scores/${n}`, headers: key.headers })
+  await ask(service.base, { path: '/api/v1/candidates/search?q=abc', headers: key.headers })
+  const all = await callsOf(session.headers, key.keyId, 6)
+  const counts = async (query: string) => (await read(session.headers, query)).requests.length
+  assert.equal(await counts('?status=4xx'), 6)
+  const usage = await ask(service.base, {
+    path: '/api/account/usage?by=status',
+    headers: session.headers,
+  })
+  assert.deepEqual(
+    bodyOf(usage).rows.filter(({ group }: { group: string }) => group !== '200'),
+    [
+      { group: '400', calls: 5, refunded: 0, credits: 0 },
+      { group: '402', calls: 1, refunded: 0, credits: 0 },
+    ],
+  )
+  assert.equal(await counts('?status=5xx'), 0)
+  assert.equal(await counts('?operation=getScore'), 5)
+  assert.equal(await counts('?error=insufficient_credits'), 1)
+  assert.equal(await counts(`?to=${encodeURIComponent(all[5].at)}`), 0)
+  const seen: string[] = []
+  let query: string | undefined = '?operation=getScore&limit=2'
+  while (query !== undefined) {
+    const page: Awaited<ReturnType<typeof read>> = await read(session.headers, query)
+    for (const { requestId } of page.requests) seen.push(requestId)
+    query = /requests(\?[^>]+)>; rel="next"/.exec(String(page.link))?.[1]
+  }
+  assert.deepEqual([seen.length, new Set(seen).size], [5, 5])
+})
+
+test('a full buffer and a failed batch drop calls, count them, and delay nothing', async () => {
+  const record: CallRecord = {
+    at: new Date(),
+    requestId: 'r',
+    accountId: '00000000-0000-4000-8000-000000000000',
+    keyId: null,
+    operationId: 'getScore',
+    credits: 0,
+    status: 200,
+    error: null,
+    durationUs: 1,
+    address: undefined,
+  }
+  const outages: unknown[] = []
+  const failing = { run: () => Promise.reject(new Error('down')), rows: () => Promise.resolve([]) }
+  const calls = callWriter({
+    db: failing as never,
+    onOutage: (error) => outages.push(error),
+    bufferMax: 3,
+    everyMs: 3_600_000,
+  })
+  for (let n = 0; n < 5; n++) calls.add(record)
+  assert.equal(calls.dropped(), 2)
+  await calls.close()
+  assert.deepEqual([calls.dropped(), outages.length], [5, 1])
+})
+
+test('an orderly end writes the calls that are still in memory', async () => {
+  const { db } = service.database
+  const calls = callWriter({ db, onOutage: assert.fail, everyMs: 3_600_000 })
+  const accountId = (await newSession(db)).accountId
+  for (let n = 0; n < 1_500; n++)
+    calls.add({
+      at: new Date(),
+      requestId: `r${n}`,
+      accountId,
+      keyId: null,
+      operationId: 'getScore',
+      credits: 0,
+      status: 200,
+      error: null,
+      durationUs: 1,
+      address: undefined,
+    })
+  await calls.close()
+  const [row] = await db.rows<{ count: number }>(
+    sql`select count(*)::int as count from request_log where account_id = ${accountId}`,
+  )
+  assert.equal(row?.count, 1_500)
+})
+
+test('days are made ahead, and the days before the kept ones are removed', async () => {
+  const { db } = service.database
+  const days = async () =>
+    (
+      await db.rows<{ name: string }>(sql`
+        select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+        where i.inhparent = 'request_log'::regclass and c.relname like 'request_log_20%' order by 1`)
+    ).map(({ name }) => name.slice('request_log_'.length))
+  await keepRequestLogDays(db, { days: 1, now: new Date('2031-05-14T23:59:59Z') })
+  assert.deepEqual(await days(), ['2031_05_14', '2031_05_15', '2031_05_16'])
+  await keepRequestLogDays(db, { days: 1, now: new Date('2031-05-16T00:00:00Z') })
+  assert.deepEqual(await days(), ['2031_05_15', '2031_05_16', '2031_05_17', '2031_05_18'])
+  await keepRequestLogDays(db, { days: 0, now: new Date('2031-05-16T00:00:00Z') })
+  assert.deepEqual(await days(), [])
+  const [left] = await db.rows(sql`select from request_log limit 1`)
+  assert.equal(left, undefined)
+})
+
+test('a filter takes times of the calendar only, and a class as its hundred', () => {
+  assert.ok('fault' in readLogFilter({ from: 'yesterday' }))
+  assert.ok('fault' in readLogFilter({ from: '2026-05-14' }))
+  assert.ok('fault' in readLogFilter({ from: '2026-05-14T09:00:00Z', to: '2026-05-14T09:00:00Z' }))
+  const filter = readLogFilter({ status: '4xx' })
+  assert.deepEqual('statuses' in filter && filter.statuses, [400, 499])
+  const one = readLogFilter({ status: '404' })
+  assert.deepEqual('statuses' in one && one.statuses, [404, 404])
+})

@@ -1,0 +1,146 @@
+/** The pages of the request log in Chromium, and its stream of new calls. */
+import assert from 'node:assert/strict'
+import { connect, type Socket } from 'node:net'
+import { after, before, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { deleteOwnSession } from '../../src/accounts/session-store.ts'
+import { newKey, type TestKey } from '../support/build/keys.ts'
+import type { TestSession } from '../support/build/sessions.ts'
+import { ask } from '../support/start/ask.ts'
+import { inspectPage, noBrowser } from '../support/start/browser.ts'
+import { type Dashboard, startDashboard } from '../support/start/dashboard.ts'
+import { eventually } from '../support/start/processes.ts'
+import type { TestService } from '../support/start/service.ts'
+
+let dashboard: Dashboard
+let service: TestService
+let session: TestSession
+let key: TestKey
+
+before(async () => {
+  dashboard = await startDashboard({ METERING: 'on' })
+  service = dashboard.service
+  session = await dashboard.newUser()
+  key = await newKey(service.database.db, { accountId: session.accountId, credits: 100 })
+})
+after(() => service.stop())
+
+const search = (q: string) =>
+  ask(service.base, { path: `/api/v1/candidates/search?q=${q}`, headers: key.headers })
+
+test('a call appears on the open page by itself, and its own page tells the outcome', {
+  skip: noBrowser,
+}, async () => {
+  await search('first')
+  await eventually('the first call is logged', {
+    see: async () => {
+      const { body } = await ask(service.base, {
+        path: '/dashboard/requests',
+        headers: session.headers,
+      })
+      return String(body).includes('searchCandidates')
+    },
+  })
+  const { page, faults } = await dashboard.visit('/dashboard/requests', { of: session })
+  await page.getByText('Live', { exact: true }).waitFor()
+  const rows = page.locator('tbody tr')
+  const before = await rows.count()
+  const { headers } = await ask(service.base, {
+    path: '/api/v1/scores/nothing',
+    headers: key.headers,
+  })
+  const requestId = String(headers['x-request-id'])
+  await page.locator(`a[href="/dashboard/requests/${requestId}"]`).waitFor()
+  assert.ok((await rows.count()) > before)
+  await inspectPage(page, 'requests')
+  await page.locator(`a[href="/dashboard/requests/${requestId}"]`).click()
+  await page.getByRole('heading', { name: 'getScore' }).waitFor()
+  await page.getByText('invalid_parameter').first().waitFor()
+  await inspectPage(page, 'request')
+  assert.deepEqual(faults, [])
+  await page.context().close()
+})
+
+test('the filters work without scripts, and a filter that fits nothing says what to do', {
+  skip: noBrowser,
+}, async () => {
+  const { page, faults } = await dashboard.visit('/dashboard/requests', {
+    of: session,
+    javaScriptEnabled: false,
+  })
+  await page.getByLabel('Status').selectOption('5xx')
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByText('No call fits these filters').waitFor()
+  await page.getByRole('link', { name: 'Clear filters' }).first().click()
+  await page.getByLabel('Status').selectOption('4xx')
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByRole('link', { name: 'getScore' }).first().waitFor()
+  assert.deepEqual(faults, [])
+  await page.context().close()
+})
+
+test('404: the call of another account has no page', async () => {
+  const stranger = await dashboard.newUser()
+  const { headers } = await search('mine')
+  const path = `/dashboard/requests/${String(headers['x-request-id'])}`
+  const statusOf = async (of: TestSession) =>
+    (await ask(service.base, { path, headers: of.headers })).status
+  await eventually('the call is logged', { see: async () => (await statusOf(session)) === 200 })
+  assert.equal(await statusOf(stranger), 404)
+})
+
+/** Opens a stream by hand. `text` holds what has arrived. */
+function openStream(of: TestSession): { socket: Socket; text: () => string } {
+  const { hostname, port } = new URL(service.base)
+  const socket = connect(Number(port), hostname)
+  let text = ''
+  socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+  const { Cookie } = of.headers
+  socket.write(
+    `GET /dashboard/requests/live?after=0 HTTP/1.1\r\nHost: ${hostname}\r\nCookie: ${Cookie}\r\n\r\n`,
+  )
+  return { socket, text: () => text }
+}
+
+test('the stream ends with the session', async () => {
+  const leaving = await dashboard.newUser({ accountId: session.accountId })
+  const { socket, text } = openStream(leaving)
+  await eventually('calls arrive', { see: () => Promise.resolve(text().includes('data: ')) })
+  assert.match(text(), /^HTTP\/1\.1 200 OK\r\n/)
+  assert.match(text(), /content-type: text\/event-stream/i)
+  const { db } = service.database
+  await deleteOwnSession(db, { id: leaving.sessionId, userId: leaving.userId })
+  // The last chunk of a chunked body is empty.
+  await eventually('the stream ends', {
+    see: () => Promise.resolve(text().endsWith('0\r\n\r\n')),
+  })
+  socket.destroy()
+})
+
+test('a hundred streams are served beside calls, and the end of the service ends all', async () => {
+  const beside = await startDashboard()
+  const other = await beside.newUser()
+  const { hostname, port } = new URL(beside.service.base)
+  const { Cookie } = other.headers
+  const sockets = Array.from({ length: 100 }, () => connect(Number(port), hostname))
+  const heads = await Promise.all(
+    sockets.map(
+      (socket) =>
+        new Promise<string>((resolve) => {
+          socket.once('data', (chunk) => resolve(String(chunk)))
+          socket.write(
+            `GET /dashboard/requests/live?after=0 HTTP/1.1\r\nHost: ${hostname}\r\nCookie: ${Cookie}\r\n\r\n`,
+          )
+        }),
+    ),
+  )
+  for (const head of heads) assert.match(head, /^HTTP\/1\.1 200 OK\r\n/)
+  const { status } = await ask(beside.service.base, { path: '/dashboard', headers: other.headers })
+  assert.equal(status, 200)
+  const closed = sockets.map((socket) => new Promise((resolve) => socket.once('close', resolve)))
+  for (const socket of sockets) socket.resume()
+  await beside.service.stop()
+  await Promise.race([Promise.all(closed), pause(5_000, 'late')]).then((result) =>
+    assert.notEqual(result, 'late'),
+  )
+})
