@@ -174,7 +174,7 @@ function nothing(isFiltered: boolean): Html {
 const placeholder: LogEntry = {
   seq: 0,
   at: new Date(0),
-  requestId: 'AAAAAAAAAAAAAAAA',
+  requestId: '',
   keyId: null,
   operation: '',
   status: 200,
@@ -201,7 +201,7 @@ function callTable(
       {
         head: 'Operation',
         cell: (row) =>
-          html`<a class="break" href="${path}/${row.requestId}">${cell('operation', row.operation)}</a><span class="sub mono">${cell('error', row.error)}</span><span class="sub narrow-only">${timeTag(row.at, now)} · ${durationOf(row)}</span>`,
+          html`<a class="break" href="${callPath(row)}">${cell('operation', row.operation)}</a><span class="sub mono">${cell('error', row.error)}</span><span class="sub narrow-only">${timeTag(row.at, now)} · ${durationOf(row)}</span>`,
       },
       { head: 'Key', priority: 2, cell: (row) => cell('key', keyName(row, names)) },
       {
@@ -225,6 +225,11 @@ function callTable(
       },
     ],
   })
+}
+
+/** The row that a script copies has no call yet. */
+function callPath({ requestId }: LogEntry): string {
+  return requestId === '' ? path : `${path}/${requestId}`
 }
 
 function keyName({ keyId }: LogEntry, names: ReadonlyMap<string, string>): string {
@@ -380,7 +385,7 @@ function eventOf(call: LogEntry, names: ReadonlyMap<string, string>, now: Date) 
     id: String(call.seq),
     data: {
       tone: toneOf(call.status),
-      link: `${path}/${call.requestId}`,
+      link: callPath(call),
       cells: {
         status: String(call.status),
         operation: call.operation,
