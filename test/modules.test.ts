@@ -109,7 +109,6 @@ const allowed: Record<string, readonly string[]> = {
     'accounts',
     'webhooks',
     'agent-decisions',
-    'request-log',
     'skill-standard',
     'score-credentials',
     'workers',
