@@ -1,5 +1,14 @@
 /** Pure: reads the filters of the request log from a query. */
-import type { LogFilter } from './store.ts'
+export interface LogFilter {
+  from?: Date | null
+  /** Excluded. */
+  to?: Date | null
+  keyId?: string | null
+  operation?: string | null
+  /** Both included. */
+  statuses?: readonly [number, number] | null
+  error?: string | null
+}
 
 export interface LogQuery {
   from?: string

@@ -1,5 +1,6 @@
 /** All SQL of request_log. */
 import { fragment, type Queryable, sql, type Tx } from '../platform/db/db.ts'
+import type { LogFilter } from './log-filter.ts'
 
 export interface NewEntry {
   at: Date
@@ -38,17 +39,6 @@ export interface LogEntry {
   credits: number
   durationUs: number
   network: string
-}
-
-export interface LogFilter {
-  from?: Date | null
-  /** Excluded. */
-  to?: Date | null
-  keyId?: string | null
-  operation?: string | null
-  /** Both included. */
-  statuses?: readonly [number, number] | null
-  error?: string | null
 }
 
 const columns = fragment`seq, at, request_id as "requestId", key_id as "keyId", operation,
