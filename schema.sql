@@ -683,6 +683,20 @@ create table credit_purchases (
   fingerprint bytea not null,
   charged_at timestamp with time zone not null
 );
+create table credit_usage (
+  account_id uuid not null,
+  day date not null,
+  key_id uuid not null,
+  meter text not null,
+  operation text not null,
+  calls integer not null,
+  refunded integer not null,
+  credits bigint not null
+);
+create table credit_usage_marks (
+  account_id uuid not null,
+  seq bigint not null
+);
 create table dispute_changes (
   dispute_id uuid not null,
   state text not null,
@@ -1199,6 +1213,8 @@ alter table credit_entries add constraint credit_entries_reference_check CHECK (
 alter table credit_purchases add constraint credit_purchases_pkey PRIMARY KEY (account_id, key_sha256);
 alter table credit_purchases add constraint credit_purchases_fingerprint_check CHECK (length(fingerprint) = 32);
 alter table credit_purchases add constraint credit_purchases_key_sha256_check CHECK (length(key_sha256) = 32);
+alter table credit_usage add constraint credit_usage_pkey PRIMARY KEY (account_id, day, key_id, meter, operation);
+alter table credit_usage_marks add constraint credit_usage_marks_pkey PRIMARY KEY (account_id);
 alter table dispute_changes add constraint dispute_changes_pkey PRIMARY KEY (dispute_id, state);
 alter table dispute_changes add constraint dispute_changes_state_check CHECK (state = ANY (ARRAY['open'::text, 'under_review'::text, 'resolved'::text, 'withdrawn'::text]));
 alter table dispute_targets add constraint dispute_targets_dispute_id_evidence_id_key UNIQUE NULLS NOT DISTINCT (dispute_id, evidence_id);

@@ -1,6 +1,6 @@
 /**
  * Measures the pages of the dashboard for one busy account: 10,000 delivery attempts in 24 hours at
- * one endpoint, 1,000 API keys, 100,000 ledger entries in 30 days. Each page is requested by one
+ * one endpoint, 1,000 API keys, 100,000 ledger entries in 30 days, 100,000 logged calls. Each page is requested by one
  * caller at a time. Limits: 15 ms at p95 from the request to the whole answer; 120 KB gzip for a
  * page with its style sheet and scripts, 20 KB of them scripts.
  */
@@ -13,6 +13,7 @@ import { sessionCookieName } from '../src/accounts/session-cookie.ts'
 import { beginSession } from '../src/accounts/sessions.ts'
 import { insertMembership, insertUser } from '../src/accounts/store.ts'
 import { contextWithin } from '../src/audit/action.ts'
+import { rollUpAllUsage } from '../src/credits/roll-up-usage.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { openDb, sql, type Tx } from '../src/platform/db/db.ts'
 import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
@@ -43,6 +44,7 @@ const db = openDb({
 try {
   await migrate(postgres.url, join(import.meta.dirname, '../migrations'), new Date())
   const account = await db.transaction(makeAccount)
+  await rollUpAllUsage(db)
   await db.run(sql`analyze`)
   const service = await startService({ DATABASE_URL: postgres.url, ASSAY_DATA_DIR: dataDir })
   try {
@@ -51,6 +53,8 @@ try {
       '/dashboard',
       '/dashboard/usage',
       '/dashboard/usage?days=30',
+      '/dashboard/requests',
+      '/dashboard/requests?status=5xx',
       '/dashboard/keys',
       '/dashboard/webhooks',
       endpoint,
@@ -152,6 +156,13 @@ async function makeAccount(tx: Tx): Promise<BenchAccount> {
       (select id from api_keys limit 1), 'score_lookup', 'getScore', at
     from generate_series(1, 100000) n
     cross join lateral (select ${now}::timestamptz - n * interval '26 seconds' as at) t`)
+  await tx.run(sql`
+    insert into request_log (at, request_id, account_id, key_id, operation, status, error, credits,
+      duration_us, network)
+    select ${now}::timestamptz - (100000 - n) * interval '6 seconds', lpad(n::text, 16, 'r'),
+      ${accountId}, (select id from api_keys limit 1), 'getScore',
+      case when n % 1000 = 0 then 503 else 200 end, null, 1, 2000 + n % 500, '192.0.2.0/24'
+    from generate_series(1, 100000) n`)
   const endpointId = uuidV7(now)
   await tx.run(sql`
     insert into webhook_endpoints (id, user_id, url, event_types, created_at, updated_at)

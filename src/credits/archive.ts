@@ -2,8 +2,8 @@
  * Archives a month: writes its entries to a file, keeps their sums for each account, and drops
  * their partition.
  *
- * Tables: reads `credit_audits`; writes `credit_archives` and `credit_archived_sums`; drops the
- * partition of `credit_entries`.
+ * Tables: reads `credit_audits`; writes `credit_archives`, `credit_archived_sums` and the usage;
+ * drops the partition of `credit_entries`.
  *
  * Crash: before the commit only the file exists, and it can be removed. After the commit the file
  * is on disk under its name.
@@ -27,6 +27,7 @@ import {
   makeCreditMonth,
 } from './archive-store.ts'
 import { monthOf, monthsFrom, settledFrom } from './months.ts'
+import { rollUpUsage } from './usage-store.ts'
 
 /** The jobs process may be down for this many months before entries go to the default partition. */
 const monthsAhead = 3
@@ -91,6 +92,8 @@ export function archiveMonth(
     const archive = { month, entries, delta, fileSha256, archivedAt: now }
     await insertArchive(tx, archive)
     await insertArchivedSums(tx, month, accounts)
+    // The usage of the month stays.
+    for (const { accountId } of accounts) await rollUpUsage(tx, accountId)
     const details = { month, entries, sha256: fileSha256.toString('hex') }
     await dropCreditMonth(tx, month)
     return changed({ outcome: 'archived', archive }, { subjects: [], details })

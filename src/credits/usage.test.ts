@@ -6,6 +6,7 @@ import { newSession } from '../../test/support/build/sessions.ts'
 import { ask } from '../../test/support/start/ask.ts'
 import { startService, type TestService } from '../../test/support/start/service.ts'
 import { enterCredits } from './credits.ts'
+import { rollUpAllUsage } from './roll-up-usage.ts'
 import { readPeriod } from './usage-period.ts'
 
 let service: TestService
@@ -57,6 +58,27 @@ test('charged calls are in the usage by day, meter, operation and key, and in th
     suspended: false,
     entries: [],
   })
+})
+
+test('usage is the same before and after each roll-up, with entries between them', async () => {
+  const { db } = service.database
+  const key = await newKey(db, { credits: 10 })
+  const session = await newSession(db, { accountId: key.accountId })
+  const call = () =>
+    ask(service.base, { path: '/api/v1/candidates/search?q=nobody', headers: key.headers })
+  const today = new Date().toISOString().slice(0, 10)
+  for (const calls of [1, 2, 3]) {
+    await call()
+    for (let run = 0; run < 2; run++) {
+      const reply = await ask(service.base, {
+        path: '/api/account/usage',
+        headers: session.headers,
+      })
+      const expected = [{ group: today, calls, refunded: 0, credits: calls }]
+      assert.deepEqual(bodyOf(reply).rows, expected, `${calls} calls, run ${run}`)
+      await Promise.all([rollUpAllUsage(db), rollUpAllUsage(db)])
+    }
+  }
 })
 
 test('the pages of the ledger hold each entry once', async () => {

@@ -35,6 +35,8 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   request_log: ['select', 'insert'],
   credit_accounts: ['select', 'update'],
   credit_entries: ['select', 'insert'],
+  credit_usage: read,
+  credit_usage_marks: read,
   credit_audits: nothing,
   credit_archives: nothing,
   credit_archived_sums: nothing,

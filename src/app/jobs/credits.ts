@@ -2,6 +2,7 @@
 import { makeCreditMonths } from '../../credits/archive.ts'
 import { auditBooks } from '../../credits/audit-books.ts'
 import { purchasesEnd } from '../../credits/metering.ts'
+import { rollUpAllUsage } from '../../credits/roll-up-usage.ts'
 import { deletePurchases } from '../../credits/store.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Db } from '../../platform/db/db.ts'
@@ -14,7 +15,7 @@ export interface CreditJobsParts {
   clock: Clock
 }
 
-/** Each job runs once at the start, and then every hour. */
+/** Each job runs once at the start, and then every hour; usage is rolled up every five minutes. */
 export function creditJobs({ db, log, clock }: CreditJobsParts): Job[] {
   const everyMs = 3_600_000
   const audit = async (): Promise<void> => {
@@ -33,5 +34,6 @@ export function creditJobs({ db, log, clock }: CreditJobsParts): Job[] {
     { name: 'audit the books', everyMs, run: audit },
     { name: 'make months of the books', everyMs, run: make },
     { name: 'forget purchases', everyMs, run: forget },
+    { name: 'roll up usage', everyMs: 300_000, run: () => rollUpAllUsage(db) },
   ]
 }
