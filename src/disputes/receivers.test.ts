@@ -171,7 +171,7 @@ interface Ended {
   id: string
   receiver: Receiver
   changed: SentEvent[]
-  /** Digest to whether the credential is valid. */
+  /** Whether each credential is valid, by its digest. */
   wasValid: ReadonlyMap<string, boolean>
   isValid: ReadonlyMap<string, boolean>
 }

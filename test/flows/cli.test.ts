@@ -513,7 +513,7 @@ test('verify: works offline from files without a database and ends with 0, 1 or 
 
 test('serve --demo: the printed commands work, verify --url shows each lesson, and Ctrl-C ends it with 0', async () => {
   const { start, run, file, env } = await place(await emptyDatabase())
-  // The port is in the log.
+  // The test reads the port from the log.
   env.LOG_LEVEL = 'info'
   const child = start(['serve', '--demo'])
   after(() => child.kill('SIGKILL'))
