@@ -8,7 +8,7 @@ import { writeFileSync } from 'node:fs'
 import { debitBatch, openDebits } from '../src/credits/debit.ts'
 import { type Db, sql } from '../src/platform/db/db.ts'
 import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
-import type { Account } from './credits-place.ts'
+import type { Account } from './credits-setup.ts'
 import { median, report } from './measure.ts'
 
 export interface DebitsOrder {

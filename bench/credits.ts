@@ -14,6 +14,7 @@ import { type Db, openDb } from '../src/platform/db/db.ts'
 import { forkBench } from './children.ts'
 import { allowCounting, counted, countFromHere, startCounted } from './counted-postgres.ts'
 import { debitsOf } from './credits-debits.ts'
+import type { CreditsServerOrder } from './credits-server.ts'
 import {
   type Account,
   makeAccount,
@@ -25,8 +26,7 @@ import {
   routes,
   scoreId,
   username,
-} from './credits-place.ts'
-import type { CreditsServerOrder } from './credits-server.ts'
+} from './credits-setup.ts'
 import { type Finding, median, report } from './measure.ts'
 import {
   bareServer,

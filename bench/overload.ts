@@ -16,7 +16,7 @@ import { migrate } from '../src/database/migrate.ts'
 import { openDb } from '../src/platform/db/db.ts'
 import { endWithBench, startPostgres } from './children.ts'
 import { makeCredentials } from './credentials.ts'
-import { makeAccount, makeWorkers, peppers, routes } from './credits-place.ts'
+import { makeAccount, makeWorkers, peppers, routes } from './credits-setup.ts'
 import { type Finding, report } from './measure.ts'
 import { cpuSeconds, requestsFile, type Service, startService } from './serving.ts'
 
@@ -128,13 +128,13 @@ function requestText(line: string, i: number, lines: readonly string[], body = '
   return `${line} HTTP/1.1\r\n${all.join('\r\n')}\r\n\r\n${body}`
 }
 
-interface Place {
+interface Setup {
   url: string
   keysDir: string
   files: Record<string, string>
 }
 
-async function prepare(url: string, keysDir: string): Promise<Place> {
+async function prepare(url: string, keysDir: string): Promise<Setup> {
   await migrate(url, 'migrations', new Date())
   const db = openDb({
     url,
@@ -174,7 +174,7 @@ async function prepare(url: string, keysDir: string): Promise<Place> {
   }
 }
 
-async function start({ url, keysDir }: Place): Promise<Service> {
+async function start({ url, keysDir }: Setup): Promise<Service> {
   return startService({
     DATABASE_URL: url,
     SIGNING_KEYS_DIR: keysDir,
@@ -311,13 +311,13 @@ const postgres = await startPostgres({
   durable: true,
 })
 try {
-  const place = await prepare(postgres.url, join(folder, 'keys'))
+  const setup = await prepare(postgres.url, join(folder, 'keys'))
   // The first start after a change loads the type stripper, which stays in memory.
-  await (await start(place)).stop()
+  await (await start(setup)).stop()
   const findings: Finding[] = []
   for (const route of routesWanted) {
-    const service = await start(place)
-    findings.push(...(await curve(service, route, place.files[route] as string)))
+    const service = await start(setup)
+    findings.push(...(await curve(service, route, setup.files[route] as string)))
     await service.stop()
   }
   report('overload', findings)

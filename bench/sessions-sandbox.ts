@@ -15,7 +15,7 @@ import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
 import { type Environment, environments, scopes } from '../src/platform/http/callers.ts'
 import { fictionalCandidates } from '../src/sandbox/fictional-candidates.ts'
 import { contextAt } from '../test/support/build/actions.ts'
-import { makeWorkers, peppers, type Route, routeNames, routes } from './credits-place.ts'
+import { makeWorkers, peppers, type Route, routeNames, routes } from './credits-setup.ts'
 import { type Finding, median, report } from './measure.ts'
 import {
   cpuSeconds,
@@ -76,13 +76,13 @@ interface Read {
   p99Ms: number
 }
 
-interface Place {
+interface MeasuredServer {
   target: Target
   /** Of the embedded database. */
   dataDir: string
 }
 
-async function measure({ target, dataDir }: Place, file: string): Promise<Read> {
+async function measure({ target, dataDir }: MeasuredServer, file: string): Promise<Read> {
   const used = () => cpuSeconds(target.pids) + databaseSeconds(dataDir)
   const before = used()
   const order = { requestsFile: file, expectedStatus: 200, connections, seconds }
@@ -91,7 +91,7 @@ async function measure({ target, dataDir }: Place, file: string): Promise<Read> 
   return { perSecond: answers / took.seconds, cpuUs, p99Ms }
 }
 
-interface SandboxPlace {
+interface SandboxSetup {
   db: Db
   url: string
   /** Of the embedded database. */
@@ -101,7 +101,7 @@ interface SandboxPlace {
 }
 
 /** Prints the figures of each route. */
-export async function benchSandbox({ db, url, dataDir, sessions }: SandboxPlace): Promise<void> {
+export async function benchSandbox({ db, url, dataDir, sessions }: SandboxSetup): Promise<void> {
   await makeWorkers(db)
   const keys = await makeKeys(db)
   // As in a database that is not a minute old.
@@ -144,12 +144,15 @@ export async function benchSandbox({ db, url, dataDir, sessions }: SandboxPlace)
   }
 }
 
-async function compare(place: Place, files: Record<Contestant, string>): Promise<Finding[]> {
+async function compare(
+  server: MeasuredServer,
+  files: Record<Contestant, string>,
+): Promise<Finding[]> {
   const names = Object.keys(files) as Contestant[]
   const reads = new Map(names.map((name) => [name, [] as Read[]]))
   for (let round = 0; round < warmUpRounds + rounds; round++)
     for (const name of names) {
-      const read = await measure(place, files[name])
+      const read = await measure(server, files[name])
       if (round >= warmUpRounds) reads.get(name)?.push(read)
     }
   const all = (name: Contestant, of: keyof Read) => (reads.get(name) ?? []).map((read) => read[of])

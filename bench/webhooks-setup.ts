@@ -121,7 +121,7 @@ export async function statementsToPublish(db: Db): Promise<number> {
   return count
 }
 
-export async function untilPlaced(db: Db): Promise<void> {
+export async function untilDispatched(db: Db): Promise<void> {
   await until(async () => {
     const rows = await db.rows(sql`select 1 from webhook_events where position is null limit 1`)
     return rows.length === 0
@@ -129,7 +129,7 @@ export async function untilPlaced(db: Db): Promise<void> {
 }
 
 export async function untilDelivered(db: Db): Promise<void> {
-  await untilPlaced(db)
+  await untilDispatched(db)
   await until(async () => {
     const rows = await db.rows(sql`
       (select 1 from webhook_deliveries where status = 'pending' limit 1)

@@ -39,7 +39,7 @@ import {
   steadily,
   until,
   untilDelivered,
-  untilPlaced,
+  untilDispatched,
 } from './webhooks-setup.ts'
 
 const eventCount = Number(process.env.WEBHOOK_EVENTS ?? 1_000)
@@ -132,7 +132,7 @@ async function drained(jobs: BenchJobs, path: string, count = eventCount): Promi
   await untilDelivered(db)
   await pauseAll(db)
   await publish(db, count)
-  await untilPlaced(db)
+  await untilDispatched(db)
   const rate = await measured(
     count * fanOut,
     () => jobs.report(),
@@ -183,7 +183,7 @@ async function lags(perSecond: number, bad: readonly string[]): Promise<Lags> {
 
 /** Waits until every healthy endpoint has everything. */
 async function untilTaken(): Promise<void> {
-  await untilPlaced(db)
+  await untilDispatched(db)
   await until(async () => {
     const rows = await db.rows(sql`
       select 1 from webhook_deliveries d join webhook_endpoints n on n.id = d.endpoint_id
@@ -222,7 +222,7 @@ async function residentWaiting(): Promise<number> {
       cwd: join(import.meta.dirname, '..'),
     }),
   )
-  await untilPlaced(db)
+  await untilDispatched(db)
   await pause(5_000)
   const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
   child.kill('SIGKILL')

@@ -7,7 +7,7 @@ import { registerExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { anvilBinary } from '../test/support/start/chain/anvil.ts'
 import { payWithX402Fetch } from '../test/support/start/x402-fetch.ts'
-import { type DemoPlace, openPlace } from './demo-x402-place.ts'
+import { type DemoSetup, openSetup } from './demo-x402-setup.ts'
 
 const closing = new AsyncDisposableStack()
 let stopping: Promise<void> | undefined
@@ -21,7 +21,7 @@ if (anvilBinary() === null) {
 } else {
   say('Starting a local chain and an assay of its own …')
   try {
-    await show(await openPlace(closing))
+    await show(await openSetup(closing))
   } catch (error) {
     // After a stop signal, later failures are expected.
     if (stopping === undefined) throw error
@@ -30,10 +30,10 @@ if (anvilBinary() === null) {
   }
 }
 
-async function show(place: DemoPlace): Promise<void> {
-  const { base, username, scoreId, wallet } = place
+async function show(setup: DemoSetup): Promise<void> {
+  const { base, username, scoreId, wallet } = setup
   say(
-    `assay sells reads at ${base}. The wallet ${wallet.address} has no key and no account there, no ether, and ${await coins(place, wallet.address)}.`,
+    `assay sells reads at ${base}. The wallet ${wallet.address} has no key and no account there, no ether, and ${await coins(setup, wallet.address)}.`,
   )
   title('With @x402/fetch, the official client of versions 1 and 2')
   const signed = { header: '' }
@@ -42,20 +42,20 @@ async function show(place: DemoPlace): Promise<void> {
   await buy(`${base}/api/v1/candidates/search?q=@${username}`)
   await buy(`${base}/api/v1/candidates/${username}`)
   await buy(`${base}/api/v1/scores/${scoreId}`)
-  await tellBalances(place)
+  await tellBalances(setup)
 
   title('With x402-fetch, the official client of version 1')
-  await tellOther(place)
-  await tellBalances(place)
+  await tellOther(setup)
+  await tellBalances(setup)
 
   title('The last payment of the first client once more: its answer was lost, say')
   const headers = { 'X-PAYMENT': signed.header }
   await tellAnswer(await fetch(`${base}/api/v1/scores/${scoreId}`, { headers }))
-  await tellBalances(place)
+  await tellBalances(setup)
 }
 
 /** Runs in its own process, because its packages are not those of the project. */
-async function tellOther({ base, username, walletKey: privateKey }: DemoPlace): Promise<void> {
+async function tellOther({ base, username, walletKey: privateKey }: DemoSetup): Promise<void> {
   const url = `${base}/api/v1/candidates/${username}`
   const purchaseId = 'a-purchase-of-the-other-client'
   const { steps } = await payWithX402Fetch({ url, privateKey, purchaseId })
@@ -94,14 +94,14 @@ async function tellAnswer(answer: Response): Promise<void> {
   if (answer.status !== 402) say(`The answer:\n${indented(await answer.clone().json())}`)
 }
 
-async function tellBalances(place: DemoPlace): Promise<void> {
-  const { wallet, payTo } = place
+async function tellBalances(setup: DemoSetup): Promise<void> {
+  const { wallet, payTo } = setup
   say(
-    `\nOn the chain: the wallet has ${await coins(place, wallet.address)}, the operator ${await coins(place, payTo)}.`,
+    `\nOn the chain: the wallet has ${await coins(setup, wallet.address)}, the operator ${await coins(setup, payTo)}.`,
   )
 }
 
-async function coins({ chain }: DemoPlace, address: string): Promise<string> {
+async function coins({ chain }: DemoSetup, address: string): Promise<string> {
   return `${(Number(await chain.balanceOf(address)) / 1e6).toFixed(2)} USDC`
 }
 

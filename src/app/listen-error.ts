@@ -1,6 +1,6 @@
 /** Explains to the operator why a port could not be opened, and names the settings to change. */
 
-interface Place {
+interface ListenAddress {
   host: string
   port: number
   /** Names of the settings of host and port. */
@@ -8,8 +8,8 @@ interface Place {
 }
 
 /** Returns a handler for `catch`. Rethrows a known error as a sentence, other errors unchanged. */
-export function explainListenError(place: Place): (error: unknown) => never {
-  const { host, port, settings } = place
+export function explainListenError(address: ListenAddress): (error: unknown) => never {
+  const { host, port, settings } = address
   const sentences: Record<string, string> = {
     EADDRINUSE: `Port ${port} of ${host} is in use. Stop the process that uses it, or set ${settings.port} to another port.`,
     EACCES: `Port ${port} needs rights that this user does not have. Set ${settings.port} to 1024 or more.`,

@@ -3,23 +3,23 @@ import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { type Keyring, keyringFile, readKeyringFile } from '../platform/crypto/keyring.ts'
 
-type Place = Pick<Config, 'secretsKeyring' | 'databaseUrl' | 'dataDir'>
+type KeyringConfig = Pick<Config, 'secretsKeyring' | 'databaseUrl' | 'dataDir'>
 
 /**
  * Returns the keyring, or null. Creates a keyring file only with the embedded database: other
  * machines that share a database would lack the key. Always uses an existing file, because a
  * serving child gets the embedded database as a plain URL.
  */
-export async function openSecretsKeyring(place: Place): Promise<Keyring | null> {
-  const ring = await readSecretsKeyring(place)
-  return ring === null && place.databaseUrl === undefined ? keyringFile(fileIn(place)) : ring
+export async function openSecretsKeyring(config: KeyringConfig): Promise<Keyring | null> {
+  const ring = await readSecretsKeyring(config)
+  return ring === null && config.databaseUrl === undefined ? keyringFile(fileIn(config)) : ring
 }
 
 /** Returns null if neither the settings nor the file hold a keyring. */
-export async function readSecretsKeyring(place: Place): Promise<Keyring | null> {
-  return place.secretsKeyring ?? readKeyringFile(fileIn(place))
+export async function readSecretsKeyring(config: KeyringConfig): Promise<Keyring | null> {
+  return config.secretsKeyring ?? readKeyringFile(fileIn(config))
 }
 
-function fileIn({ dataDir }: Place): string {
+function fileIn({ dataDir }: KeyringConfig): string {
   return join(dataDir, 'webhook-secrets.keys')
 }

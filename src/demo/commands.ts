@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { verifyPath } from '../score-credentials/schema.ts'
 import { credentialFile, demoFolder, keyFile } from './files.ts'
 
-interface Place {
+interface Deployment {
   publicUrl: string
   dataDir: string
 }
@@ -14,7 +14,11 @@ interface Place {
  * demo's key and in the sandbox. Each command runs unchanged in a shell of this machine with the
  * `usual` settings. The demo must have been prepared.
  */
-export function renderCommands(demo: Place, usual: Place, signInUrl: string | null): string {
+export function renderCommands(
+  demo: Deployment,
+  usual: Deployment,
+  signInUrl: string | null,
+): string {
   const verify = (file: string): string =>
     `curl -s -w '\\n' -H 'Content-Type: application/json' --data-binary ${shellQuoted(`@${credentialFile(demo.dataDir, file)}`)} ${demo.publicUrl}${verifyPath}`
   const testKey = testKeyOf(demo.dataDir)
@@ -60,7 +64,7 @@ function testKeyOf(dataDir: string): string | null {
 }
 
 /** Returns the settings that another terminal lacks: the demo's issuer depends on the address. */
-function settingsOf(demo: Place, usual: Place): string {
+function settingsOf(demo: Deployment, usual: Deployment): string {
   const settings = [
     ['PUBLIC_URL', demo.publicUrl, usual.publicUrl],
     ['ASSAY_DATA_DIR', demo.dataDir, usual.dataDir],

@@ -14,12 +14,12 @@ export const sandboxIssuedAt = new Date('2026-05-14T09:00:00Z')
 /** The ASN.1 of an Ed25519 private key, up to its 32 bytes (RFC 8410). */
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** Returns the credential at list index `place`. The same arguments always give the same bytes. */
-export function sandboxCredential(origin: Origin, score: Score, place: number): IssuedCredential {
+/** Returns the credential at list index `index`. The same arguments always give the same bytes. */
+export function sandboxCredential(origin: Origin, score: Score, index: number): IssuedCredential {
   const slot = {
     token: sha256Hex(`sandbox status ${score.username}`),
     listId: sandboxListId,
-    index: place,
+    index,
   }
   const id = uuidOf(sha256(`sandbox credential ${score.username}`))
   const { issued } = signCredential(

@@ -16,8 +16,8 @@ export interface SandboxCandidate {
 }
 
 export function sandboxCandidates(origin: Origin): SandboxCandidate[] {
-  return fictionalCandidates.map((candidate, place) => {
-    const own = issued(candidate, { origin, place })
+  return fictionalCandidates.map((candidate, index) => {
+    const own = issued(candidate, { origin, index })
     return { id: scoreIdOf(candidate), own, row: rowOf(candidate, own) }
   })
 }
@@ -59,7 +59,7 @@ function scoreIdOf({ profile }: FictionalCandidate): string {
 
 function issued(
   { profile, score }: FictionalCandidate,
-  { origin, place }: { origin: Origin; place: number },
+  { origin, index }: { origin: Origin; index: number },
 ): SandboxCandidate['own'] {
   if (score === null || score.credential === 'none') return null
   const { low, high, evidenceCount } = score
@@ -75,7 +75,7 @@ function issued(
       engineVersion,
       engineBinarySha256: sha256Hex('sandbox engine'),
     },
-    place,
+    index,
   )
-  return { ...made, isRevoked: score.credential === 'revoked', listIndex: place }
+  return { ...made, isRevoked: score.credential === 'revoked', listIndex: index }
 }

@@ -32,7 +32,7 @@ import { holdInserts } from '../support/fault/hold.ts'
 import { assay, commandLine, ended } from '../support/start/command-line.ts'
 import { emptyDatabase, type TestDatabase, testDatabase } from '../support/start/database.ts'
 
-async function place(database: TestDatabase) {
+async function installation(database: TestDatabase) {
   const line = commandLine(database.url)
   after(async () => {
     line.remove()
@@ -42,8 +42,8 @@ async function place(database: TestDatabase) {
   return { ...line, ...database, file, keys: join(line.folder, 'data/keys') }
 }
 
-async function placeWithKey() {
-  const there = await place(await testDatabase())
+async function installationWithKey() {
+  const there = await installation(await testDatabase())
   assert.equal((await there.run(['keys', 'create'])).code, 0)
   return there
 }
@@ -76,7 +76,7 @@ async function issuedCount(db: TestDatabase['db']): Promise<number> {
 }
 
 test('2: invalid arguments print the usage on standard error and nothing on standard output', async () => {
-  const { run } = await place(await testDatabase())
+  const { run } = await installation(await testDatabase())
   const wrong = [
     [],
     ['bogus'],
@@ -101,7 +101,7 @@ test('2: invalid arguments print the usage on standard error and nothing on stan
 })
 
 test('0: --help of every command answers fast and needs no settings', async () => {
-  const { run, env } = await place(await testDatabase())
+  const { run, env } = await installation(await testDatabase())
   env.PORT = 'not a port'
   for (const args of [[], ['serve'], ['keys', 'revoke'], ['credentials', 'issue'], ['doctor']]) {
     const { code, out } = await run([...args, '--help'])
@@ -114,7 +114,7 @@ test('0: --help of every command answers fast and needs no settings', async () =
 })
 
 test('2: all invalid settings are reported together, without a password', async () => {
-  const { run, env } = await place(await testDatabase())
+  const { run, env } = await installation(await testDatabase())
   Object.assign(env, { PORT: 'x', NODES: '0', DATABASE_URL: 'mysql://assay:s3cret@db/assay' })
   const { code, out, err } = await run(['keys', 'list', '--json'])
   assert.equal(code, 2)
@@ -125,7 +125,7 @@ test('2: all invalid settings are reported together, without a password', async 
 })
 
 test('1: an unreachable database is reported in one line', async () => {
-  const { run, env } = await place(await testDatabase())
+  const { run, env } = await installation(await testDatabase())
   env.DATABASE_URL = 'postgres://assay:s3cret@127.0.0.1:1/assay'
   const { code, err } = await run(['keys', 'list'])
   assert.equal(code, 1)
@@ -136,7 +136,7 @@ test('1: an unreachable database is reported in one line', async () => {
 })
 
 test('migrate: --status lists pending migrations and ends with 1 until they are applied', async () => {
-  const { run } = await place(await emptyDatabase())
+  const { run } = await installation(await emptyDatabase())
   const before = await run(['migrate', '--status'])
   assert.equal(before.code, 1)
   assert.match(before.out, /^pending 0001_/)
@@ -150,7 +150,7 @@ test('migrate: --status lists pending migrations and ends with 1 until they are 
 })
 
 test('keys: the first key signs at once, the second is pending, and a revoked key needs --yes and stays revoked', async () => {
-  const { run, keys, db } = await place(await testDatabase())
+  const { run, keys, db } = await installation(await testDatabase())
   const first = parsed((await run(['keys', 'create', '--json'])).out)[0]
   const second = parsed((await run(['keys', 'create', '--json'])).out)[0]
   assert.deepEqual([first.state, second.state], ['active', 'pending'])
@@ -182,7 +182,7 @@ test('keys: the first key signs at once, the second is pending, and a revoked ke
 })
 
 test('issue: valid lines are issued in order; invalid ones go to the error file with place and reason, and the exit code is 1', async () => {
-  const { run, file, db } = await placeWithKey()
+  const { run, file, db } = await installationWithKey()
   const lines = [
     scoreLine(1),
     '{"username":',
@@ -221,7 +221,7 @@ test('issue: valid lines are issued in order; invalid ones go to the error file 
 })
 
 test('issue: --json prints one object, --proof selects the form, and the input file is never overwritten', async () => {
-  const { run, file } = await placeWithKey()
+  const { run, file } = await installationWithKey()
   const [kept] = keptEngines()
   const ofKeptEngine = scoreLine(2, { engineBinarySha256: kept?.binarySha256 })
   writeFileSync(file('scores.ndjson'), ndjson([scoreLine(1), ofKeptEngine]))
@@ -253,7 +253,7 @@ test('issue: --json prints one object, --proof selects the form, and the input f
 })
 
 test('1: a full disk is reported with the file and the next step, for every output', async () => {
-  const { run, file, env, folder } = await placeWithKey()
+  const { run, file, env, folder } = await installationWithKey()
   writeFileSync(file('scores.ndjson'), ndjson([scoreLine(1)]))
   const full = await run(['credentials', 'issue', '--from', 'scores.ndjson', '--out', '/dev/full'])
   assert.equal(full.code, 1)
@@ -273,7 +273,7 @@ test('1: a full disk is reported with the file and the next step, for every outp
 })
 
 test('issue --dry-run: finds the invalid lines without a key and issues nothing', async () => {
-  const { run, db } = await place(await testDatabase())
+  const { run, db } = await installation(await testDatabase())
   const dry = ['credentials', 'issue', '--from', '-', '--dry-run', '--json']
   const { code, out, err } = await run(dry, ndjson([scoreLine(1), '{}', scoreLine(2)]))
   assert.equal(code, 1)
@@ -284,7 +284,7 @@ test('issue --dry-run: finds the invalid lines without a key and issues nothing'
 })
 
 test('issue: without the active key on this machine the message is clear and the output file is unchanged', async () => {
-  const { run, file, env } = await placeWithKey()
+  const { run, file, env } = await installationWithKey()
   env.SIGNING_KEYS_DIR = file('elsewhere')
   writeFileSync(file('scores.ndjson'), ndjson([scoreLine(1)]))
   writeFileSync(file('out'), 'of an earlier run')
@@ -301,7 +301,7 @@ function holdIssuing(url: string, n: number) {
 }
 
 test('issue: after SIGKILL in the middle, a second run issues each line once and writes them in order', async () => {
-  const { run, start, file, db, url } = await placeWithKey()
+  const { run, start, file, db, url } = await installationWithKey()
   const lines = Array.from({ length: 3_000 }, (_, i) => scoreLine(i))
   writeFileSync(file('scores.ndjson'), ndjson(lines))
   const issue = ['credentials', 'issue', '--from', 'scores.ndjson']
@@ -330,7 +330,7 @@ test('issue: after SIGKILL in the middle, a second run issues each line once and
 })
 
 test('issue: Ctrl-C ends after the current batch and says how to continue', async () => {
-  const { start, file, db, url } = await placeWithKey()
+  const { start, file, db, url } = await installationWithKey()
   writeFileSync(
     file('scores.ndjson'),
     ndjson(Array.from({ length: 20_000 }, (_, i) => scoreLine(i))),
@@ -350,7 +350,7 @@ test('issue: Ctrl-C ends after the current batch and says how to continue', asyn
 })
 
 test('issue: 50,000 lines need less than 200 MB', async () => {
-  const { run, file } = await placeWithKey()
+  const { run, file } = await installationWithKey()
   writeFileSync(
     file('scores.ndjson'),
     ndjson(Array.from({ length: 50_000 }, (_, i) => scoreLine(i))),
@@ -363,7 +363,7 @@ test('issue: 50,000 lines need less than 200 MB', async () => {
 })
 
 test('revoke: every kind of name works, once and permanently; 1 if one is not found', async () => {
-  const { run, file, db } = await placeWithKey()
+  const { run, file, db } = await installationWithKey()
   const lines = Array.from({ length: 6 }, (_, i) => scoreLine(i))
   const issued = await run(['credentials', 'issue', '--from', '-'], ndjson(lines))
   const credentials = parsed(issued.out)
@@ -400,7 +400,7 @@ test('revoke: every kind of name works, once and permanently; 1 if one is not fo
 })
 
 test('revoke: a file with a line that names no credential ends with 2 and the line; credentials named before it are revoked', async () => {
-  const { run, file } = await placeWithKey()
+  const { run, file } = await installationWithKey()
   const issued = await run(
     ['credentials', 'issue', '--from', '-'],
     ndjson([scoreLine(1), scoreLine(2)]),
@@ -419,7 +419,7 @@ test('revoke: a file with a line that names no credential ends with 2 and the li
 })
 
 test('show: 0 for a valid credential; a revoked or expired one is printed with a note and 1', async () => {
-  const { run, db } = await placeWithKey()
+  const { run, db } = await installationWithKey()
   await run(['credentials', 'issue', '--from', '-'], ndjson([scoreLine(1), scoreLine(2)]))
   const show = (n: number, ...flags: string[]) =>
     run(['credentials', 'show', `user-${n}`, ...flags])
@@ -442,7 +442,7 @@ test('show: 0 for a valid credential; a revoked or expired one is printed with a
 
 test('show: 1 for a credential that has expired', async () => {
   const registry = await testRegistry()
-  const { run } = await place(registry)
+  const { run } = await installation(registry)
   const issuedAt = new Date('2020-01-01T00:00:00Z')
   await issueOne(registry.db, { username: 'ada', issuedAt }, { ...issuer, validityDays: 30 })
   const { code, out, err } = await run(['credentials', 'show', 'ada'])
@@ -452,7 +452,7 @@ test('show: 1 for a credential that has expired', async () => {
 })
 
 test('verify: works offline from files without a database and ends with 0, 1 or 2', async () => {
-  const { run, file, db, env, keys } = await placeWithKey()
+  const { run, file, db, env, keys } = await installationWithKey()
   const { out } = await run(['credentials', 'issue', '--from', '-'], ndjson([scoreLine(1)]))
   const credential = parsed(out)[0]
   writeFileSync(file('credential.json'), JSON.stringify(credential))
@@ -512,7 +512,7 @@ test('verify: works offline from files without a database and ends with 0, 1 or 
 })
 
 test('serve --demo: the printed commands work, verify --url shows each lesson, and Ctrl-C ends it with 0', async () => {
-  const { start, run, file, env } = await place(await emptyDatabase())
+  const { start, run, file, env } = await installation(await emptyDatabase())
   // The test reads the port from the log.
   env.LOG_LEVEL = 'info'
   const child = start(['serve', '--demo'])
@@ -521,7 +521,7 @@ test('serve --demo: the printed commands work, verify --url shows each lesson, a
   const printed = new Promise<void>((resolve) => {
     child.stdout?.on('data', (text) => {
       log += text
-      if (/"msg":"listening"/.test(log) && log.match(/^curl .*$/gm)?.length === 3) resolve()
+      if (/"msg":"listening"/.test(log) && /^Candidates and scores, /m.test(log)) resolve()
     })
   })
   const stopped = ended(child)
@@ -533,8 +533,8 @@ test('serve --demo: the printed commands work, verify --url shows each lesson, a
     return JSON.parse(spawnSync('sh', ['-c', here], { encoding: 'utf8' }).stdout)
   })
   assert.deepEqual(
-    answers.map(({ valid, reason, status }) => reason ?? status ?? valid),
-    [true, 'signature_invalid', 'revoked'],
+    answers.map(({ valid, query, reason, status }) => query ?? reason ?? status ?? valid),
+    [true, 'typescript', 'signature_invalid', 'revoked'],
   )
   const demo = (name: string): string => file(`data/demo/credentials/${name}.json`)
   for (const [name, code] of [
@@ -555,7 +555,7 @@ test('serve --demo: the printed commands work, verify --url shows each lesson, a
 })
 
 test('2: an address that redirects or gives another answer is not trusted', async () => {
-  const { run } = await place(await testDatabase())
+  const { run } = await installation(await testDatabase())
   const asked: string[] = []
   const server = createServer((request, response) => {
     asked.push(request.url ?? '')
@@ -574,7 +574,7 @@ test('2: an address that redirects or gives another answer is not trusted', asyn
 })
 
 test('doctor: names each problem with its remedy, and ends with 1 only if a problem stops the service', async () => {
-  const { run, keys, file, env } = await place(await emptyDatabase())
+  const { run, keys, file, env } = await installation(await emptyDatabase())
   const unmigrated = await run(['doctor'])
   assert.equal(unmigrated.code, 1)
   assert.match(unmigrated.out, /^fail +migrations .*assay migrate/m)
@@ -607,7 +607,7 @@ test('doctor: names each problem with its remedy, and ends with 1 only if a prob
 })
 
 test('doctor: warns of lists before they expire; expired lists stop the service', async () => {
-  const { run, db } = await placeWithKey()
+  const { run, db } = await installationWithKey()
   await run(['credentials', 'issue', '--from', '-'], ndjson([scoreLine(1)]))
   for (const [hours, code, expected] of [
     [11, 0, /^warn +status lists .*no process renews them/m],
@@ -622,7 +622,7 @@ test('doctor: warns of lists before they expire; expired lists stop the service'
 })
 
 test('doctor: reports files that other users can read, and prints no password of a setting', async () => {
-  const { run, keys, file, env } = await placeWithKey()
+  const { run, keys, file, env } = await installationWithKey()
   assert.match((await run(['doctor'])).out, /^ok +data folder.*\nok +key files/m)
   const name = readdirSync(keys).find((one) => one.endsWith('.pem')) ?? ''
   chmodSync(join(keys, name), 0o640)
@@ -646,24 +646,24 @@ test('doctor: reports files that other users can read, and prints no password of
 })
 
 test('doctor: reports a clock that differs from the database by seconds; half a minute or another PostgreSQL version stops the service', async () => {
-  const { run, db, url } = await placeWithKey()
+  const { run, db, url } = await installationWithKey()
   const name = new URL(url).pathname.slice(1)
-  const inItsPlace = (text: string) => db.run({ text, name: '', values: [] })
-  await inItsPlace(`alter database ${name} set search_path to public, pg_catalog`)
+  const runInDatabase = (text: string) => db.run({ text, name: '', values: [] })
+  await runInDatabase(`alter database ${name} set search_path to public, pg_catalog`)
   for (const [seconds, level] of [
     [20, 'warn'],
     [-20, 'warn'],
     [60, 'fail'],
     [-60, 'fail'],
   ] as const) {
-    await inItsPlace(`
+    await runInDatabase(`
       create or replace function public.clock_timestamp() returns timestamptz language sql
       as $$ select pg_catalog.clock_timestamp() + interval '${seconds} seconds' $$`)
     const { code, out } = await run(['doctor'])
     assert.match(out, new RegExp(`^${level} +clock .*synchronise both`, 'm'))
     assert.equal(code, level === 'fail' ? 1 : 0)
   }
-  await inItsPlace('drop function public.clock_timestamp()')
+  await runInDatabase('drop function public.clock_timestamp()')
   assert.match((await run(['doctor'])).out, /^ok +clock/m)
   for (const [number, level] of [
     [140_022, 'fail'],
@@ -671,7 +671,7 @@ test('doctor: reports a clock that differs from the database by seconds; half a 
     [189_999, 'ok'],
     [190_000, 'fail'],
   ] as const) {
-    await inItsPlace(`
+    await runInDatabase(`
       create or replace function public.current_setting(text) returns text language sql
       as $$ select case $1 when 'server_version_num' then '${number}'
         else pg_catalog.current_setting($1) end $$`)
@@ -680,7 +680,7 @@ test('doctor: reports a clock that differs from the database by seconds; half a 
 })
 
 test('doctor: reports secrets that differ from those that the database was filled with', async () => {
-  const { run, env, file } = await place(await testDatabase())
+  const { run, env, file } = await installation(await testDatabase())
   const ring = (fill: number): string => `k1:${Buffer.alloc(32, fill).toString('base64')}`
   const keyed = { API_KEY_PEPPERS: ring(1), SECRETS_KEYRING: ring(2) }
   assert.match((await run(['doctor'])).out, /^ok +api keys +none yet\nok +secrets +no webhook/m)
@@ -737,7 +737,7 @@ test('doctor: reports secrets that differ from those that the database was fille
 })
 
 test('vocabulary lint: 0 for the records of this release, 1 with a line for each finding', async () => {
-  const { run, file } = await place(await testDatabase())
+  const { run, file } = await installation(await testDatabase())
   const released = await run(['vocabulary', 'lint'])
   assert.equal(released.code, 0, released.out)
   const nothing = await run(['vocabulary', 'lint', file('.'), '--json'])

@@ -16,7 +16,7 @@ const sources = [
 const kinds = { exams: 'assessment', reviews: 'work_product' }
 
 /** Registers Ada with four items of evidence and a score. */
-async function place() {
+async function installation() {
   const database = await testDatabase()
   const line = commandLine(database.url)
   after(async () => {
@@ -53,7 +53,7 @@ async function place() {
 }
 
 test('a dispute from opening to decision: events, output and audit entries are correct', async () => {
-  const { report, run, db } = await place()
+  const { report, run, db } = await installation()
   const open = ['disputes', 'open', '@ada', '--kind', 'evidence', '--exclude', '--by', 'Ada L.']
   const items = ['--evidence', 'exams/1', 'reviews/1']
   const opened = await report(...open, ...items)
@@ -126,7 +126,7 @@ test('a dispute from opening to decision: events, output and audit entries are c
 })
 
 test('the operator chooses whether a dispute hides the score; after a withdrawal another dispute can be opened', async () => {
-  const { report, run, env } = await place()
+  const { report, run, env } = await installation()
   env.DISPUTE_HIDES_SCORE = 'false'
   env.DISPUTE_DUE_DAYS = '1'
   const open = ['disputes', 'open', 'ada', '--kind', 'score']
@@ -149,7 +149,7 @@ test('the operator chooses whether a dispute hides the score; after a withdrawal
 })
 
 test('a rejected command names the reason: 2 for an invalid command line, 1 for a missing object', async () => {
-  const { run } = await place()
+  const { run } = await installation()
   const nobody = '00000000-0000-4000-8000-000000000000'
   for (const [code, args, reason] of [
     [2, ['open', 'ada', '--kind', 'mood'], /Use score, evidence or identity/],
@@ -178,7 +178,7 @@ test('a rejected command names the reason: 2 for an invalid command line, 1 for 
 })
 
 test('a decision without engine or key is rejected and changes nothing', async () => {
-  const { report, env, db, folder } = await place()
+  const { report, env, db, folder } = await installation()
   const open = ['disputes', 'open', 'ada', '--kind', 'evidence', '--evidence', 'exams/1']
   const { dispute } = await report(...open, '--exclude')
   await report('disputes', 'review', dispute.id)

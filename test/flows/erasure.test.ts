@@ -7,7 +7,7 @@ import { publicLine } from '../support/build/workers.ts'
 import { commandLine } from '../support/start/command-line.ts'
 import { testDatabase } from '../support/start/database.ts'
 
-async function place() {
+async function installation() {
   const database = await testDatabase()
   const line = commandLine(database.url)
   after(async () => {
@@ -21,7 +21,7 @@ async function place() {
 }
 
 test('workers export: writes a file that only the operator can read, or standard output', async () => {
-  const { run, folder } = await place()
+  const { run, folder } = await installation()
   const out = join(folder, 'ada.json')
   assert.equal((await run(['workers', 'export', '@ada', '--out', out])).code, 0)
   assert.equal(statSync(out).mode & 0o777, 0o600)
@@ -35,7 +35,7 @@ test('workers export: writes a file that only the operator can read, or standard
 })
 
 test('workers erase: requires the username, erases the worker, and writes an audit entry without a name', async () => {
-  const { run } = await place()
+  const { run } = await installation()
   const erase = ['workers', 'erase', 'ada', '--reason', 'worker_request']
   for (const word of ['', 'yes\n', 'adb\n']) {
     const refused = await run(erase, word)

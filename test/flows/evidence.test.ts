@@ -16,7 +16,7 @@ const registration = ['examiner', '--name', 'The Examiner', '--kind', 'accredite
   'examiners',
 ])
 
-async function place() {
+async function installation() {
   const database = await testDatabase()
   const line = commandLine(database.url)
   after(async () => {
@@ -55,7 +55,7 @@ function stateOf(db: Db): Promise<unknown[]> {
 }
 
 test('import: one invalid line in a hundred is reported, the others are stored, and a second run changes nothing', async () => {
-  const { report, file, db } = await place()
+  const { report, file, db } = await installation()
   const bad: readonly [line: unknown, field: string | null, reason: RegExp][] = [
     [evidenceLineOf(90_001, { value: 1_001 }), 'value', /0 to 1000/],
     [evidenceLineOf(90_002, { skillId: 'hss:unheard-of' }), 'skillId', /vocabulary/],
@@ -95,7 +95,7 @@ test('import: one invalid line in a hundred is reported, the others are stored, 
 })
 
 test('a dry run reports the effect of an import and adds nothing', async () => {
-  const { report, file, db } = await place()
+  const { report, file, db } = await installation()
   const from = file('evidence.ndjson', [evidenceLineOf(1), evidenceLineOf(2, { value: -1 })])
   const result = await report(['evidence', 'import', '--from', from, '--dry-run'])
   assert.partialDeepStrictEqual(result, { code: 1, added: 1, rejected: 1, dryRun: true })
@@ -103,7 +103,7 @@ test('a dry run reports the effect of an import and adds nothing', async () => {
 })
 
 test('SIGKILL during an import, repeatedly: the final state is that of an undisturbed run', async () => {
-  const [killed, calm] = [await place(), await place()]
+  const [killed, calm] = [await installation(), await installation()]
   const lines = Array.from({ length: 12_000 }, (_, n) =>
     evidenceLineOf(n, n % 5 === 0 ? { private: { notes: `note ${n}` } } : {}),
   )
@@ -131,7 +131,7 @@ test('SIGKILL during an import, repeatedly: the final state is that of an undist
 })
 
 test('Ctrl-C ends an import in good order: everything reported as added is stored', async () => {
-  const { start, file, db, url } = await place()
+  const { start, file, db, url } = await installation()
   const lines = Array.from({ length: 30_000 }, (_, n) => evidenceLineOf(n))
   const held = await holdImport(url, 2_500)
   const child = start(['evidence', 'import', '--from', file('in.ndjson', lines), '--json'])
@@ -146,7 +146,7 @@ test('Ctrl-C ends an import in good order: everything reported as added is store
 })
 
 test('an import needs constant memory for a file of any length', async () => {
-  const { run, file } = await place()
+  const { run, file } = await installation()
   const peakOf = async (count: number): Promise<number> => {
     const lines = Array.from({ length: count }, (_, n) =>
       evidenceLineOf(n, { private: { notes: 'n'.repeat(500) } }),
@@ -166,7 +166,7 @@ test('an import needs constant memory for a file of any length', async () => {
 })
 
 test('private data appears in no output, whatever fails', async () => {
-  const { run, file } = await place()
+  const { run, file } = await installation()
   const canaries = { artifactUrl: 'https://CANARY.example', submitter: 'CANARY', notes: 'CANARY' }
   const lines = [
     evidenceLineOf(1, { private: canaries }),
@@ -189,7 +189,7 @@ test('private data appears in no output, whatever fails', async () => {
 })
 
 test('evidence is revoked once, by id or by the source’s name for it; missing evidence is reported', async () => {
-  const { report, run, file, db } = await place()
+  const { report, run, file, db } = await installation()
   const from = file('in.ndjson', [evidenceLineOf(1), evidenceLineOf(2, { externalId: 'a/b' })])
   await report(['evidence', 'import', '--from', from])
   const [{ id } = { id: '' }] = await db.rows<{ id: string }>(
@@ -219,7 +219,7 @@ test('evidence is revoked once, by id or by the source’s name for it; missing 
 })
 
 test('sources come from options or a file, and the list shows their assurance', async () => {
-  const { report, run, file } = await place()
+  const { report, run, file } = await installation()
   const acme = { id: 'acme', name: 'Acme', kind: 'organisation', group: 'acme-group' }
   const from = file('sources.ndjson', [acme, { ...acme, id: 'no', assurance: 800 }, 'nothing'])
   const result = await report(['sources', 'register', '--from', from])
@@ -248,7 +248,7 @@ test('sources come from options or a file, and the list shows their assurance', 
 })
 
 test('CSV: the import is the same, a rejected row is reported with its line, and an unknown column stops the import', async () => {
-  const { report, run, file, db } = await place()
+  const { report, run, file, db } = await installation()
   const header = 'sourceId,externalId,workerId,skillId,type,value,observedOn,private.notes'
   const row = (n: number, { value, notes }: { value: number | string; notes: string }) =>
     `examiner,item-${n},${workerIdOf(1)},hss:typescript,assessment,${value},2026-05-01,${notes}`
@@ -297,7 +297,7 @@ test('CSV: the import is the same, a rejected row is reported with its line, and
 })
 
 test('Open Badges: a signed badge becomes private evidence once; a badge without known keys is rejected', async () => {
-  const { report, run, file, db } = await place()
+  const { report, run, file, db } = await installation()
   const keys = ['--issuer', badgeIssuer.id, '--key', badgeIssuer.key]
   const registered = await report(['sources', 'register', ...registration, ...keys])
   assert.partialDeepStrictEqual(registered, { code: 0, result: 'changed' })

@@ -169,23 +169,23 @@ void describe('on a PostgreSQL with default settings', { skip: missingPostgres }
   })
 })
 
-interface Place {
+interface Installation {
   url: string
   pooling: Pooling
 }
 
 const statementTimeoutMs = 7_000
 
-function open(place: Place): Db {
+function open(installation: Installation): Db {
   const options = { connectionsMax: 3, applicationName: 'own postgres', onError: () => {} }
-  return openDb({ ...place, ...options, statementTimeoutMs, connectionWaitMs: 60_000 })
+  return openDb({ ...installation, ...options, statementTimeoutMs, connectionWaitMs: 60_000 })
 }
 
 /**
  * Asserts the settings in single statements and in transactions, on several connections at once.
  */
-async function inForce(place: Place): Promise<void> {
-  const db = open(place)
+async function inForce(installation: Installation): Promise<void> {
+  const db = open(installation)
   const expected = {
     ...requiredSettings,
     statement_timeout: String(statementTimeoutMs),

@@ -11,7 +11,7 @@ import { commandLine } from '../support/start/command-line.ts'
 import { testDatabase } from '../support/start/database.ts'
 import { eventually } from '../support/start/processes.ts'
 
-async function place() {
+async function installation() {
   const database = await testDatabase()
   const command = commandLine(database.url)
   after(async () => {
@@ -77,7 +77,7 @@ function bigFile(): string {
 }
 
 test('import: 10,000 lines with 1 % invalid lines, killed and run again, give the state of an undisturbed run', async () => {
-  const [calm, killed] = [await place(), await place()]
+  const [calm, killed] = [await installation(), await installation()]
   for (const there of [calm, killed]) writeFileSync(there.file('people.ndjson'), bigFile())
   const args = ['workers', 'import', '--from', 'people.ndjson']
 
@@ -116,7 +116,7 @@ test('import: 10,000 lines with 1 % invalid lines, killed and run again, give th
 })
 
 test('import: a line that waits does not delay lines about other workers', async () => {
-  const { url, db, file, start } = await place()
+  const { url, db, file, start } = await installation()
   const workers = Array.from({ length: 600 }, (_, n) => ({
     username: `user-${n}`,
     externalId: `${n}`,
@@ -138,7 +138,7 @@ test('import: a line that waits does not delay lines about other workers', async
 
 for (const named of ['by its external id', 'by its username'])
   test(`import: if lines name the same worker ${named}, the last line counts, at any distance`, async () => {
-    const { db, file, report } = await place()
+    const { db, file, report } = await installation()
     const lines = ['First', 'Second', 'Third'].flatMap((title) =>
       Array.from({ length: 300 }, (_, n) => {
         const externalId = named === 'by its username' ? {} : { externalId: `${n}` }
@@ -157,7 +157,7 @@ for (const named of ['by its external id', 'by its username'])
   })
 
 test('import: the error file names line, field and reason of each invalid line', async () => {
-  const { file, report } = await place()
+  const { file, report } = await installation()
   writeFileSync(
     file('people.ndjson'),
     ndjson([
@@ -199,7 +199,7 @@ test('import: the error file names line, field and reason of each invalid line',
 })
 
 test('import --dry-run: reports the effect of each line and changes nothing', async () => {
-  const { file, report, db, run } = await place()
+  const { file, report, db, run } = await installation()
   writeFileSync(file('one.ndjson'), ndjson([line({ username: 'known', externalId: '1' })]))
   await run(['workers', 'import', '--from', 'one.ndjson'])
   const before = await stateOf(db)
@@ -223,7 +223,7 @@ test('import --dry-run: reports the effect of each line and changes nothing', as
 })
 
 test('import: from standard input, rejected lines are messages; the input file is never overwritten', async () => {
-  const { run, file } = await place()
+  const { run, file } = await installation()
   const { code, out, err } = await run(
     ['workers', 'import', '--from', '-'],
     ndjson([line(), line({ username: 'x' })]),
@@ -239,7 +239,7 @@ test('import: from standard input, rejected lines are messages; the input file i
 })
 
 test('show, consent, identity: a worker goes from registered to public and back', async () => {
-  const { report, run, db, file } = await place()
+  const { report, run, db, file } = await installation()
   const terms = { version: '1', acceptedAt: '2026-05-01T00:00:00Z' }
   writeFileSync(file('ada.ndjson'), ndjson([line({ terms, externalId: 'hr-7' })]))
   await run(['workers', 'import', '--from', 'ada.ndjson'])
@@ -298,7 +298,7 @@ test('show, consent, identity: a worker goes from registered to public and back'
 })
 
 test('1: the username is unknown; 2: the username, permission, date or actor is invalid', async () => {
-  const { run } = await place()
+  const { run } = await installation()
   for (const args of [
     ['workers', 'show', 'nobody'],
     ['consent', 'grant', 'nobody', 'score_sharing'],
@@ -327,7 +327,7 @@ test('1: the username is unknown; 2: the username, permission, date or actor is 
 })
 
 test('2: the end of an identity check is past or too far ahead', async () => {
-  const { run } = await place()
+  const { run } = await installation()
   await run(['workers', 'import', '--from', '-'], ndjson([line()]))
   const past = await run(['identity', 'verify', 'ada', '--until', '2001-01-01'])
   assert.deepEqual([past.code, /must be in the future/.test(past.err)], [2, true])

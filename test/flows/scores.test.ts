@@ -14,7 +14,7 @@ import { commandLine } from '../support/start/command-line.ts'
 import { testDatabase } from '../support/start/database.ts'
 import { assay, eventually, startServer, temporaryFolder } from '../support/start/processes.ts'
 
-async function place() {
+async function installation() {
   const database = await testDatabase()
   const line = commandLine(database.url)
   after(async () => {
@@ -68,7 +68,7 @@ function evidenceOf(username: string, n: number): Record<string, unknown>[] {
 }
 
 async function installationWithWorkers(count: number) {
-  const there = await place()
+  const there = await installation()
   const { report, file } = there
   const usernames = Array.from({ length: count }, (_, n) => `person-${n}`)
   const workers = usernames.map((username) => publicLine({ username, externalId: username }))
@@ -132,7 +132,7 @@ test('revoking evidence and withdrawing consent take effect at once, by command 
 })
 
 test('without a signing key no score is computed, but evidence can be revoked', async () => {
-  const { run, report, file } = await place()
+  const { run, report, file } = await installation()
   await report('sources', 'register', '--from', file('s.ndjson', sources))
   await report('workers', 'import', '--from', file('w.ndjson', [publicLine({ username: 'ada' })]))
   await report('evidence', 'import', '--from', file('e.ndjson', evidenceOf('ada', 800)))

@@ -35,7 +35,9 @@ const username = 'ada-upgrade'
  * Returns a migrated database with a signing key, a public candidate, a credential and an API key
  * with credits.
  */
-async function place(file?: string): Promise<{ env: Env; folder: string; parts: LoadParts }> {
+async function installation(
+  file?: string,
+): Promise<{ env: Env; folder: string; parts: LoadParts }> {
   const database = await emptyDatabase()
   after(() => database.drop())
   const folder = temporaryFolder()
@@ -88,7 +90,7 @@ function oneMore(
 }
 
 test('503: a node that is older than the schema says so, serves public documents and does not crash', async () => {
-  const { env, folder, parts } = await place()
+  const { env, folder, parts } = await installation()
   const server = await startServer(env)
   const kept = await verify(server.base, parts.credential)
   assert.equal(kept.body.valid, true)
@@ -188,7 +190,7 @@ test('nodes of the previous and of this release serve during a migration, and no
   skip: missingHistory,
 }, async () => {
   const file = treeBefore()
-  const { env, folder, parts } = await place(file)
+  const { env, folder, parts } = await installation(file)
   const old = await startServer(env, [], file)
   const onOld = mixedLoad(old.base, parts)
   await several(onOld)

@@ -41,7 +41,7 @@ const logBytesMax = 16 * 1024 * 1024
 /** The cluster's superuser. It can connect only through the socket. */
 export const superuser = 'assay'
 
-export interface Place {
+export interface ClusterFiles {
   dataDir: string
   cluster: string
   logFile: string
@@ -95,13 +95,13 @@ export interface ClusterReady {
  * Creates the cluster if it is missing. Decides the user, the programs and the settings of the
  * server.
  */
-export async function clusterReady(place: Place, durable: boolean): Promise<ClusterReady> {
-  const runAs = clusterUser(place.cluster)
-  if (runAs !== null) letPass(place.dataDir, runAs)
-  const binaries = postgresBinaries(place.dataDir, runAs)
-  if (existsSync(place.cluster)) checkVersion(place.cluster, binaries)
-  else await makeCluster(place, { binaries, runAs, durable })
-  const socketDir = socketFolder(place.cluster, runAs)
+export async function clusterReady(files: ClusterFiles, durable: boolean): Promise<ClusterReady> {
+  const runAs = clusterUser(files.cluster)
+  if (runAs !== null) letPass(files.dataDir, runAs)
+  const binaries = postgresBinaries(files.dataDir, runAs)
+  if (existsSync(files.cluster)) checkVersion(files.cluster, binaries)
+  else await makeCluster(files, { binaries, runAs, durable })
+  const socketDir = socketFolder(files.cluster, runAs)
   const settings = [...serverSettings, ...(durable ? [] : settingsWithoutFsync)]
   settings.push(`unix_socket_directories=${socketDir}`)
   return { binaries, runAs, socketDir, args: settings.flatMap((setting) => ['-c', setting]) }
@@ -119,13 +119,13 @@ export interface ServerProcess {
  * Starts the server in a session of its own, so that Ctrl-C in the terminal does not end it before
  * the requests are drained.
  */
-export function spawnServer(place: Place, ready: ClusterReady): ServerProcess {
-  disownReusedPid(place.cluster, ready.socketDir)
-  const logFrom = boundLog(place.logFile)
-  const log = openSync(place.logFile, 'a', 0o600)
+export function spawnServer(files: ClusterFiles, ready: ClusterReady): ServerProcess {
+  disownReusedPid(files.cluster, ready.socketDir)
+  const logFrom = boundLog(files.logFile)
+  const log = openSync(files.logFile, 'a', 0o600)
   const program = join(ready.binaries.root, 'bin/postgres')
-  const server = spawn(program, ['-D', place.cluster, ...ready.args], {
-    ...spawnOptions(place, ready),
+  const server = spawn(program, ['-D', files.cluster, ...ready.args], {
+    ...spawnOptions(files, ready),
     detached: true,
     stdio: ['ignore', log, log],
   })
@@ -215,13 +215,16 @@ type HowToRun = Pick<ClusterReady, 'binaries' | 'runAs'>
  * taken for a cluster. The name holds the process id, because the `initdb` of a killed process may
  * still be writing.
  */
-async function makeCluster(place: Place, how: HowToRun & { durable: boolean }): Promise<void> {
-  place.log(`creating the database in ${place.cluster} …`)
-  for (const name of readdirSync(place.dataDir)) {
+async function makeCluster(
+  files: ClusterFiles,
+  how: HowToRun & { durable: boolean },
+): Promise<void> {
+  files.log(`creating the database in ${files.cluster} …`)
+  for (const name of readdirSync(files.dataDir)) {
     if (name.startsWith('postgres.new'))
-      rmSync(join(place.dataDir, name), { recursive: true, force: true })
+      rmSync(join(files.dataDir, name), { recursive: true, force: true })
   }
-  const unfinished = `${place.cluster}.new-${process.pid}`
+  const unfinished = `${files.cluster}.new-${process.pid}`
   mkdirSync(unfinished, { mode: 0o700 })
   if (how.runAs !== null) chownSync(unfinished, how.runAs.uid, how.runAs.gid)
   const args = [`--pgdata=${unfinished}`, `--username=${superuser}`, '--auth=trust']
@@ -233,16 +236,16 @@ async function makeCluster(place: Place, how: HowToRun & { durable: boolean }): 
   )
   args.push('--no-instructions', ...(how.durable ? [] : ['--no-sync']))
   const initdb = join(how.binaries.root, 'bin/initdb')
-  await promisify(execFile)(initdb, args, spawnOptions(place, how)).catch((error: unknown) => {
+  await promisify(execFile)(initdb, args, spawnOptions(files, how)).catch((error: unknown) => {
     const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
-    throw new Error(`PostgreSQL could not create ${place.cluster}. ${said}`, { cause: error })
+    throw new Error(`PostgreSQL could not create ${files.cluster}. ${said}`, { cause: error })
   })
-  renameSync(unfinished, place.cluster)
+  renameSync(unfinished, files.cluster)
 }
 
-function spawnOptions(place: Place, { binaries, runAs }: HowToRun) {
+function spawnOptions(files: ClusterFiles, { binaries, runAs }: HowToRun) {
   return {
-    cwd: place.dataDir,
+    cwd: files.dataDir,
     // Nothing of our environment: PGDATA, PGPORT and the like are meant for other servers, secrets
     // for us.
     env: {

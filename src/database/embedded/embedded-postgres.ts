@@ -27,8 +27,8 @@ import {
   removeMark,
 } from '../../platform/process-mark.ts'
 import {
+  type ClusterFiles,
   clusterReady,
-  type Place,
   runningServer,
   type ServerProcess,
   spawnServer,
@@ -78,7 +78,7 @@ export async function startEmbeddedPostgres(
   // them.
   mkdirSync(dirname(dataDir), { recursive: true })
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  const place: Place = {
+  const files: ClusterFiles = {
     dataDir,
     cluster: join(dataDir, 'postgres'),
     logFile: join(dataDir, 'postgres.log'),
@@ -86,8 +86,8 @@ export async function startEmbeddedPostgres(
   }
   const lock = join(dataDir, 'postgres.lock')
   return alone(lock, 2 * deadlineMs('embeddedStart'), async () => {
-    const adopted = await adopt(place)
-    const socketDir = adopted ?? (await start(place, options.durable))
+    const adopted = await adopt(files)
+    const socketDir = adopted ?? (await start(files, options.durable))
     const use = leaveMark(join(dataDir, 'postgres.users'))
     return {
       url: urlOf(socketDir, ourDatabase),
@@ -95,7 +95,7 @@ export async function startEmbeddedPostgres(
       stop: () =>
         alone(lock, 2 * deadlineMs('embeddedStart'), async () => {
           removeMark(use)
-          if (otherMarks(use).length === 0) await stop(place)
+          if (otherMarks(use).length === 0) await stop(files)
         }),
     }
   })
@@ -105,19 +105,19 @@ export async function startEmbeddedPostgres(
  * Returns the socket folder of the running server once it accepts connections. Returns null if no
  * server runs, or if it ends meanwhile.
  */
-async function adopt(place: Place): Promise<string | null> {
+async function adopt(files: ClusterFiles): Promise<string | null> {
   const giveUpAt = performance.now() + deadlineMs('embeddedStart')
-  let server = runningServer(place.cluster)
+  let server = runningServer(files.cluster)
   while (server?.socketDir === '' && performance.now() < giveUpAt) {
     await wait(5)
-    server = runningServer(place.cluster)
+    server = runningServer(files.cluster)
   }
   if (server === null) return null
   try {
-    await untilItAnswers(place, server.socketDir, () => hasEnded(place))
+    await untilItAnswers(files, server.socketDir, () => hasEnded(files))
     return server.socketDir
   } catch (error) {
-    if (hasEnded(place) === null) throw error
+    if (hasEnded(files) === null) throw error
     return null
   }
 }
@@ -125,16 +125,16 @@ async function adopt(place: Place): Promise<string | null> {
 /**
  * Starts the server and returns its socket folder. The caller holds the lock, and no server runs.
  */
-async function start(place: Place, durable: boolean): Promise<string> {
-  const ready = await clusterReady(place, durable)
+async function start(files: ClusterFiles, durable: boolean): Promise<string> {
+  const ready = await clusterReady(files, durable)
   const giveUpAt = performance.now() + deadlineMs('embeddedStart')
   for (;;) {
-    const server = spawnServer(place, ready)
+    const server = spawnServer(files, ready)
     try {
-      await untilItAnswers(place, server.socketDir, () => server.ended())
+      await untilItAnswers(files, server.socketDir, () => server.ended())
       return server.socketDir
     } catch (error) {
-      if (!isTooEarly(place, server) || performance.now() > giveUpAt) throw error
+      if (!isTooEarly(files, server) || performance.now() > giveUpAt) throw error
       await wait(50)
     }
   }
@@ -144,8 +144,8 @@ async function start(place: Place, durable: boolean): Promise<string> {
  * The backends of a killed server need a moment to notice. Until then a new server refuses to
  * start.
  */
-function isTooEarly(place: Place, server: ServerProcess): boolean {
-  const said = readFileSync(place.logFile).subarray(server.logFrom).toString('utf8')
+function isTooEarly(files: ClusterFiles, server: ServerProcess): boolean {
+  const said = readFileSync(files.logFile).subarray(server.logFrom).toString('utf8')
   return server.ended() !== null && said.includes('pre-existing shared memory block')
 }
 
@@ -154,7 +154,7 @@ function isTooEarly(place: Place, server: ServerProcess): boolean {
  * interrupted before that.
  */
 async function untilItAnswers(
-  place: Place,
+  files: ClusterFiles,
   socketDir: string,
   ended: () => string | null,
 ): Promise<void> {
@@ -164,10 +164,10 @@ async function untilItAnswers(
     if (found === 'there') return
     if (found === 'missing') await makeDatabase(socketDir)
     const end = ended()
-    if (end !== null) throw new Error(`PostgreSQL did not start: ${end}. ${tailOf(place.logFile)}`)
+    if (end !== null) throw new Error(`PostgreSQL did not start: ${end}. ${tailOf(files.logFile)}`)
     if (found === 'silent') await wait(5)
   }
-  throw new Error(`PostgreSQL does not answer in ${socketDir}. ${tailOf(place.logFile)}`)
+  throw new Error(`PostgreSQL does not answer in ${socketDir}. ${tailOf(files.logFile)}`)
 }
 
 /** `silent` includes a server that reports it is starting up. */
@@ -209,12 +209,12 @@ function urlOf(socketDir: string, database: string): string {
  * Shuts the server down (fast): sessions end, a checkpoint is written, and no recovery is needed.
  * The caller holds the lock.
  */
-async function stop(place: Place): Promise<void> {
-  const server = runningServer(place.cluster)
+async function stop(files: ClusterFiles): Promise<void> {
+  const server = runningServer(files.cluster)
   if (server === null) return
   process.kill(server.pid, 'SIGINT')
   if (await endsInTime(server.pid)) return
-  place.log('PostgreSQL does not end: stopping it at once; the next start recovers')
+  files.log('PostgreSQL does not end: stopping it at once; the next start recovers')
   process.kill(server.pid, 'SIGQUIT')
   if (!(await endsInTime(server.pid))) throw new Error(`PostgreSQL (${server.pid}) does not end.`)
 }
@@ -231,7 +231,7 @@ async function endsInTime(pid: number): Promise<boolean> {
   return false
 }
 
-function hasEnded({ cluster }: Place): string | null {
+function hasEnded({ cluster }: ClusterFiles): string | null {
   return runningServer(cluster) === null ? 'it ended' : null
 }
 

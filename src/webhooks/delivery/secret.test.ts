@@ -11,7 +11,7 @@ const ring = new Map([
   ['k2', randomBytes(32)],
   ['k1', randomBytes(32)],
 ])
-const place = { endpointId: '0d4f9c52-6a3b-4c1e-9f27-8b5a1c2d3e4f', version: 1 }
+const secretId = { endpointId: '0d4f9c52-6a3b-4c1e-9f27-8b5a1c2d3e4f', version: 1 }
 
 test('a secret has the specified form without - and _, and stands for 32 bytes', () => {
   for (let i = 0; i < 200; i++) {
@@ -31,21 +31,21 @@ test('a draw that contains - or _ is repeated', () => {
 
 test('a sealed secret opens only with its key and in its own place', () => {
   const secret = newSecret()
-  const sealed = sealSecret(secret, place, ring)
+  const sealed = sealSecret(secret, secretId, ring)
   assert.equal(sealed.kid, 'k2')
-  assert.equal(openSecret(sealed, place, ring), secret)
+  assert.equal(openSecret(sealed, secretId, ring), secret)
   assert.ok(!sealed.sealed.includes(Buffer.from(secret)))
   assert.ok(!sealed.sealed.includes(secretBytes(secret)))
-  assert.throws(() => openSecret(sealed, { ...place, version: 2 }, ring))
+  assert.throws(() => openSecret(sealed, { ...secretId, version: 2 }, ring))
   assert.throws(() =>
-    openSecret(sealed, { ...place, endpointId: place.endpointId.replace('0', '1') }, ring),
+    openSecret(sealed, { ...secretId, endpointId: secretId.endpointId.replace('0', '1') }, ring),
   )
-  assert.throws(() => openSecret({ ...sealed, kid: 'k1' }, place, ring))
-  assert.throws(() => openSecret(sealed, place, new Map()), /k2 is not on the key ring/)
+  assert.throws(() => openSecret({ ...sealed, kid: 'k1' }, secretId, ring))
+  assert.throws(() => openSecret(sealed, secretId, new Map()), /k2 is not on the key ring/)
   for (let i = 0; i < sealed.sealed.length; i++) {
     const bent = Buffer.from(sealed.sealed)
     bent[i] = (bent[i] as number) ^ 1
-    assert.throws(() => openSecret({ ...sealed, sealed: bent }, place, ring))
+    assert.throws(() => openSecret({ ...sealed, sealed: bent }, secretId, ring))
   }
 })
 

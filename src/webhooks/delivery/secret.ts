@@ -27,8 +27,8 @@ export function secretBytes(secret: string): Buffer {
   return Buffer.from(secret.slice(prefix.length), 'base64url')
 }
 
-/** The place of a sealed secret: it opens in no other place. */
-export interface SecretPlace {
+/** Identifies a sealed secret. The secret opens only under the id with which it was sealed. */
+export interface SecretId {
   endpointId: string
   version: number
 }
@@ -39,31 +39,31 @@ export interface SealedSecret {
   sealed: Buffer
 }
 
-export function sealSecret(secret: string, place: SecretPlace, ring: Keyring): SealedSecret {
+export function sealSecret(secret: string, secretId: SecretId, ring: Keyring): SealedSecret {
   const [first] = ring
   if (first === undefined) throw new Error('the key ring is empty')
   const [kid, key] = first
   const nonce = randomBytes(12)
-  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(placeBytes(place))
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(secretIdBytes(secretId))
   const text = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()])
   return { kid, sealed: Buffer.concat([nonce, cipher.getAuthTag(), text]) }
 }
 
-/** Opens a sealed secret. Throws if its key is not on the ring or the place is another one. */
+/** Opens a sealed secret. Throws if its key is not on the ring, or if it was sealed under another id. */
 export function openSecret(
   { kid, sealed }: SealedSecret,
-  place: SecretPlace,
+  secretId: SecretId,
   ring: Keyring,
 ): string {
   const key = ring.get(kid)
   if (key === undefined) throw new Error(`the key ${kid} is not on the key ring`)
   // Passing bytes as the key would take eight times as long.
   const decipher = createDecipheriv('aes-256-gcm', createSecretKey(key), sealed.subarray(0, 12))
-    .setAAD(placeBytes(place))
+    .setAAD(secretIdBytes(secretId))
     .setAuthTag(sealed.subarray(12, 28))
   return Buffer.concat([decipher.update(sealed.subarray(28)), decipher.final()]).toString('utf8')
 }
 
-function placeBytes({ endpointId, version }: SecretPlace): Buffer {
+function secretIdBytes({ endpointId, version }: SecretId): Buffer {
   return Buffer.from(`webhook_secret|${endpointId}|${version}`)
 }

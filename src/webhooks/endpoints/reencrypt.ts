@@ -13,8 +13,8 @@ export async function reencryptSecrets(tx: Tx, ring: Keyring, limit: number): Pr
   if (kid === undefined) throw new Error('the key ring is empty')
   const rows = await lockSecretsOfOtherKeys(tx, kid, limit)
   const sealed = rows.map(({ endpointId, version, ...old }) => {
-    const place = { endpointId, version }
-    return { ...place, ...sealSecret(openSecret(old, place, ring), place, ring) }
+    const secretId = { endpointId, version }
+    return { ...secretId, ...sealSecret(openSecret(old, secretId, ring), secretId, ring) }
   })
   if (sealed.length > 0) await updateSealed(tx, sealed)
   return sealed.length

@@ -4,7 +4,7 @@
  */
 import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
 import { beforeEveryClock, type DisabledReason, insertSecret } from '../delivery/endpoint-store.ts'
-import type { SealedSecret, SecretPlace } from '../delivery/secret.ts'
+import type { SealedSecret, SecretId } from '../delivery/secret.ts'
 import type { EventType } from '../events/event-types.ts'
 
 export interface EndpointRow {
@@ -129,7 +129,7 @@ export async function insertEndpoint(tx: Tx, row: NewEndpoint): Promise<void> {
   })
 }
 
-export type SealedRow = SecretPlace & SealedSecret
+export type SealedRow = SecretId & SealedSecret
 
 /** Returns one secret of each key that encrypts secrets. */
 export function findSealedSamples(db: Queryable): Promise<SealedRow[]> {

@@ -21,14 +21,14 @@ export function searchByHand(
   const folded = foldTerm(q)
   const alone = folded.startsWith('@')
   const text = alone ? folded.slice(1) : folded
-  const placed = workers.flatMap((worker) => {
-    const place = alone ? handlePlace(worker, text) : placeOf(worker, text, records)
-    if (place === null) return []
+  const ranked = workers.flatMap((worker) => {
+    const rank = alone ? handleRank(worker, text) : rankOf(worker, text, records)
+    if (rank === null) return []
     const verified = (worker.skills ?? []).filter((skill) => skill.verified)
-    const matched = alone ? [] : verified.filter(({ name }) => skillPlace(name, text, records))
-    return { username: worker.username, key: [place, -matched.length, -verified.length] }
+    const matched = alone ? [] : verified.filter(({ name }) => skillRank(name, text, records))
+    return { username: worker.username, key: [rank, -matched.length, -verified.length] }
   })
-  return placed
+  return ranked
     .sort(inOrder)
     .map(({ username }) => username)
     .slice(0, limit)
@@ -47,16 +47,16 @@ function inOrder(a: Placed, b: Placed): number {
   return a.username < b.username ? -1 : 1
 }
 
-function handlePlace({ username }: Seeker, text: string): number | null {
+function handleRank({ username }: Seeker, text: string): number | null {
   if (username === text) return 1
   return text !== '' && username.startsWith(text) ? 2 : null
 }
 
-function placeOf(worker: Seeker, text: string, records: readonly NamedRecord[]): number | null {
+function rankOf(worker: Seeker, text: string, records: readonly NamedRecord[]): number | null {
   const isPrefix = Array.from(text).length >= 2
-  const handle = handlePlace(worker, text)
+  const handle = handleRank(worker, text)
   if (handle === 1 || (handle === 2 && isPrefix)) return handle
-  const skills = (worker.skills ?? []).map(({ name }) => skillPlace(name, text, records) ?? 9)
+  const skills = (worker.skills ?? []).map(({ name }) => skillRank(name, text, records) ?? 9)
   const skill = Math.min(9, ...skills)
   if (skill < 9) return skill
   if (isPrefix && words(foldTerm(worker.displayName)).some((word) => word.startsWith(text)))
@@ -66,7 +66,7 @@ function placeOf(worker: Seeker, text: string, records: readonly NamedRecord[]):
   return null
 }
 
-function skillPlace(name: string, text: string, records: readonly NamedRecord[]): number | null {
+function skillRank(name: string, text: string, records: readonly NamedRecord[]): number | null {
   if (text === '') return null
   const own = foldTerm(name)
   const known = records.filter(({ label, aliases }) =>

@@ -12,7 +12,7 @@ import { createInterface } from 'node:readline'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { startChain, type TestChain } from '../test/support/start/chain/anvil.ts'
 
-export interface DemoPlace {
+export interface DemoSetup {
   chain: TestChain
   /** Address of the separate assay. */
   base: string
@@ -32,7 +32,7 @@ const assay = join(root, 'src/cli/assay.ts')
 const username = 'demo-amara-okonkwo'
 
 /** Throws if there is no chain program for this platform. `closing` stops everything. */
-export async function openPlace(closing: AsyncDisposableStack): Promise<DemoPlace> {
+export async function openSetup(closing: AsyncDisposableStack): Promise<DemoSetup> {
   const folder = mkdtempSync(join(tmpdir(), 'assay-demo-x402-'))
   closing.defer(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   // As root, the database runs as another user that must be able to enter.
