@@ -9,6 +9,7 @@ import type { TestService } from '../start/service.ts'
 import { contextAt } from './actions.ts'
 import type { KeyedDrive } from './keyed-drives.ts'
 import { newKey } from './keys.ts'
+import { ownerDrives, refuseBodies } from './owner-drives.ts'
 import { newSession, type TestSession } from './sessions.ts'
 
 export const apiKeysPath = '/api/account/api-keys'
@@ -52,95 +53,42 @@ export async function apiKeyDrives(
   await revokeApiKey(contextAt(db), revokedId)
   const foreignId = (await newKey(db)).keyId
   const good = apiKeyRequests(owner, { rotated: await key(), revoked: await key() })
-  const drives: KeyedDrive[] = []
-  const drive = (
-    operation: string,
-    sent: string,
-    [status, error]: [number, string],
-    question: Question,
-  ) => drives.push({ operation, status, sent, error, question })
-  for (const [operation, question] of Object.entries(good)) {
-    const withHeaders = (headers: Record<string, string>): Question => ({
-      ...question,
-      headers: { ...question.headers, ...headers },
-    })
-    drive(operation, 'no session', [401, 'session_required'], withHeaders({ Cookie: '' }))
-    drive(
-      operation,
-      'the version 2025-01-01',
-      [400, 'unsupported_version'],
-      withHeaders({ 'Service-Version': '2025-01-01' }),
-    )
-    if (question.method === undefined) continue
-    drive(
-      operation,
-      'another site',
-      [403, 'cross_origin'],
-      withHeaders({ 'Sec-Fetch-Site': 'cross-site' }),
-    )
-    drive(
-      operation,
-      'a member who is no owner',
-      [403, 'owner_required'],
-      withHeaders(member.ownOrigin),
-    )
-    if (question.method !== 'POST') continue
-    drive(
-      operation,
-      'a form',
-      [415, 'unsupported_media_type'],
-      withHeaders({ 'Content-Type': 'application/x-www-form-urlencoded' }),
-    )
-    drive(operation, 'half a body', [400, 'invalid_json'], { ...question, body: '{"name":' })
-    drive(operation, 'a field too many', [400, 'invalid_field'], {
-      ...question,
-      body: JSON.stringify({ ...JSON.parse(String(question.body)), extra: 1 }),
-    })
-    drive(operation, 'a body that is too large', [413, 'payload_too_large'], {
-      ...question,
-      body: JSON.stringify({ name: 'x'.repeat(32_768) }),
+  const list = ownerDrives(good, member)
+  const { accept, refuse } = list
+  for (const [operation, { method, body }] of Object.entries(good)) {
+    if (method !== 'POST') continue
+    refuseBodies(list, operation)
+    refuse(operation, 'a field too many', [400, 'invalid_field'], {
+      body: JSON.stringify({ ...JSON.parse(String(body)), extra: 1 }),
     })
   }
-  const created = good.createApiKey as Question
-  for (const [sent, body] of [
-    ['no scope', { ...newKeyBody, scopes: [] }],
-    ['an unknown scope', { ...newKeyBody, scopes: ['everything'] }],
-    ['an empty name', { ...newKeyBody, name: ' ' }],
-    ['a name with a line break', { ...newKeyBody, name: 'a\nb' }],
-    ['a network that is none', { ...newKeyBody, allowedFrom: ['localhost'] }],
-    ['no day', { ...newKeyBody, validDays: 0 }],
+  for (const [sent, change] of [
+    ['no scope', { scopes: [] }],
+    ['an unknown scope', { scopes: ['everything'] }],
+    ['an empty name', { name: ' ' }],
+    ['a name with a line break', { name: 'a\nb' }],
+    ['a network that is none', { allowedFrom: ['localhost'] }],
+    ['no day', { validDays: 0 }],
   ] as const)
-    drive('createApiKey', sent, [400, 'invalid_field'], { ...created, body: JSON.stringify(body) })
-  drive('createApiKey', 'one key too many', [409, 'api_keys_maximum'], {
-    ...created,
-    headers: { ...created.headers, ...full.ownOrigin },
-  })
-  const at = (id: string) => apiKeyRequests(owner, { rotated: id, revoked: id })
-  for (const [operation, change] of [
-    ['rotateApiKey', (id: string) => at(id).rotateApiKey as Question],
-    ['revokeApiKey', (id: string) => at(id).revokeApiKey as Question],
-  ] as const) {
-    drive(operation, 'the key of another account', [404, 'api_key_not_found'], change(foreignId))
-    drive(operation, 'an unknown id', [404, 'api_key_not_found'], change(randomUUID()))
-    drive(operation, 'an id that is none', [400, 'invalid_parameter'], change('abc'))
-  }
-  drive(
-    'rotateApiKey',
-    'a revoked key',
-    [409, 'api_key_not_rotatable'],
-    at(revokedId).rotateApiKey as Question,
-  )
-  for (const [operation, status] of [
-    ['listApiKeys', 200],
-    ['createApiKey', 201],
-    ['rotateApiKey', 201],
-  ] as const)
-    drives.push({ operation, status, sent: 'a session', question: good[operation] as Question })
-  drives.push({
-    operation: 'revokeApiKey',
-    status: 200,
-    sent: 'a key that is revoked already',
-    question: at(revokedId).revokeApiKey as Question,
-  })
-  return { good, drives }
+    refuse('createApiKey', sent, [400, 'invalid_field'], {
+      body: JSON.stringify({ ...newKeyBody, ...change }),
+    })
+  const headers = full.ownOrigin
+  refuse('createApiKey', 'one key too many', [409, 'api_keys_maximum'], { headers })
+  const at = (operation: string, id: string) =>
+    apiKeyRequests(owner, { rotated: id, revoked: id })[operation] as Question
+  for (const operation of ['rotateApiKey', 'revokeApiKey'])
+    for (const [sent, id, refused] of [
+      ['the key of another account', foreignId, [404, 'api_key_not_found']],
+      ['an unknown id', randomUUID(), [404, 'api_key_not_found']],
+      ['an id that is none', 'abc', [400, 'invalid_parameter']],
+    ] as const)
+      refuse(operation, sent, refused, at(operation, id))
+  const revoked = at('rotateApiKey', revokedId)
+  refuse('rotateApiKey', 'a revoked key', [409, 'api_key_not_rotatable'], revoked)
+  accept('listApiKeys', 200, 'a session')
+  accept('createApiKey', 201, 'a session')
+  accept('rotateApiKey', 201, 'a session')
+  accept('revokeApiKey', 200, 'a key that is revoked already', at('revokeApiKey', revokedId))
+  return { good, drives: list.drives }
 }
