@@ -721,7 +721,7 @@ test('doctor: reports secrets that differ from those that the database was fille
   assert.match(warned.out, /^warn +settings +WEBHOOK_ALLOW_HTTP=true is for development/m)
   for (const [setting, value, expected] of [
     ['API_KEY_PEPPERS', '', /^fail +api keys +.*pepper k1, and this machine lacks it/m],
-    ['API_KEY_PEPPERS', ring(3), /^fail +api keys +.*has another key of that name/m],
+    ['API_KEY_PEPPERS', ring(3), /^fail +api keys +.*has another one by that name/m],
     ['SECRETS_KEYRING', '', /^fail +secrets +.*the key k1, and this machine lacks it/m],
     ['SECRETS_KEYRING', ring(3), /^fail +secrets +.*has another key of that name/m],
   ] as const) {

@@ -196,9 +196,9 @@ test('one altered byte in the engine: /readyz answers 503 and names it, no score
   const { env, report, db } = await installationWithWorkers(1)
   await report('recompute')
   const root = join(temporaryFolder(), 'release')
-  const release = ['src', 'engines', 'vectors', 'vocabulary', 'migrations', 'docs', 'package.json']
-  const pages = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md']
-  for (const name of [...release, ...pages]) cpSync(name, join(root, name), { recursive: true })
+  const folders = ['src', 'engines', 'vectors', 'vocabulary', 'migrations', 'docs', 'packages']
+  const files = ['package.json', 'README.md', 'CHANGELOG.md', 'CONTRIBUTING.md']
+  for (const name of [...folders, ...files]) cpSync(name, join(root, name), { recursive: true })
   symlinkSync(resolve('node_modules'), join(root, 'node_modules'))
   const engine = join(root, 'engines', readdirSync(join(root, 'engines'))[0] ?? '')
   writeFileSync(engine, readFileSync(engine, 'utf8').replace('250', '251'))

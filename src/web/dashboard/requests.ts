@@ -1,4 +1,6 @@
-/** The pages of the request log: the list with its filters, one call, and the stream of new calls. */
+/**
+ * The pages of the request log: the list with its filters, one call, and the stream of new calls.
+ */
 import { setTimeout as wait } from 'node:timers/promises'
 import { Type } from 'typebox'
 import { findKeys } from '../../access/store.ts'

@@ -49,7 +49,10 @@ export function sealSecret(secret: string, secretId: SecretId, ring: Keyring): S
   return { kid, sealed: Buffer.concat([nonce, cipher.getAuthTag(), text]) }
 }
 
-/** Opens a sealed secret. Throws if its key is not on the ring, or if it was sealed under another id. */
+/**
+ * Opens a sealed secret. Throws if its key is not on the ring, or if it was sealed under another
+ * id.
+ */
 export function openSecret(
   { kid, sealed }: SealedSecret,
   secretId: SecretId,
