@@ -56,6 +56,7 @@ const allowed: Record<string, readonly string[]> = {
     'webhooks',
     'agent-decisions',
     'request-log',
+    'skill-standard',
     'score-credentials',
     'candidates',
     'sandbox',

@@ -13,7 +13,6 @@ import {
   type RegistryCache,
   registryCacheRefreshMs,
 } from '../score-credentials/registry-cache.ts'
-import type { Verifier } from '../score-credentials/verifier.ts'
 import { loadReleasedVocabulary } from '../skill-standard/vocabulary.ts'
 import { assetEndpoints } from '../web/assets.ts'
 import { dashboardPages } from '../web/dashboard/pages.ts'
@@ -115,7 +114,7 @@ export function createService(parts: ServiceParts): Service {
         ? { ...declared, refusalPage: publicRefusalPage(docs.site.host) }
         : declared,
     ),
-    pages: servicePages(parts, { sandbox, library: docs.library, verifier }),
+    pages: servicePages(parts, { sandbox, library: docs.library, verifier, candidates }),
     notFoundPage: publicRefusalPage(new URL(publicUrl).host),
     registryCache,
     ...admitted,
@@ -130,9 +129,13 @@ function demoDocuments(dataDir: string): ((name: string) => Promise<string | nul
   return (name) => readText(credentialFile(dataDir, name))
 }
 
+interface PageParts extends Pick<HandlerParts, 'sandbox' | 'verifier' | 'candidates'> {
+  library: DocsLibrary
+}
+
 function servicePages(
   { config, db, clock, secrets }: ServiceParts,
-  { sandbox, library, verifier }: { sandbox: Sandbox; library: DocsLibrary; verifier: Verifier },
+  { sandbox, library, verifier, candidates }: PageParts,
 ): Endpoint[] {
   const { publicUrl, sessions, mail, signUp, webhookEndpointsMax, webhooks } = config
   const creation = { ring: secrets, rules: webhooks.rules, activeMax: webhookEndpointsMax }
@@ -151,6 +154,8 @@ function servicePages(
       publicUrl,
       clock,
       verifier,
+      candidates,
+      areProfilesIndexed: config.areProfilesIndexed,
       demoDocument: demoDocuments(config.dataDir),
     }),
     ...dashboardPages({

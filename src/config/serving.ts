@@ -5,6 +5,7 @@ import {
   integer,
   list,
   networks,
+  oneOf,
   originUrl,
   type Reading,
   readerOf,
@@ -81,6 +82,12 @@ export const servingSettings = {
     effect: 'Named in /.well-known/security.txt; without it there is no such file.',
     parse: contactUrl,
   }),
+  PROFILE_INDEXING: setting({
+    default: 'off',
+    unit: 'on or off',
+    effect: 'With on, search engines may list the public profiles of workers.',
+    parse: (text) => oneOf('on', 'off')(text) === 'on',
+  }),
   DRAIN_DELAY_SECONDS: setting({
     default: '5',
     unit: 'seconds',
@@ -103,6 +110,7 @@ export interface ServingConfig {
   timeoutMultiplier: number
   /** URL, or null if there is no `security.txt`. */
   securityContact: string | null
+  areProfilesIndexed: boolean
   drainDelaySeconds: number
 }
 
@@ -132,6 +140,7 @@ export function readServing(reading: Reading): ServingConfig {
     connectionsPerAddressMax: readOr('CONNECTIONS_PER_ADDRESS_MAX'),
     timeoutMultiplier: readOr('TIMEOUT_MULTIPLIER'),
     securityContact: read('SECURITY_CONTACT') ?? null,
+    areProfilesIndexed: readOr('PROFILE_INDEXING'),
     drainDelaySeconds: readOr('DRAIN_DELAY_SECONDS'),
   }
 }

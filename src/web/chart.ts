@@ -54,6 +54,42 @@ ${drawn}<line class="axis" x1="0" x2="100%" y1="110.5" y2="110.5"/>
 </svg>`
 }
 
+export interface ScoreChart {
+  score: number
+  low: number
+  high: number
+  /** From the lowest to the highest. */
+  bands: readonly { label: string; min: number; max: number }[]
+}
+
+const scoreMax = 1_000
+/** A bound closer to the score than this would collide with its label. */
+const clearance = 40
+/** Nearer to an end of the scale there is no room beside a bound. */
+const margin = 60
+
+/** Draws the score and its range above the bands of the standard. */
+export function scoreChart({ score, low, high, bands }: ScoreChart): Html {
+  const at = (value: number) => percentOf((value / scoreMax) * 100)
+  const current = bands.findIndex(({ min, max }) => score >= min && score <= max)
+  const cap = (value: number) =>
+    html`<line class="range" x1="${at(value)}" x2="${at(value)}" y1="27" y2="37"/>`
+  const bound = (value: number, side: 'start' | 'end') => {
+    const hasRoom = side === 'end' ? value >= margin : value <= scoreMax - margin
+    if (!hasRoom || Math.abs(score - value) < clearance) return null
+    const x = percentOf((value / scoreMax) * 100 + (side === 'end' ? -1 : 1))
+    return html`<text x="${x}" y="36" text-anchor="${side}">${count(value)}</text>`
+  }
+  const drawn = bands.map(({ label, min, max }, i) => {
+    const end = i === bands.length - 1 ? scoreMax : max + 1
+    const name = i === current ? 'band-name band-on' : 'band-name'
+    return html`<rect class="b${i + 1}" x="${at(min)}" y="48" width="${at(end - min)}" height="14"/>${i > 0 && html`<line class="gap" x1="${at(min)}" x2="${at(min)}" y1="48" y2="62"/>`}<text class="${name}" x="${at((min + end) / 2)}" y="82" text-anchor="middle">${label}</text><text x="${at(min)}" y="100" text-anchor="${i === 0 ? 'start' : 'middle'}">${min}</text>`
+  })
+  const label = `Score ${count(score)} on a scale from 0 to 1,000, in the band ${bands[current]?.label ?? 'none'}. The range reaches from ${count(low)} to ${count(high)}.`
+  const anchor = score < margin ? 'start' : score > scoreMax - margin ? 'end' : 'middle'
+  return html`<svg class="chart" height="104" role="img" aria-label="${label}"><line class="range" x1="${at(low)}" x2="${at(high)}" y1="32" y2="32"/>${cap(low)}${cap(high)}<text class="value-label" x="${at(score)}" y="15" text-anchor="${anchor}">${count(score)}</text>${bound(low, 'end')}${bound(high, 'start')}${drawn}<text x="100%" y="100" text-anchor="end">1,000</text><line class="pin" x1="${at(score)}" x2="${at(score)}" y1="32" y2="66"/><circle class="marker" cx="${at(score)}" cy="32" r="7"/></svg>`
+}
+
 export function legend(goodWord: string, badWord: string): Html {
   const sample = (name: 'ok' | 'bad') =>
     new Html(

@@ -60,6 +60,12 @@ export function html(template: TemplateStringsArray, ...parts: (Part | Attribute
   return new Html(text)
 }
 
+/** Renders data for search engines (JSON-LD). It is no script: a browser does not run it. */
+export function structuredData(value: object): Html {
+  const text = JSON.stringify(value).replaceAll('<', '\\u003c')
+  return new Html(`<script type="application/ld+json">${text}</script>`)
+}
+
 function renderedAt(place: Place, part: Part | Attributes): string {
   if (place === 'attributes' && part instanceof Attributes) return part.text
   if (place === 'attributes' || part instanceof Attributes)

@@ -180,7 +180,7 @@ ${menuButton}
 <a class="brand" href="/dashboard">${mark}assay</a>
 <span class="account collapse break">${frame.account}</span>
 <div class="row">${themeButton}
-<details class="menu"><summary class="button quiet">${avatar(frame.user)}<span class="collapse user">${frame.user}</span><span class="hidden-visually">, your account</span>${icon('chevron')}</summary><div class="menu-list"><p class="menu-head"><strong class="break">${frame.user}</strong><span class="break">${frame.account}</span></p><a href="/dashboard/sessions">${icon('clock')}Your sessions</a><hr><form method="post" action="/sign-out"><button type="submit">${icon('out')}Sign out</button></form></div></details></div>
+<details class="menu"><summary class="button quiet">${avatar(frame.user, 'small')}<span class="collapse user">${frame.user}</span><span class="hidden-visually">, your account</span>${icon('chevron')}</summary><div class="menu-list"><p class="menu-head"><strong class="break">${frame.user}</strong><span class="break">${frame.account}</span></p><a href="/dashboard/sessions">${icon('clock')}Your sessions</a><hr><form method="post" action="/sign-out"><button type="submit">${icon('out')}Sign out</button></form></div></details></div>
 </div></header>`
   const navigation = html`<nav class="sidebar" id="nav" popover aria-label="Dashboard"><div class="sections">${groups.map(
     ({ title, pages }) =>
@@ -209,13 +209,13 @@ function link({ path, title, icon: name }: Destination, frame: DashboardFrame): 
   return html`<a href="${path}"${current}>${icon(name, 'md')}${title}${trouble}</a>`
 }
 
-function avatar(user: string): Html {
+export function avatar(user: string, size: 'small' | 'usual' = 'usual'): Html {
   const initials = user
     .split(/[\s@.]+/u)
     .slice(0, 2)
     .map((word) => Array.from(word)[0]?.toUpperCase() ?? '')
     .join('')
-  return html`<svg class="avatar small" viewBox="0 0 64 64" aria-hidden="true"><circle cx="32" cy="32" r="32"/><text x="32" y="40" text-anchor="middle">${initials}</text></svg>`
+  return html`<svg class="avatar ${size}" viewBox="0 0 64 64" aria-hidden="true"><circle cx="32" cy="32" r="32"/><text x="32" y="40" text-anchor="middle">${initials}</text></svg>`
 }
 
 /** Answers with a page. */

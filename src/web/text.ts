@@ -45,7 +45,7 @@ export function fullTime(time: Date): string {
 }
 
 /** Such as `2 Jun 2026`. */
-function shortDate(time: Date): string {
+export function shortDate(time: Date): string {
   return time.toLocaleDateString('en-GB', {
     day: 'numeric',
     month: 'short',

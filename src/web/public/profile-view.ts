@@ -1,0 +1,157 @@
+/** Pure: the public profile of a worker. */
+import type { CandidateDetail, CandidateScore } from '../../candidates/schema.ts'
+import { scoreBands } from '../../skill-standard/bands.ts'
+import { scoreChart } from '../chart.ts'
+import { badge, code, type Tone } from '../components.ts'
+import { type Html, html, type Part, structuredData } from '../html.ts'
+import { type IconName, icon } from '../icons.ts'
+import { avatar } from '../layout.ts'
+import type { PublicView, Site } from '../public-page.ts'
+import { qrCode } from '../qr.ts'
+import { count, counted, dateTag, timeTag } from '../text.ts'
+import type { BadgeState } from './badge.ts'
+
+export interface Profile {
+  detail: CandidateDetail
+  /** Null: no score is public. */
+  standing: Standing | null
+}
+
+export interface Standing {
+  score: CandidateScore
+  /** Null: the score has no credential. */
+  credential: { state: BadgeState; validUntil: Date; link: string | null } | null
+}
+
+export interface ProfileOptions {
+  now: Date
+  isIndexed: boolean
+}
+
+export function profileView(
+  site: Site,
+  { detail, standing }: Profile,
+  { now, isIndexed }: ProfileOptions,
+): PublicView {
+  const { displayName: name, title, username, profilePath } = detail
+  const band =
+    standing === null ? '' : `: score ${standing.score.score}, ${standing.score.scoreBand}`
+  const url = `${site.publicUrl}${profilePath}`
+  const description = `Public profile of ${name}${standing === null ? '' : ' with a verifiable skill score'}.`
+  return {
+    title: `${name}${band}`,
+    description,
+    isIndexed,
+    alternates: [{ path: `/api/v1/candidates/${username}`, type: 'application/json' }],
+    head: html`<link rel="canonical" href="${url}">
+<meta property="og:type" content="profile">
+<meta property="og:title" content="${`${name}${band}`}">
+<meta property="og:description" content="${description}">
+<meta property="og:url" content="${url}">
+${structuredData({
+  '@context': 'https://schema.org',
+  '@type': 'ProfilePage',
+  url,
+  mainEntity: {
+    '@type': 'Person',
+    name,
+    alternateName: username,
+    ...(title === null ? {} : { jobTitle: title }),
+    ...(detail.bio === null ? {} : { description: detail.bio }),
+    knowsAbout: detail.skills.map((skill) => skill.name),
+  },
+})}
+`,
+    main: html`<div class="row apart">
+<div class="person">${avatar(name)}<div><h1 class="break">${name}</h1><p class="muted break">${subtitle(detail)}</p></div></div>
+${actions(detail, standing)}
+</div>
+<div class="columns main-side">
+<div class="stack loose">
+${detail.bio !== null && html`<p class="break">${detail.bio}</p>`}
+${standing === null ? noScore : scoreCard(standing, now)}
+${skillsCard(detail)}
+</div>
+<aside class="stack loose" aria-label="Share and read">
+${standing !== null && rangeCard(standing.score)}
+${shareCard(url)}
+${standing?.credential != null && badgeCard(site, detail)}
+</aside>
+</div>`,
+  }
+}
+
+function subtitle({ title, memberSince, username }: CandidateDetail): string {
+  const since =
+    memberSince === null
+      ? null
+      : `member since ${new Date(`${memberSince}-01T00:00:00Z`).toLocaleDateString('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' })}`
+  return [title ?? `@${username}`, since].filter((part) => part !== null).join(' · ')
+}
+
+const downloads = [
+  { form: 'native', word: 'Native proof (.json)' },
+  { form: 'eddsa-rdfc-2022', word: 'W3C, eddsa-rdfc-2022 (.json)' },
+  { form: 'eddsa-jcs-2022', word: 'W3C, eddsa-jcs-2022 (.json)' },
+] as const
+
+function actions({ profilePath }: CandidateDetail, standing: Standing | null): Part {
+  if (standing?.credential == null) return null
+  const { link } = standing.credential
+  const verify =
+    link !== null &&
+    html`<a class="button primary large" href="${link}">${icon('shield')}Verify this score</a>`
+  return html`<div class="row no-print">${verify}<details class="menu"><summary class="button large">${icon('down')}Download${icon('chevron')}</summary><div class="menu-list">${downloads.map(({ form, word }) => html`<a href="${`${profilePath}/credential.json?proof=${form}`}" download>${word}</a>`)}</div></details></div>`
+}
+
+const stateBadges: Record<BadgeState, { tone: Tone; name: IconName; word: string }> = {
+  valid: { tone: 'positive', name: 'check', word: 'Credential valid' },
+  revoked: { tone: 'negative', name: 'cross', word: 'Credential revoked' },
+  expired: { tone: 'warning', name: 'clock', word: 'Credential expired' },
+  unknown: { tone: 'info', name: 'help', word: 'Status could not be read' },
+}
+
+function scoreCard({ score, credential }: Standing, now: Date): Html {
+  const { low, high } = score.confidence
+  const label = scoreBands.find(({ band }) => band === score.scoreBand)?.label ?? ''
+  const state = credential === null ? null : stateBadges[credential.state]
+  return html`<section class="card roomy" aria-labelledby="score-title">
+<div class="card-body stack loose">
+<div class="row apart baseline"><div class="stack tight"><h2 class="small muted" id="score-title">Skill score</h2><p class="score-line"><span class="value">${count(score.score)}</span><span class="band">${label}</span><span class="muted">range ${count(low)} to ${count(high)}</span></p></div>${state !== null && badge(state.tone, state.name, state.word)}</div>
+<figure>${scoreChart({ score: score.score, low, high, bands: scoreBands })}
+<figcaption class="muted small">The circle is the score. The line is the range that the evidence supports.</figcaption></figure>
+</div>
+<div class="card-foot"><dl class="facts">
+<div><dt>Issued</dt><dd>${timeTag(new Date(score.issuedAt), now)}</dd></div>
+${credential !== null && html`<div><dt>Valid until</dt><dd>${dateTag(credential.validUntil)}</dd></div>`}
+<div><dt>Evidence</dt><dd>${counted(score.evidenceCount, 'item')}</dd></div>
+<div><dt>Engine</dt><dd><a href="/.well-known/service-engine.json">${score.engineVersion}</a></dd></div>
+</dl></div>
+</section>`
+}
+
+const noScore = html`<section class="card"><div class="card-head"><h2>No public score</h2><p>A score appears here once there is enough evidence, the identity is verified, and its holder shares it.</p></div></section>`
+
+function skillsCard({ skills, verifiedSkillCount, skillCount }: CandidateDetail): Part {
+  if (skills.length === 0) return null
+  // A stable sort: verified skills first, each group in the order of its holder.
+  const ordered = [...skills].sort((a, b) => Number(b.verified) - Number(a.verified))
+  const row = ({ name, level, verified }: (typeof skills)[number]) =>
+    html`<li><span class="break">${name}</span><span class="level">${level === null ? '' : level.charAt(0).toUpperCase() + level.slice(1)}</span>${verified ? badge('positive', 'check', 'Verified') : html`<span class="badge" data-tone="neutral">Stated</span>`}</li>`
+  return html`<section class="card roomy" aria-labelledby="skills-title"><div class="card-head"><h2 id="skills-title">Skills</h2><span class="muted small">${count(verifiedSkillCount)} of ${count(skillCount)} verified</span></div><ul class="skills">${ordered.map(row)}</ul></section>`
+}
+
+function rangeCard({ confidence: { low } }: CandidateScore): Html {
+  return html`<section class="card"><div class="card-head"><h2>Read the range first</h2></div><div class="card-body stack tight small"><p>The evidence supports at least <strong>${count(low)}</strong>. Compare people by that number, not by the score.</p><p class="muted">A wide range means thin evidence, not weak work. The band does not say which skills are the strong ones.</p><p><a href="/docs/scoring">How scores are computed</a></p></div></section>`
+}
+
+function shareCard(url: string): Html {
+  return html`<section class="card no-print"><div class="card-head"><h2>Share</h2></div><div class="card-body stack">${qrCode(url, 'QR code of this profile')}<p class="mono small muted break" id="profile-link">${url}</p><div class="row"><button class="button" type="button" data-copy="profile-link" hidden>${icon('link')}<span data-label>Copy link</span></button></div></div></section>`
+}
+
+function badgeCard({ publicUrl }: Site, { profilePath, displayName }: CandidateDetail): Html {
+  const path = `${profilePath}/badge.svg`
+  const image = html`<picture><source media="(prefers-color-scheme: dark)" srcset="${`${path}?theme=dark`}"><img src="${path}" width="288" height="64" alt="Badge of ${displayName}"></picture>`
+  const text = `[![assay score](${publicUrl}${path})](${publicUrl}${profilePath})`
+  return html`<section class="card no-print"><div class="card-head"><h2>Badge</h2><p>It shows a revocation within 5 minutes.</p></div><div class="card-body stack">${image}${code({ id: 'snippet', label: 'Markdown', text, isWrapped: true })}</div></section>`
+}

@@ -1,0 +1,164 @@
+/**
+ * The profile of a worker, its badge and the download of its credential, behind the gates of the
+ * paid reads (decision D33). A hidden profile and an absent one get the same answer.
+ */
+import { deflateRawSync } from 'node:zlib'
+import { Type } from 'typebox'
+import type { CandidateReads } from '../../candidates/reads.ts'
+import { proofQuery } from '../../candidates/schema.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { jsonLdType, type RateLimits } from '../../platform/http/contract.ts'
+import { type PublicDocument, publicDocument } from '../../platform/http/document.ts'
+import type { Endpoint } from '../../platform/http/endpoint.ts'
+import { refuse, UnavailableError } from '../../platform/http/errors.ts'
+import { RecentMap } from '../../platform/recent-map.ts'
+import type { Credential } from '../../score-credentials/convert-proof.ts'
+import type { Verifier } from '../../score-credentials/verifier.ts'
+import { publicEndpoint, type Site, viewAnswer } from '../public-page.ts'
+import { shortDate } from '../text.ts'
+import { type BadgeState, type BadgeTheme, renderBadge } from './badge.ts'
+import { type Profile, profileView, type Standing } from './profile-view.ts'
+
+export interface ProfileOptions {
+  clock: Clock
+  candidates: CandidateReads
+  verifier: Verifier
+  /** Whether search engines may list profiles. */
+  areProfilesIndexed: boolean
+}
+
+const pageLimits: RateLimits = { perMinute: 120, perDay: 20_000 }
+/** Image proxies fetch the badges of many readers from one address. */
+const badgeLimits: RateLimits = { perMinute: 1_200, perDay: 200_000 }
+const downloadLimits: RateLimits = { perMinute: 30, perDay: 600 }
+
+/** Checked here, so that a name that nobody can have is answered like an absent one. */
+const usernameForm = /^[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]$/
+const username = Type.Object({ username: Type.String() })
+
+const badgeMaxAgeSeconds = 300
+const badgesKept = 1_000
+
+export function profilePages(site: Site, options: ProfileOptions): Endpoint[] {
+  const { clock, candidates, areProfilesIndexed: isIndexed } = options
+  const badges = new RecentMap<PublicDocument>(badgesKept)
+  const find = (name: string, now: Date) =>
+    usernameForm.test(name) ? findProfile(name, { ...options, now }) : null
+  return [
+    publicEndpoint(site, {
+      name: 'profile page',
+      path: '/u/{username}',
+      pathParameters: username,
+      limits: pageLimits,
+      async answer({ path }) {
+        const now = clock()
+        const found = await find(path.username, now)
+        if (found === null) return refuse('not_found')
+        return viewAnswer(site, profileView(site, found, { now, isIndexed }))
+      },
+    }),
+    publicEndpoint(site, {
+      name: 'profile badge',
+      path: '/u/{username}/badge.svg',
+      pathParameters: username,
+      queryParameters: Type.Object({
+        size: Type.Optional(Type.String({ pattern: '^(small|large)$' })),
+        theme: Type.Optional(Type.String({ pattern: '^(light|dark)$' })),
+      }),
+      limits: badgeLimits,
+      async answer({ path, query: { size = 'large', theme = 'light' } }) {
+        const found = await find(path.username, clock())
+        if (found?.standing?.credential == null) return refuse('not_found')
+        const look = { size: size as 'small' | 'large', theme: theme as BadgeTheme }
+        return {
+          document: badgeDocument(badges, renderBadge(badgeOf(found, found.standing), look)),
+        }
+      },
+    }),
+    publicEndpoint(site, {
+      name: 'profile credential',
+      path: '/u/{username}/credential.json',
+      pathParameters: username,
+      queryParameters: proofQuery,
+      limits: downloadLimits,
+      async answer({ path, query }) {
+        if (!usernameForm.test(path.username)) return refuse('not_found')
+        const scoreId = (await candidates.candidate(path.username))?.scoreId ?? null
+        const read = scoreId === null ? null : await candidates.credential(scoreId, query.proof)
+        if (read === null || !('credential' in read)) return refuse('not_found')
+        const name = `${path.username}-${query.proof}.json`
+        return {
+          status: 200,
+          body: read.credential,
+          contentType: jsonLdType,
+          headers: { 'Content-Disposition': `attachment; filename="${name}"` },
+        }
+      },
+    }),
+  ]
+}
+
+interface Finding extends ProfileOptions {
+  now: Date
+}
+
+async function findProfile(name: string, finding: Finding): Promise<Profile | null> {
+  const { candidates, verifier, now } = finding
+  const found = await candidates.candidate(name)
+  if (found === null) return null
+  const { detail, scoreId } = found
+  const { score } = detail
+  if (score === null || scoreId === null) return { detail, standing: null }
+  if (score.scoreVc === null) return { detail, standing: { score, credential: null } }
+  const token = Buffer.from(score.scoreVc.statusUrl?.slice(-64) ?? '', 'hex')
+  const vcSha256 = Buffer.from(score.scoreVc.sha256, 'hex')
+  const [read, status] = await Promise.all([
+    candidates.credential(scoreId, 'native'),
+    verifier.askStatus({ token, vcSha256 }).catch(unavailable),
+  ])
+  if (!('credential' in read)) return { detail, standing: { score, credential: null } }
+  const validUntil = new Date(String(read.credential.validUntil))
+  const credential = {
+    state: stateOf(status, validUntil, now),
+    validUntil: status.kind === 'registered' ? (status.revokedAt ?? validUntil) : validUntil,
+    link: linkOf(read.credential),
+  }
+  return { detail, standing: { score, credential } }
+}
+
+type Status = Awaited<ReturnType<Verifier['askStatus']>>
+
+function unavailable(error: unknown): Status {
+  if (error instanceof UnavailableError) return { kind: 'unavailable' }
+  throw error
+}
+
+function stateOf(status: Status, validUntil: Date, now: Date): BadgeState {
+  if (status.kind !== 'registered') return 'unknown'
+  if (status.revokedAt !== null || status.keyRevokedAt !== null) return 'revoked'
+  return validUntil <= now ? 'expired' : 'valid'
+}
+
+/** The page that verifies the credential. Its fragment holds the document. */
+function linkOf(credential: Credential): string {
+  const packed = deflateRawSync(JSON.stringify(credential)).toString('base64url')
+  return `/verify#z=${packed}`
+}
+
+function badgeOf({ detail: { displayName } }: Profile, { score, credential }: Standing) {
+  const { low, high } = score.confidence
+  const state = credential?.state ?? 'unknown'
+  const day = credential === null || state === 'unknown' ? null : shortDate(credential.validUntil)
+  return { name: displayName, score: score.score, low, high, band: score.scoreBand, state, day }
+}
+
+/** Compressing takes longer than drawing, so recent badges are kept by their bytes. */
+function badgeDocument(badges: RecentMap<PublicDocument>, body: string): PublicDocument {
+  let document = badges.get(body)
+  if (document === undefined) {
+    const contentType = 'image/svg+xml'
+    document = publicDocument({ body, contentType, maxAgeSeconds: badgeMaxAgeSeconds })
+    badges.set(body, document)
+  }
+  return document
+}

@@ -1,0 +1,214 @@
+/** Profiles, badges and downloads: their gates, their states, and their look in Chromium. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { sql } from '../../src/platform/db/db.ts'
+import { canonicalJson } from '../../src/platform/json/canonical-json.ts'
+import { proofForms } from '../../src/score-credentials/proof.ts'
+import { revokeCredentials } from '../../src/score-credentials/revoke.ts'
+import { contextAt } from '../support/build/actions.ts'
+import { score } from '../support/build/credentials.ts'
+import { publicLine, register, setConsent } from '../support/build/workers.ts'
+import { ask, type Reply } from '../support/start/ask.ts'
+import { inspectUrl, noBrowser, openBrowser } from '../support/start/browser.ts'
+import { markup } from '../support/start/dashboard.ts'
+import { startIssuing, startService } from '../support/start/service.ts'
+
+const publicUrl = 'http://localhost:8080'
+const service = await startService(publicUrl)
+after(() => service.stop())
+const { base } = service
+const { db } = service.database
+const issuer = await startIssuing(service)
+
+const skills = [{ name: 'Stated only' }, { name: 'TypeScript', verified: true, level: 'expert' }]
+
+/** Registers a public worker with a score and its credential. Returns its status token. */
+async function addScored(username: string, over: Record<string, unknown> = {}): Promise<string> {
+  await register(db, [publicLine({ username, externalId: username, skills, ...over })])
+  const issued = await issuer.issue(score({ username }))
+  await db.run(sql`
+    insert into scoring_vocabularies (vocabulary_sha256, rules, first_used_at)
+    values (sha256('{}'), '{}', now()) on conflict do nothing`)
+  await db.run(sql`
+    insert into score_snapshots (snapshot_id, worker_id, state, change, as_of, engine_id, engine_version,
+      engine_sha256, vocabulary_sha256, evidence_root, score, confidence_low, confidence_high, band,
+      evidence_count, source_count, issued_at, vc_sha256, status_token)
+    select sha256(${Buffer.from(username)}), worker_id, 'active', 'first', '2026-05-14', 'hsc', '1.0.0',
+      sha256('e'), sha256('{}'), sha256('r'), 742, 701, 778, 'strong', 3, 3, now(),
+      ${Buffer.from(issued.vcSha256, 'hex')}, ${Buffer.from(issued.statusToken, 'hex')}
+    from profiles where username = ${username}`)
+  return issued.statusToken
+}
+
+await addScored('ada-lovelace', { displayName: 'Ada Lovelace', title: 'Engineer' })
+const revokedToken = await addScored('grace-hopper', { displayName: 'Grace Hopper' })
+await revokeCredentials(contextAt(db, new Date()), [
+  { by: 'token', bytes: Buffer.from(revokedToken, 'hex') },
+])
+await register(db, [publicLine({ username: 'no-score', externalId: 'n', displayName: 'No Score' })])
+await addScored('naughty', {
+  displayName: markup.slice(0, 80),
+  title: markup,
+  bio: markup,
+  skills: [{ name: markup.slice(0, 60) }],
+})
+await addScored('long-name', { displayName: 'W'.repeat(60), title: 'Chief '.repeat(15).trim() })
+await addScored('hidden', {})
+await setConsent(db, 'hidden', {
+  permission: 'public_profile',
+  textVersion: null,
+  by: 'test',
+  at: new Date(),
+})
+await issuer.publish()
+
+const get = (path: string, headers: Record<string, string> = {}) => ask(base, { path, headers })
+const browserAccept = { Accept: 'text/html,*/*;q=0.8' }
+
+/** Without the parts that differ between any two answers. */
+function comparable({ status, headers, body }: Reply) {
+  const { date: _, 'x-request-id': __, ratelimit: ___, ...others } = headers
+  return { status, others, body: String(body) }
+}
+
+test('profile: the page shows name, score, range and skills, and is not for search engines', async () => {
+  const { status, headers, body } = await get('/u/ada-lovelace')
+  const text = String(body)
+  assert.equal(status, 200)
+  assert.equal(headers['cache-control'], 'private, no-store')
+  assert.match(text, /<h1 class="break">Ada Lovelace<\/h1>/)
+  assert.match(text, /<span class="value">742<\/span><span class="band">Strong<\/span>/)
+  assert.match(text, /range 701 to 778/)
+  assert.match(text, /Credential valid/)
+  assert.match(text, /<meta name="robots" content="noindex">/)
+  assert.match(text, /"@type":"ProfilePage"/)
+  assert.ok(
+    text.indexOf('TypeScript</span>') < text.indexOf('Stated only</span>'),
+    'verified first',
+  )
+  assert.equal(
+    headers.link,
+    '</api/v1/candidates/ada-lovelace>; rel="alternate"; type="application/json"',
+  )
+})
+
+test('profile: the operator opens profiles to search engines by a setting', async () => {
+  const open = await startService(publicUrl, service, { env: { PROFILE_INDEXING: 'on' } })
+  try {
+    const { body } = await ask(open.base, { path: '/u/ada-lovelace' })
+    assert.doesNotMatch(String(body), /name="robots"/)
+  } finally {
+    await open.stop()
+  }
+})
+
+test('404: hidden, absent and impossible profiles, badges and downloads are equal in bytes and headers', async () => {
+  for (const end of ['', '/badge.svg', '/credential.json'])
+    for (const headers of [{}, browserAccept] as Record<string, string>[]) {
+      const answers = await Promise.all(
+        ['hidden', 'nobody-here', 'NOT-A-NAME', `${'x'.repeat(300)}`].map(async (name) =>
+          comparable(await get(`/u/${name}${end}`, headers)),
+        ),
+      )
+      for (const answer of answers) {
+        assert.equal(answer.status, 404)
+        assert.deepEqual(answer, answers[0], end)
+      }
+    }
+})
+
+test('profile: a worker without a public score has a page without a badge and without a download', async () => {
+  assert.match(String((await get('/u/no-score')).body), /No public score/)
+  for (const end of ['/badge.svg', '/credential.json'])
+    assert.equal((await get(`/u/no-score${end}`)).status, 404)
+})
+
+test('badge: it is an image for any site, with an ETag, for at most 5 minutes, without foreign references', async () => {
+  for (const query of ['', '?theme=dark', '?size=small', '?size=small&theme=dark']) {
+    const { status, headers, body } = await get(`/u/ada-lovelace/badge.svg${query}`)
+    const text = String(body)
+    assert.equal(status, 200)
+    assert.equal(headers['content-type'], 'image/svg+xml')
+    assert.equal(headers['cache-control'], 'public, max-age=300')
+    assert.equal(headers['cross-origin-resource-policy'], 'cross-origin')
+    assert.match(text, /<title id="t">assay: Ada Lovelace, score 742, strong, valid<\/title>/)
+    assert.doesNotMatch(
+      text.replace('http://www.w3.org/2000/svg', ''),
+      /https?:|<script|<style|href|url\(/,
+    )
+    const again = await get(`/u/ada-lovelace/badge.svg${query}`, {
+      'If-None-Match': headers.etag ?? '',
+    })
+    assert.equal(again.status, 304)
+  }
+  assert.equal((await get('/u/ada-lovelace/badge.svg?size=huge')).status, 400)
+})
+
+test('badge and profile: a revoked credential shows no score on the badge, and its state on the page', async () => {
+  const { body } = await get('/u/grace-hopper/badge.svg')
+  assert.match(String(body), /Grace Hopper, revoked/)
+  assert.doesNotMatch(String(body), /742/)
+  assert.match(String((await get('/u/grace-hopper')).body), /Credential revoked/)
+})
+
+test('badge: a name longer than 24 graphemes is cut', async () => {
+  const { body } = await get('/u/long-name/badge.svg')
+  const shown = />(W+)…</.exec(String(body))?.[1] ?? ''
+  assert.ok(shown.length > 10 && shown.length < 24, shown)
+})
+
+test('download: each form of proof verifies, and all have the same payload', async () => {
+  const payloads = new Set<string>()
+  for (const form of proofForms) {
+    const { status, headers, body } = await get(`/u/ada-lovelace/credential.json?proof=${form}`)
+    assert.equal(status, 200)
+    assert.equal(headers['content-type'], 'application/ld+json')
+    assert.equal(headers['content-disposition'], `attachment; filename="ada-lovelace-${form}.json"`)
+    const { proof: _, ...payload } = JSON.parse(String(body))
+    payloads.add(canonicalJson(payload))
+    const verified = await ask(base, {
+      method: 'POST',
+      path: '/api/v1/score-vc/verify',
+      headers: { 'Content-Type': 'application/json' },
+      body,
+    })
+    assert.equal(JSON.parse(String(verified.body)).valid, true, form)
+  }
+  assert.equal(payloads.size, 1)
+})
+
+test('404: profile, badge and download are gone once the consent ends, with the next request', async () => {
+  await addScored('leaving')
+  assert.equal((await get('/u/leaving')).status, 200)
+  await setConsent(db, 'leaving', {
+    permission: 'public_profile',
+    textVersion: null,
+    by: 'test',
+    at: new Date(),
+  })
+  for (const end of ['', '/badge.svg', '/credential.json'])
+    assert.deepEqual(
+      comparable(await get(`/u/leaving${end}`)),
+      comparable(await get(`/u/nobody-here${end}`)),
+    )
+})
+
+test('profile: axe finds nothing, nothing scrolls sideways, and naughty names run no script', {
+  skip: noBrowser,
+}, async () => {
+  const browser = await openBrowser()
+  const context = await browser.newContext({ locale: 'en-GB' })
+  context.setDefaultTimeout(10_000)
+  for (const name of ['ada-lovelace', 'grace-hopper', 'no-score', 'naughty', 'long-name'])
+    await inspectUrl(context, `${base}/u/${name}`, `profile ${name}`)
+  const page = await context.newPage()
+  await page.goto(`${base}/u/naughty`)
+  assert.equal(await page.locator('main img:not([src^="/u/"])').count(), 0)
+  assert.equal(await page.locator('h1').textContent(), markup.slice(0, 80))
+  await page.goto(`${base}/u/ada-lovelace`)
+  await page.click('text=Verify this score')
+  const verdict = page.locator('.verdict[data-browser]')
+  await verdict.waitFor()
+  assert.equal(await verdict.getAttribute('data-browser'), 'valid')
+  await context.close()
+})
