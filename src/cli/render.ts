@@ -1,5 +1,6 @@
 /** Pure: results as text for a terminal. A table has a header line, and the same columns in CSV. */
 import { wireTime } from '../platform/clock.ts'
+import { csvLine } from '../platform/csv.ts'
 import { done, type Outcome } from './output.ts'
 
 type Cell = string | number | boolean | Date | null
@@ -50,11 +51,7 @@ function headerOf(name: string): string {
 /** Renders CSV (RFC 4180) with the names of the columns as its header. */
 function renderCsv<Row>(rows: readonly Row[], columns: Columns<Row>): string[] {
   const lines = rows.map((row) => Object.values(columns).map((valueOf) => textOf(valueOf(row))))
-  return [Object.keys(columns), ...lines].map((cells) => cells.map(csvCell).join(','))
-}
-
-function csvCell(text: string): string {
-  return /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return [Object.keys(columns), ...lines].map(csvLine)
 }
 
 /** Renders the fields of one thing, a line each, indented. */

@@ -40,7 +40,8 @@ export const errorSchema = {
 export function answerHeaders(operation: Operation, status: number): Record<string, object> {
   const names: string[] = [versionHeader, 'X-Request-Id', 'Cache-Control']
   const { hasNextLink = false, hasScoreLinks = false } = operation.responses[status] ?? {}
-  if (operation.document && (status === 200 || status === 304)) names.push('ETag')
+  const isDocument = operation.document && (status === 200 || status === 304)
+  if (isDocument) names.push('ETag')
   if (status >= 400) names.push('Link')
   if (isCounted(operation, status)) names.push('RateLimit', 'RateLimit-Policy')
   if ('meter' in operation.policy && status === 200)
@@ -51,8 +52,14 @@ export function answerHeaders(operation: Operation, status: number): Record<stri
   if (status === 401 && operation.policy.kind !== 'session') names.push('WWW-Authenticate')
   if (status === 429 || status === 503) names.push('Retry-After')
   const headers = Object.fromEntries(names.map((name) => [name, refTo('headers', name)]))
-  if (hasScoreLinks) return { ...headers, Link: refTo('headers', 'ScoreLinks') }
-  return hasNextLink ? { ...headers, Link: refTo('headers', 'NextLink') } : headers
+  const link = hasScoreLinks
+    ? 'ScoreLinks'
+    : hasNextLink
+      ? 'NextLink'
+      : isDocument
+        ? 'DocumentLink'
+        : null
+  return link === null ? headers : { ...headers, Link: refTo('headers', link) }
 }
 
 /**
@@ -188,6 +195,11 @@ export const fixedComponents = {
     ScoreLinks: {
       description:
         'With rel="related" the public score of the candidate, with rel="describedby" its credential. Absent if no score is public.',
+      schema: text,
+    },
+    DocumentLink: {
+      description:
+        'Other forms of the document with rel="alternate", and other versions of it with rel="predecessor-version", rel="successor-version" or rel="latest-version".',
       schema: text,
     },
     'Retry-After': {

@@ -99,11 +99,20 @@ test('contract: the operations of the specification and the extensions', () => {
       'GET /sandbox/standard/v1/score-vc-status/{statusToken}',
       'GET /sandbox/standard/v1/status-lists/score-vc-revocation/{listId}',
       'GET /standard/v1/context.jsonld',
+      'GET /standard/v1/crosswalk.csv',
+      'GET /standard/v1/releases',
+      'GET /standard/v1/releases/{version}/crosswalk.csv',
+      'GET /standard/v1/releases/{version}/skills.csv',
+      'GET /standard/v1/releases/{version}/skills.jsonld',
+      'GET /standard/v1/releases/{version}/skills.nq',
       'GET /standard/v1/score-bands.jsonld',
       'GET /standard/v1/score-vc-status/{statusToken}',
       'GET /standard/v1/skills',
+      'GET /standard/v1/skills.csv',
+      'GET /standard/v1/skills.nq',
       'GET /standard/v1/skills/{id}',
       'GET /standard/v1/status-lists/score-vc-revocation/{listId}',
+      'GET /standard/v1/vocab',
     ],
   )
 })
@@ -243,6 +252,15 @@ const extensions = new Set([
   'GET /.well-known/did.json',
   'GET /api/v1/webhooks/events',
   'GET /docs/errors/{name}',
+  'GET /standard/v1/crosswalk.csv',
+  'GET /standard/v1/releases',
+  'GET /standard/v1/releases/{version}/crosswalk.csv',
+  'GET /standard/v1/releases/{version}/skills.csv',
+  'GET /standard/v1/releases/{version}/skills.jsonld',
+  'GET /standard/v1/releases/{version}/skills.nq',
+  'GET /standard/v1/skills.csv',
+  'GET /standard/v1/skills.nq',
+  'GET /standard/v1/vocab',
   'GET /.well-known/service-score-core-provenance.json',
   'GET /sandbox/standard/v1/score-vc-status/{statusToken}',
   'GET /sandbox/standard/v1/status-lists/score-vc-revocation/{listId}',
@@ -268,19 +286,23 @@ test('contract: an operation without a scope declares no authentication; verify 
   }
 })
 
-test('contract: JSON-LD is served as application/ld+json, pages as Markdown, everything else as application/json', () => {
+test('contract: JSON-LD is served as application/ld+json, tables as CSV, statements as N-Quads, everything else as application/json', () => {
   for (const [name, path, { responses }] of operationsOf(contract)) {
     const { 200: ok, 202: accepted, 201: created = ok ?? accepted } = Object(responses)
     const { content } = resolved(contract, created)
-    const isLinked =
-      (path.includes('/standard/v1/') && !path.includes('/score-vc-status/')) ||
-      path.endsWith('/credential')
+    const isPlain = path.includes('/score-vc-status/') || path.endsWith('/releases')
+    const isLinked = (path.includes('/standard/v1/') && !isPlain) || path.endsWith('/credential')
     const expected = isLinked ? 'application/ld+json' : 'application/json'
-    const isPage = path === '/docs/{page}'
-    const type = isPage ? 'text/markdown; charset=utf-8' : expected
+    const [, extension = ''] = /\.(csv|nq)$/.exec(path) ?? []
+    const type = typesOfFiles[extension] ?? expected
     assert.deepEqual(Object.keys(Object(content)), [type], name)
   }
 })
+
+const typesOfFiles: Readonly<Record<string, string>> = {
+  csv: 'text/csv; charset=utf-8; header=present',
+  nq: 'application/n-quads',
+}
 
 test('contract: the six events are webhooks, each with its closed envelope and the delivery headers', () => {
   const webhooks: Json = Object(contract.webhooks)

@@ -3,13 +3,14 @@ import { standardUrls } from './context.ts'
 import { contentHash } from './release.ts'
 import type { SkillRecord } from './schema.ts'
 import { slugOf } from './slug.ts'
-import type { ControlledLists, Deprecations, Release, SourceRecord } from './source.ts'
+import type { ControlledLists, Crosswalk, Deprecations, Release, SourceRecord } from './source.ts'
 
 /** A vocabulary that passed its schemas, with records sorted by id. */
 export interface Vocabulary {
   records: readonly SourceRecord[]
   controlled: ControlledLists
   deprecated: Deprecations
+  crosswalk: Crosswalk
   release: Release
 }
 
@@ -51,16 +52,17 @@ function anchorOf(record: Omit<SkillRecord, 'anchored'>): string {
 
 /**
  * Returns the catalog: all records and the lists that they refer to. `catalog_hash` covers the
- * sorted anchors, so it names exactly this vocabulary.
+ * sorted anchors, so it names exactly this vocabulary. `id` is the address of a catalog that is not
+ * the current one.
  */
-export function skillCatalogOf(vocabulary: Vocabulary, publicUrl: string) {
+export function skillCatalogOf(vocabulary: Vocabulary, publicUrl: string, id?: string) {
   const urls = standardUrls(publicUrl)
   const skills = vocabulary.records.map((source) => skillRecordOf(source, publicUrl))
   const anchors = skills.map(({ anchored }) => anchored).sort()
   return {
     '@context': urls.context,
     '@type': 'SkillCatalog' as const,
-    '@id': urls.skills,
+    '@id': id ?? urls.skills,
     version: vocabulary.release.version,
     released_at: vocabulary.release.released_at,
     license: vocabulary.release.license,

@@ -7,6 +7,7 @@ import { openJsonLd } from './json-ld.ts'
 import { type LintOptions, lintVocabulary } from './lint.ts'
 import { jsonLdDocumentsOf, lintJsonLd } from './lint-json-ld.ts'
 import { releaseOf } from './release.ts'
+import { lintArchives, writeArchive } from './releases.ts'
 import { type Release, shapes } from './source.ts'
 import { loadVocabulary, readVocabulary } from './vocabulary.ts'
 
@@ -16,7 +17,7 @@ export interface VocabularyCheck {
   jsonLdChecked: boolean
 }
 
-/** Checks rules V1 to V18. Throws `VocabularyError` if the files cannot be read. */
+/** Checks rules V1 to V19. Throws `VocabularyError` if the files cannot be read. */
 export async function checkVocabulary(
   directory: string,
   options: LintOptions = {},
@@ -29,14 +30,16 @@ export async function checkVocabulary(
   const publicUrl = 'https://vocabulary.example.org'
   const context = { [standardUrls(publicUrl).context]: contextDocument(publicUrl) }
   const jsonLd = await openJsonLd(context)
+  const vocabulary = loadVocabulary(directory)
+  findings.push(...lintArchives(directory, vocabulary))
   if (jsonLd === null) return { findings, jsonLdChecked: false }
-  const documents = jsonLdDocumentsOf(loadVocabulary(directory), publicUrl)
+  const documents = jsonLdDocumentsOf(vocabulary, publicUrl)
   return { findings: [...findings, ...(await lintJsonLd(documents, jsonLd))], jsonLdChecked: true }
 }
 
 /**
- * Writes `release.json` if the vocabulary differs from its last release only in what a release may
- * change (V12). Otherwise returns the findings and writes nothing.
+ * Writes `release.json` and the archive of the release if the vocabulary differs from its last
+ * release only in what a release may change (V12). Otherwise returns the findings and writes nothing.
  */
 export function releaseVocabulary(
   directory: string,
@@ -51,5 +54,6 @@ export function releaseVocabulary(
     .filter((record) => shapes.record.Check(record))
   const text = JSON.stringify(releaseOf({ records }, release), null, 2)
   writeFileSync(join(directory, 'release.json'), `${text}\n`)
+  writeArchive(directory, loadVocabulary(directory))
   return []
 }

@@ -16,6 +16,12 @@ export function standardUrls(publicUrl: string) {
     context: `${base}/context.jsonld`,
     skills: `${base}/skills`,
     bands: `${base}/score-bands.jsonld`,
+    skillsCsv: `${base}/skills.csv`,
+    skillsQuads: `${base}/skills.nq`,
+    crosswalk: `${base}/crosswalk.csv`,
+    releases: `${base}/releases`,
+    notes: (slug: string) => `${base}/skills/${slug}/notes`,
+    release: (version: string) => `${base}/releases/${version}`,
     /** Ends where the name of a term begins. */
     vocab: `${base}/vocab#`,
     skill: (slug: string) => `${base}/skills/${slug}`,
@@ -111,6 +117,38 @@ const skillStandardTypes = {
         },
       },
       skills: { '@id': 'std:hasSkill', '@container': '@set' },
+    },
+  },
+  SkillNotes: {
+    '@id': 'std:SkillNotes',
+    '@context': {
+      '@protected': true,
+      about: { '@id': 'std:about', '@type': '@id' },
+      about_version: 'std:aboutVersion',
+      weights_rationale: 'std:weightsRationale',
+      half_life_rationale: 'std:halfLifeRationale',
+      role_note: 'std:roleNote',
+      license: { '@id': 'dcterms:license', '@type': '@id' },
+      sources: {
+        '@id': 'std:source',
+        '@container': '@set',
+        '@context': {
+          '@protected': true,
+          title: 'dcterms:title',
+          publisher: 'dcterms:publisher',
+          identifier: 'dcterms:identifier',
+        },
+      },
+      reviews: {
+        '@id': 'std:review',
+        '@container': '@set',
+        '@context': {
+          '@protected': true,
+          reviewer: 'std:reviewer',
+          reviewed_at: { '@id': 'std:reviewedAt', '@type': 'xsd:date' },
+          comment: 'skos:note',
+        },
+      },
     },
   },
   ScoreBandDefinitionSet: {

@@ -1,13 +1,27 @@
 /** The endpoints of the skill standard. */
+import { Type } from 'typebox'
 import { type Contract, commonResponses, jsonLdType } from '../platform/http/contract.ts'
-import { exampleBands, exampleCatalog, exampleContext, exampleSkill } from './examples.ts'
+import {
+  exampleBands,
+  exampleCatalog,
+  exampleContext,
+  exampleCrosswalk,
+  exampleNQuads,
+  exampleReleases,
+  exampleSkill,
+  exampleSkillsCsv,
+  exampleTerms,
+} from './examples.ts'
 import {
   jsonLdContext,
+  releaseList,
+  releasePath,
   scoreBandDefinitionSet,
   skillCatalog,
   skillNotFound,
   skillPath,
   skillRecord,
+  termsDocument,
 } from './schema.ts'
 
 const shared = {
@@ -18,6 +32,15 @@ const shared = {
   priority: 'public',
 } as const
 const jsonLd = { contentType: jsonLdType }
+const extension = { ...shared, extension: true } as const
+const csv = { contentType: 'text/csv; charset=utf-8; header=present', schema: Type.String() }
+const nQuads = { contentType: 'application/n-quads', schema: Type.String() }
+/** A release never changes, so caches keep it for a year. */
+const released = { ...extension, pathParameters: releasePath } as const
+const releasedResponses = {
+  ...commonResponses,
+  404: { description: 'There is no such release.', errors: ['not_found'] },
+} as const
 
 export const skillStandardContract = {
   getSkillStandardContext: {
@@ -64,6 +87,110 @@ export const skillStandardContract = {
         schema: skillNotFound,
         example: { error: 'skill_not_found', id: 'hss:no-such-skill' },
       },
+    },
+  },
+  getSkillTerms: {
+    ...extension,
+    path: '/standard/v1/vocab',
+    summary: 'The terms of the skill standard, as RDFS and SKOS',
+    responses: {
+      ...commonResponses,
+      200: {
+        ...jsonLd,
+        description: 'Every term and every controlled word.',
+        schema: termsDocument,
+        example: exampleTerms,
+      },
+    },
+  },
+  getSkillsCsv: {
+    ...extension,
+    path: '/standard/v1/skills.csv',
+    summary: 'Every skill record as a table',
+    responses: {
+      ...commonResponses,
+      200: { ...csv, description: 'One row for each skill.', example: exampleSkillsCsv },
+    },
+  },
+  getSkillsNQuads: {
+    ...extension,
+    path: '/standard/v1/skills.nq',
+    summary: 'The catalog as N-Quads',
+    responses: {
+      ...commonResponses,
+      200: {
+        ...nQuads,
+        description: 'The statements of the catalog.',
+        example: exampleNQuads,
+      },
+    },
+  },
+  getSkillCrosswalk: {
+    ...extension,
+    path: '/standard/v1/crosswalk.csv',
+    summary: 'Mappings of skills to ESCO and O*NET',
+    description: 'A skill without a mapping has one row with empty cells for the scheme.',
+    responses: {
+      ...commonResponses,
+      200: { ...csv, description: 'One row for each mapping.', example: exampleCrosswalk },
+    },
+  },
+  listSkillReleases: {
+    ...extension,
+    path: '/standard/v1/releases',
+    summary: 'Every release of the skill standard',
+    responses: {
+      ...commonResponses,
+      200: {
+        description: 'The releases, newest first.',
+        schema: releaseList,
+        example: exampleReleases,
+      },
+    },
+  },
+  getReleasedSkills: {
+    ...released,
+    path: '/standard/v1/releases/{version}/skills.jsonld',
+    summary: 'The catalog of one release',
+    responses: {
+      ...releasedResponses,
+      200: {
+        ...jsonLd,
+        description: 'The catalog as released.',
+        schema: skillCatalog,
+        example: exampleCatalog,
+      },
+    },
+  },
+  getReleasedSkillsCsv: {
+    ...released,
+    path: '/standard/v1/releases/{version}/skills.csv',
+    summary: 'Every skill record of one release as a table',
+    responses: {
+      ...releasedResponses,
+      200: { ...csv, description: 'One row for each skill.', example: exampleSkillsCsv },
+    },
+  },
+  getReleasedSkillsNQuads: {
+    ...released,
+    path: '/standard/v1/releases/{version}/skills.nq',
+    summary: 'The catalog of one release as N-Quads',
+    responses: {
+      ...releasedResponses,
+      200: {
+        ...nQuads,
+        description: 'The statements of the catalog.',
+        example: exampleNQuads,
+      },
+    },
+  },
+  getReleasedSkillCrosswalk: {
+    ...released,
+    path: '/standard/v1/releases/{version}/crosswalk.csv',
+    summary: 'Mappings of one release to ESCO and O*NET',
+    responses: {
+      ...releasedResponses,
+      200: { ...csv, description: 'One row for each mapping.', example: exampleCrosswalk },
     },
   },
   getScoreBands: {

@@ -7,17 +7,19 @@ import type { PublicDocument } from '../platform/http/document.ts'
 import { type Answer, anybody } from '../platform/http/endpoint.ts'
 import { skillStandardContract } from './contract.ts'
 import { skillStandardHandlers } from './handlers.ts'
+import { openReleases } from './releases.ts'
 import { loadVocabulary } from './vocabulary.ts'
 
 const publicUrl = 'https://scores.example.org'
 const vocabulary = loadVocabulary('vocabulary')
-const handlers = skillStandardHandlers({ publicUrl, vocabulary })
+const releases = openReleases('vocabulary')
+const handlers = skillStandardHandlers({ publicUrl, vocabulary, releases })
 
 type Handler = keyof typeof handlers
 
 function answerOf(name: Handler, id = 'typescript', of = handlers): Answer | Promise<Answer> {
   const request = { query: {}, body: undefined, bodyAmbiguity: null, requestId: 'r', ...anybody }
-  return of[name]({ ...request, path: { id } })
+  return of[name]({ ...request, path: { id, version: id } })
 }
 
 async function skill(id: string, of = handlers): Promise<Answer> {
@@ -35,8 +37,14 @@ function bodyOf(answer: Answer) {
   return JSON.parse(identity.bytes.toString('utf8'))
 }
 
-test('200: every document is application/ld+json without parameters, fresh for an hour, and fits its schema', async () => {
-  for (const name of Object.keys(handlers) as Handler[]) {
+test('200: every document of the specification is application/ld+json without parameters, fresh for an hour, and fits its schema', async () => {
+  const names = [
+    'getSkillStandardContext',
+    'listSkills',
+    'getSkill',
+    'getScoreBands',
+  ] as const satisfies Handler[]
+  for (const name of names) {
     const answer = await answerOf(name)
     const document = documentOf(answer)
     assert.equal(document.contentType, 'application/ld+json')
@@ -94,7 +102,11 @@ test('400: an id that cannot be a slug is an invalid parameter, never a 404 body
 
 test('200: a deprecated skill stays, and names its successor in a Link header', async () => {
   const deprecated = { 'hss:git': 'hss:sql' }
-  const changed = skillStandardHandlers({ publicUrl, vocabulary: { ...vocabulary, deprecated } })
+  const changed = skillStandardHandlers({
+    publicUrl,
+    vocabulary: { ...vocabulary, deprecated },
+    releases,
+  })
   const document = documentOf(await skill('git', changed))
   assert.deepEqual(document.headers, {
     Link: `<${publicUrl}/standard/v1/skills/sql>; rel="successor-version"`,
@@ -103,4 +115,52 @@ test('200: a deprecated skill stays, and names its successor in a Link header', 
   assert.deepEqual(documentOf(await skill('sql', changed)).headers, {})
   const catalog = bodyOf(await answerOf('listSkills', undefined, changed))
   assert.deepEqual(catalog.deprecated, [{ id: 'hss:git', successor: 'hss:sql' }])
+})
+
+const releasedHandlers = [
+  ['getReleasedSkills', 'listSkills'],
+  ['getReleasedSkillsCsv', 'getSkillsCsv'],
+  ['getReleasedSkillsNQuads', 'getSkillsNQuads'],
+  ['getReleasedSkillCrosswalk', 'getSkillCrosswalk'],
+] as const
+
+test('200: the documents of a release are immutable, and each names its predecessor and the latest version', async () => {
+  const versions = releases.index.map(({ version }) => version)
+  for (const [name] of releasedHandlers)
+    for (const [at, version] of versions.entries()) {
+      const { cacheControl, headers } = documentOf(await answerOf(name, version))
+      assert.equal(cacheControl, 'public, max-age=31536000, immutable')
+      const link = headers.Link ?? ''
+      assert.match(link, /rel="latest-version"/)
+      const predecessor = /releases\/([^/]+)\/[^>]+>; rel="predecessor-version"/.exec(link)?.[1]
+      assert.equal(predecessor, versions[at - 1])
+      assert.doesNotMatch(link, /successor-version/)
+    }
+})
+
+test('200: the newest release says the same as the current documents, apart from its own address', async () => {
+  const newest = releases.index.at(-1)?.version ?? ''
+  const textOf = (answer: Answer) =>
+    documentOf(answer).representations.at(0)?.bytes.toString('utf8') ?? ''
+  for (const [released, current] of releasedHandlers) {
+    const address = `${publicUrl}/standard/v1/releases/${newest}/skills.jsonld`
+    const text = textOf(await answerOf(released, newest))
+    const renamed = text
+      .replaceAll(`"${address}"`, `"${publicUrl}/standard/v1/skills"`)
+      .replaceAll(`<${address}>`, `<${publicUrl}/standard/v1/skills>`)
+    assert.equal(renamed, textOf(await answerOf(current)))
+  }
+})
+
+test('404: an unknown release is not found', async () => {
+  for (const version of ['9.9.9', 'index', '../release', 'constructor', ''])
+    for (const [name] of releasedHandlers)
+      assert.deepEqual(await answerOf(name, version), { refusal: 'not_found' })
+})
+
+test('200: the list of releases begins with the newest one and names its documents', async () => {
+  const body = bodyOf(await answerOf('listSkillReleases'))
+  assert.ok(Compile(skillStandardContract.listSkillReleases.responses[200].schema).Check(body))
+  assert.equal(body.releases.length, releases.index.length)
+  assert.equal(body.releases[0]?.version, vocabulary.release.version)
 })

@@ -1,17 +1,21 @@
 /**
- * The handlers of the skill standard. Every document is made once, at start, so they answer while
- * the database is down.
+ * The handlers of the skill standard. Every document is made once, at start or at its first request,
+ * from files of the release, so they answer while the database is down.
  */
 import { jsonLdType } from '../platform/http/contract.ts'
-import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
+import { documentMemory, type PublicDocument, publicDocument } from '../platform/http/document.ts'
 import type { Answer, Handlers } from '../platform/http/endpoint.ts'
 import { refuse } from '../platform/http/errors.ts'
+import { linkHeader } from '../platform/http/link-header.ts'
 import { scoreBandDefinitions } from './bands.ts'
 import { skillCatalogOf, type Vocabulary } from './catalog.ts'
 import { contextDocument, standardUrls } from './context.ts'
 import type { skillStandardContract } from './contract.ts'
+import { type ReleaseFile, releaseDocuments, releaseListOf } from './release-documents.ts'
+import type { PublishedReleases } from './releases.ts'
 import type { SkillRecord } from './schema.ts'
 import { skillIdOf, slugOf, slugOfPath } from './slug.ts'
+import { vocabularyDocument } from './terms.ts'
 
 const maxAgeSeconds = 3_600
 
@@ -24,27 +28,71 @@ export interface SkillStandardOptions {
    */
   formerPublicUrls?: readonly string[]
   vocabulary: Vocabulary
+  releases: PublishedReleases
 }
 
 export function skillStandardHandlers({
   publicUrl,
   formerPublicUrls = [],
   vocabulary,
+  releases,
 }: SkillStandardOptions): Handlers<typeof skillStandardContract> {
   const contextOf = (url: string) => jsonLdDocument(url, contextDocument(url))
   const context = contextOf(publicUrl)
   const formerContexts = new Map(formerPublicUrls.map((url) => [url, contextOf(url)]))
-  const catalog = skillCatalogOf(vocabulary, publicUrl)
-  const catalogDocument = jsonLdDocument(publicUrl, catalog)
-  const skills = skillDocuments(catalog.skills, { publicUrl, vocabulary })
+  const skills = skillDocuments(vocabulary, publicUrl)
   const bands = jsonLdDocument(publicUrl, scoreBandDefinitions(publicUrl))
+  const published = publishedDocuments({ publicUrl, vocabulary, releases })
+  const terms = publicDocument({
+    body: JSON.stringify(vocabularyDocument(publicUrl, vocabulary)),
+    contentType: jsonLdType,
+    maxAgeSeconds,
+  })
+  const releaseList = publicDocument({
+    body: JSON.stringify(releaseListOf(releases.index, publicUrl)),
+    contentType: 'application/json',
+    maxAgeSeconds,
+  })
+  const current = (file: ReleaseFile) => () => published(null, file)
+  const released =
+    (file: ReleaseFile) =>
+    ({ path }: { path: { version: string } }) =>
+      published(path.version, file)
   return {
     getSkillStandardContext: ({ formerOrigin }) => ({
       document: formerContexts.get(formerOrigin ?? '') ?? context,
     }),
-    listSkills: () => ({ document: catalogDocument }),
+    listSkills: current('skills'),
     getSkill: ({ path }) => skillAnswer(skills, path.id),
+    getSkillTerms: () => ({ document: terms }),
+    getSkillsCsv: current('csv'),
+    getSkillsNQuads: current('nQuads'),
+    getSkillCrosswalk: current('crosswalk'),
+    listSkillReleases: () => ({ document: releaseList }),
+    getReleasedSkills: released('skills'),
+    getReleasedSkillsCsv: released('csv'),
+    getReleasedSkillsNQuads: released('nQuads'),
+    getReleasedSkillCrosswalk: released('crosswalk'),
     getScoreBands: () => ({ document: bands }),
+  }
+}
+
+/** Makes the documents of a release at their first request. A null version is the current one. */
+function publishedDocuments({
+  publicUrl,
+  vocabulary,
+  releases,
+}: Pick<SkillStandardOptions, 'publicUrl' | 'vocabulary' | 'releases'>) {
+  const { index } = releases
+  const documents = documentMemory()
+  return (released: string | null, file: ReleaseFile): Answer => {
+    if (released !== null && !index.some(({ version }) => version === released))
+      return refuse('not_found')
+    const document = documents(`${released} ${file}`, () => {
+      const content = released === null ? vocabulary : releases.read(released)
+      return releaseDocuments(content, { publicUrl, index, released })[file]()
+    })
+    return { document }
   }
 }
 
@@ -63,16 +111,18 @@ function skillAnswer(skills: ReadonlyMap<string, PublicDocument>, id: string): A
 
 /** By slug. */
 function skillDocuments(
-  records: readonly SkillRecord[],
-  { publicUrl, vocabulary }: SkillStandardOptions,
+  vocabulary: Vocabulary,
+  publicUrl: string,
 ): ReadonlyMap<string, PublicDocument> {
   const urls = standardUrls(publicUrl)
   return new Map(
-    records.map((record) => {
+    skillCatalogOf(vocabulary, publicUrl).skills.map((record: SkillRecord) => {
       const successor = vocabulary.deprecated[record.id]
       const headers: Record<string, string> = {}
       if (successor !== undefined)
-        headers.Link = `<${urls.skill(slugOf(successor))}>; rel="successor-version"`
+        headers.Link = linkHeader([
+          { url: urls.skill(slugOf(successor)), rel: 'successor-version' },
+        ])
       return [slugOf(record.id), jsonLdDocument(publicUrl, record, headers)]
     }),
   )

@@ -19,6 +19,15 @@ interface Processor {
   canonize(document: unknown, options: object): Promise<string>
 }
 
+/** Returns the sorted canonical statements (RDFC-1.0) of N-Quads with any names of blank nodes. */
+export async function canonicalNQuadsOf(nQuads: string): Promise<string[]> {
+  const format = 'application/n-quads'
+  const processor = await installedProcessor()
+  if (processor === null) throw new Error('jsonld is not installed')
+  const options = { algorithm: 'RDFC-1.0', inputFormat: format, format }
+  return linesOf(await processor.canonize(nQuads, options))
+}
+
 /**
  * Opens a processor that knows these context documents by URL. Returns null if `jsonld` is not
  * installed.
@@ -37,11 +46,13 @@ export async function openJsonLd(contexts: Record<string, unknown>): Promise<Jso
     compact: (document, contextUrl) => processor.compact(document, contextUrl, options),
     dataset: async (document) => {
       const canonize = { ...options, algorithm: 'RDFC-1.0', format: 'application/n-quads' }
-      return (await processor.canonize(document, canonize))
-        .split('\n')
-        .filter((quad) => quad !== '')
+      return linesOf(await processor.canonize(document, canonize))
     },
   }
+}
+
+function linesOf(nQuads: string): string[] {
+  return nQuads.split('\n').filter((quad) => quad !== '')
 }
 
 async function installedProcessor(): Promise<Processor | null> {

@@ -15,7 +15,7 @@ import { type LintOptions, lintVocabulary, releaseDomainRecordsMin } from './lin
 import { jsonLdDocumentsOf, lintJsonLd } from './lint-json-ld.ts'
 import { releaseOf } from './release.ts'
 import { domains } from './schema.ts'
-import { type SourceRecord, shapes } from './source.ts'
+import { type Crosswalk, type SourceRecord, shapes } from './source.ts'
 import { loadVocabulary, readVocabulary } from './vocabulary.ts'
 
 const base = 'https://scores.example.org'
@@ -405,6 +405,13 @@ const breakages: Breakage[] = [
   },
   {
     rule: 'V17',
+    what: 'a mapping without the source in which its target was looked up',
+    file: 'crosswalk.json',
+    message: /label or the source is missing/,
+    breakIt: (it) => void it.crosswalk.push(mapping({ source: '' })),
+  },
+  {
+    rule: 'V17',
     what: 'two exact matches of one skill in one scheme',
     file: 'crosswalk.json',
     message: /second exactMatch/,
@@ -423,8 +430,15 @@ const breakages: Breakage[] = [
   },
 ]
 
-function mapping(part: Partial<Record<'skill' | 'scheme' | 'target' | 'match', string>>) {
-  const whole = { skill: 'hss:git', scheme: 'onet', target: '2.A.1.a', match: 'closeMatch' }
+function mapping(part: Partial<Crosswalk[number]>) {
+  const whole = {
+    skill: 'hss:git',
+    scheme: 'onet',
+    target: '2.A.1.a',
+    match: 'closeMatch',
+    label: 'Reading Comprehension',
+    source: 'O*NET Content Model Reference',
+  }
   return { ...whole, ...part }
 }
 

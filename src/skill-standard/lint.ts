@@ -140,7 +140,7 @@ const schemes: Record<string, RegExp> = {
   /** Address of a skill concept. */
   esco: /^http:\/\/data\.europa\.eu\/esco\/skill\/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
   /** Place in the content model, e.g. `2.A.1.a`. */
-  onet: /^[1-6]\.[A-Z]\.[0-9]{1,2}\.[a-z](?:\.[0-9]{1,2})?$/,
+  onet: /^[1-6]\.[A-Z]\.[0-9]{1,2}(?:\.[a-z](?:\.[0-9]{1,2})?)?$/,
 }
 const matches = new Set(['exactMatch', 'closeMatch', 'broadMatch', 'narrowMatch', 'relatedMatch'])
 
@@ -149,13 +149,14 @@ function lintCrosswalk(crosswalk: Crosswalk, knownIds: ReadonlySet<string>): Fin
   const messages: string[] = []
   const pairs = new Set<string>()
   const exact = new Set<string>()
-  for (const { skill, scheme, target, match } of crosswalk) {
+  for (const { skill, scheme, target, match, label, source } of crosswalk) {
     const name = `${skill} → ${scheme} ${target}`
     const form = Object.hasOwn(schemes, scheme) ? schemes[scheme] : undefined
     if (!knownIds.has(skill)) messages.push(`${name}: there is no such skill`)
     if (form === undefined) messages.push(`${name}: the scheme is not known`)
     else if (!form.test(target)) messages.push(`${name}: the target is not well-formed`)
     if (!matches.has(match)) messages.push(`${name}: ${match} is no SKOS mapping`)
+    if (!label || !source) messages.push(`${name}: the label or the source is missing`)
     if (pairs.has(name)) messages.push(`${name}: mapped twice`)
     pairs.add(name)
     if (match !== 'exactMatch') continue

@@ -1,5 +1,6 @@
 /** Wire shapes of the skill standard. */
 import { type Static, Type } from 'typebox'
+import { schemaVersion } from '../platform/http/identifiers.ts'
 
 const closed = { additionalProperties: false }
 const open = { additionalProperties: true }
@@ -62,7 +63,7 @@ export const skillCatalog = Type.Object(
     count: Type.Integer({ minimum: 0 }),
     skills: Type.Array(skillRecord),
   },
-  open,
+  { title: 'SkillCatalog', ...open },
 )
 
 export const skillNotFound = Type.Object(
@@ -81,6 +82,40 @@ export const scoreBandDefinitionSet = Type.Object(
   },
   open,
 )
+
+export const termsDocument = Type.Object(
+  { '@context': Type.Object({}, open), '@graph': Type.Array(Type.Object({}, open)) },
+  closed,
+)
+
+export const releaseList = Type.Object(
+  {
+    schemaVersion: Type.Literal(schemaVersion('skill_releases')),
+    releases: Type.Array(
+      Type.Object(
+        {
+          version: Type.String(),
+          releasedAt: Type.String({ format: 'date-time' }),
+          contentHash: Type.String({
+            description:
+              'sha256: and the hex digest of the canonical JSON of the release without addresses.',
+          }),
+          catalogUrl: Type.String({ format: 'uri' }),
+          csvUrl: Type.String({ format: 'uri' }),
+          nQuadsUrl: Type.String({ format: 'uri' }),
+          crosswalkUrl: Type.String({ format: 'uri' }),
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+)
+export type ReleaseList = Static<typeof releaseList>
+
+export const releasePath = Type.Object({
+  version: Type.String({ minLength: 1, maxLength: 32, description: 'A released version.' }),
+})
 
 export const jsonLdContext = Type.Object({ '@context': Type.Object({}, open) }, open)
 

@@ -1,7 +1,8 @@
 /**
  * Pure: the contents of the vocabulary directory, without a base address. It has one file for each
  * skill and four other files: `controlled.json` (the controlled lists), `deprecated.json` (id →
- * successor), `crosswalk.json` and `release.json` (written by `releaseOf`).
+ * successor), `crosswalk.json` and `release.json` (written by `releaseOf`). The folder `releases/`
+ * keeps each release as it was published.
  */
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
@@ -71,7 +72,16 @@ export type Deprecations = Static<typeof deprecations>
 /** Rule V17 checks the form of targets; the schema checks the shape only. */
 const crosswalk = Type.Array(
   Type.Object(
-    { skill: Type.String(), scheme: Type.String(), target: Type.String(), match: Type.String() },
+    {
+      skill: Type.String(),
+      scheme: Type.String(),
+      target: Type.String(),
+      match: Type.String(),
+      /** Name of the target in its scheme. Releases before 1.2.0 have no label and no source. */
+      label: Type.Optional(Type.String()),
+      /** The publication in which the identifier was looked up. */
+      source: Type.Optional(Type.String()),
+    },
     closed,
   ),
 )
@@ -94,6 +104,25 @@ const release = Type.Object(
 )
 export type Release = Static<typeof release>
 
+/** Everything that one release publishes, in one file of `releases/`. */
+const archive = Type.Object(
+  {
+    release,
+    controlled: controlledLists,
+    deprecated: deprecations,
+    crosswalk,
+    records: Type.Array(sourceRecord),
+  },
+  closed,
+)
+export type Archive = Static<typeof archive>
+
+/** Every release from the oldest to the newest, with the hash of its archive. */
+const releaseIndex = Type.Array(
+  Type.Object({ version: semver, released_at: Type.String(), content: digest }, closed),
+)
+export type ReleaseIndex = Static<typeof releaseIndex>
+
 /** The files as read. The four other files are well-formed; records may be anything. */
 export interface VocabularyFiles {
   records: readonly { file: string; content: unknown }[]
@@ -110,6 +139,8 @@ export const shapes = {
   deprecated: Compile(deprecations),
   crosswalk: Compile(crosswalk),
   release: Compile(release),
+  archive: Compile(archive),
+  releaseIndex: Compile(releaseIndex),
 }
 
 interface Shape {

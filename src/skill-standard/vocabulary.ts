@@ -25,17 +25,19 @@ export function loadVocabulary(directory: string): Vocabulary {
     if (shapes.record.Check(content)) records.push(content)
     else faults.push(...faultsOf(shapes.record, content).map((fault) => `${file} ${fault}`))
   }
-  const { controlled, deprecated, release } = files
+  const { controlled, deprecated, crosswalk, release } = files
   if (release === null) faults.push('release.json: missing')
   if (files.records.length === 0) faults.push('there is no skill record')
   if (faults.length > 0 || release === null) throw new VocabularyError(directory, faults)
   records.sort((a, b) => (a.id < b.id ? -1 : 1))
-  return { records, controlled, deprecated, release }
+  return { records, controlled, deprecated, crosswalk, release }
 }
+
+export const releasedDirectory = join(import.meta.dirname, '../../vocabulary')
 
 /** Loads the vocabulary of this release. */
 export function loadReleasedVocabulary(): Vocabulary {
-  return loadVocabulary(join(import.meta.dirname, '../../vocabulary'))
+  return loadVocabulary(releasedDirectory)
 }
 
 /**

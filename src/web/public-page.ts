@@ -17,6 +17,7 @@ import { type TObject } from 'typebox'
 import type { RateLimits } from '../platform/http/contract.ts'
 import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
 import { type Answer, type Endpoint, endpoint } from '../platform/http/endpoint.ts'
+import { linkHeader } from '../platform/http/link-header.ts'
 import type { AssetName } from './assets.ts'
 import { html, type Part } from './html.ts'
 import { pageAnswer, pageType, renderPage, type SiteColumns } from './layout.ts'
@@ -76,7 +77,7 @@ export function viewAnswer(site: Site, view: PublicView, status = 200): Answer {
 
 /** Formats the value of a Link header. */
 export function alternateLink(alternates: readonly Alternate[]): string {
-  return alternates.map(({ path, type }) => `<${path}>; rel="alternate"; type="${type}"`).join(', ')
+  return linkHeader(alternates.map(({ path, type }) => ({ url: path, rel: 'alternate', type })))
 }
 
 type Public<Path extends TObject, Query extends TObject> = Pick<

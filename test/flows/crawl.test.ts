@@ -20,7 +20,6 @@ import {
 const gaps: readonly { pattern: RegExp; reason: string }[] = [
   { pattern: /^\/u\/demo-/, reason: 'profiles are not built yet' },
   { pattern: /^\/standard(\/(skills\/[^/]+|bands))?$/, reason: 'these pages are not built yet' },
-  { pattern: /^\/standard\/v1\/vocab$/, reason: 'the terms are not published yet' },
   // The candidates of the sandbox are fictional: they have no public profile.
   { pattern: /^\/u\/(?!demo-)/, reason: 'a candidate of the sandbox' },
   { pattern: /^\/\.well-known\/security\.txt$/, reason: 'the demo has no SECURITY_CONTACT' },

@@ -32,6 +32,8 @@ export interface PublicDocumentOptions {
     | 'application/json'
     | 'application/ld+json'
     | 'application/xml; charset=utf-8'
+    | 'application/n-quads'
+    | 'text/csv; charset=utf-8; header=present'
     | 'text/markdown; charset=utf-8'
     | 'text/plain; charset=utf-8'
     | 'text/html; charset=utf-8'
@@ -68,5 +70,18 @@ export function publicDocument(options: PublicDocumentOptions): PublicDocument {
     representations,
     ...(options.contextUrl === undefined ? {} : { contextUrl: options.contextUrl }),
     ...(options.page === undefined ? {} : { page: options.page }),
+  }
+}
+
+/** Makes each document at its first request and keeps it: for documents that never change. */
+export function documentMemory() {
+  const made = new Map<string, PublicDocument>()
+  return (key: string, make: () => PublicDocument): PublicDocument => {
+    let document = made.get(key)
+    if (document === undefined) {
+      document = make()
+      made.set(key, document)
+    }
+    return document
   }
 }

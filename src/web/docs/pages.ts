@@ -5,6 +5,7 @@
 import { Type } from 'typebox'
 import type { Clock } from '../../platform/clock.ts'
 import {
+  documentMemory,
   type PublicDocument,
   type PublicDocumentOptions,
   publicDocument,
@@ -164,13 +165,6 @@ function documentOf(
 
 /** Keeps each document that was made: the documentation belongs to the release. */
 function memoized() {
-  const made = new Map<string, PublicDocument>()
-  return (key: string, make: () => PublicDocument): Answer => {
-    let document = made.get(key)
-    if (document === undefined) {
-      document = make()
-      made.set(key, document)
-    }
-    return { document }
-  }
+  const documents = documentMemory()
+  return (key: string, make: () => PublicDocument): Answer => ({ document: documents(key, make) })
 }
