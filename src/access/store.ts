@@ -130,6 +130,28 @@ export function findKeys(db: Queryable, accountId: string): Promise<StoredKey[]>
     where k.account_id = ${accountId} order by k.created_at desc, k.id desc`)
 }
 
+/** Returns the keys of an account that are valid at `now`, and its newest ended ones. */
+export function findShownKeys(
+  db: Queryable,
+  { accountId, now, endedMax }: { accountId: string; now: Date; endedMax: number },
+): Promise<StoredKey[]> {
+  return db.rows<StoredKey>(sql`
+    with shown as (
+      select * from api_keys
+      where account_id = ${accountId} and revoked_at is null
+        and (expires_at is null or expires_at > ${now})
+      union all
+      (select * from api_keys
+      where account_id = ${accountId} and (revoked_at is not null or expires_at <= ${now})
+      order by created_at desc, id desc limit ${endedMax})
+    )
+    select k.id, k.account_id as "accountId", k.environment, k.pepper, k.shown, k.name, k.scopes,
+      k.allowed_from as "allowedFrom", k.predecessor, k.created_at as "createdAt",
+      k.expires_at as "expiresAt", k.revoked_at as "revokedAt", u.last_used_at as "lastUsedAt"
+    from shown k left join api_key_uses u on u.key_id = k.id
+    order by k.created_at desc, k.id desc`)
+}
+
 export type LockedKey = Omit<StoredKey, 'lastUsedAt'>
 
 /**

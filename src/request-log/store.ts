@@ -44,16 +44,24 @@ export interface LogEntry {
 const columns = fragment`seq, at, request_id as "requestId", key_id as "keyId", operation,
   status, error, credits, duration_us as "durationUs", network`
 
-/** Returns calls of an account, newest first, before the entry `before` if one is given. */
+/**
+ * Returns calls of an account, newest first, before the entry `before` if one is given.
+ *
+ * The inner query walks the index backwards, and the filters take what fits from it. In one query
+ * the planner would sort all calls of the account: 80 ms instead of 1 ms with 100,000 calls.
+ */
 export function findEntries(
   db: Queryable,
   of: LogFilter & { accountId: string; before: number | null; limit: number },
 ): Promise<LogEntry[]> {
   const [low, high] = of.statuses ?? [null, null]
   return db.rows<LogEntry>(sql`
-    select ${columns} from request_log
-    where account_id = ${of.accountId} and (${of.before}::bigint is null or seq < ${of.before})
-      and (${of.from ?? null}::timestamptz is null or at >= ${of.from ?? null})
+    select ${columns} from (
+      select * from request_log
+      where account_id = ${of.accountId} and seq < ${of.before ?? Number.MAX_SAFE_INTEGER}
+      order by seq desc offset 0
+    ) newest
+    where (${of.from ?? null}::timestamptz is null or at >= ${of.from ?? null})
       and (${of.to ?? null}::timestamptz is null or at < ${of.to ?? null})
       and (${of.keyId ?? null}::uuid is null or key_id = ${of.keyId ?? null})
       and (${of.operation ?? null}::text is null or operation = ${of.operation ?? null})

@@ -1,5 +1,5 @@
 /** The first page of the dashboard: what to do next, and how the account stands. */
-import { findKeys } from '../../access/store.ts'
+import { findShownKeys } from '../../access/store.ts'
 import { findCreditAccount } from '../../credits/store.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { type FailingNow, findFailingNow } from '../../webhooks/delivery/endpoint-store.ts'
@@ -22,7 +22,7 @@ export function homePage(context: PagesContext): Endpoint[] {
     entry: path,
     async show({ session: { accountId: userId }, now }) {
       const [keys, endpointIds, credits, failing] = await Promise.all([
-        findKeys(db, userId),
+        findShownKeys(db, { accountId: userId, now, endedMax: 0 }),
         findActiveIds(db, userId),
         findCreditAccount(db, userId),
         findFailingNow(db, { owner: { userId }, limit: failingMax }),

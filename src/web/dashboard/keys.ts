@@ -1,13 +1,13 @@
 /** The page of the account's API keys. */
 import { Type } from 'typebox'
 import { isActive } from '../../access/manage.ts'
-import { findKeys, type StoredKey } from '../../access/store.ts'
+import { findShownKeys, type StoredKey } from '../../access/store.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { badge, card, empty, none, notice, pageHead, table } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import { dashboardPage, type PagesContext, queryText } from '../page.ts'
-import { count, dateTag, timeTag } from '../text.ts'
+import { dateTag, timeTag } from '../text.ts'
 
 export const keysPath = '/dashboard/keys'
 const endedShown = 20
@@ -19,7 +19,12 @@ export function keysPage(context: PagesContext): Endpoint[] {
     entry: keysPath,
     queryParameters: Type.Object({ done: queryText }),
     async show({ session, now, query }) {
-      const keys = await findKeys(context.db, session.accountId)
+      const keys = await findShownKeys(context.db, {
+        accountId: session.accountId,
+        now,
+        // One more than shown tells that there are others.
+        endedMax: endedShown + 1,
+      })
       const valid = keys.filter((key) => isActive(key, now))
       const ended = keys.filter((key) => !isActive(key, now))
       const shownEnded = ended.slice(0, endedShown)
@@ -54,9 +59,7 @@ ${
   ended.length > 0 &&
   card({
     title: 'Revoked and expired',
-    ...(ended.length > endedShown
-      ? { text: `The ${endedShown} newest of ${count(ended.length)}.` }
-      : {}),
+    ...(ended.length > endedShown ? { text: `The ${endedShown} newest.` } : {}),
     isFlush: true,
     body: keyTable('Revoked and expired', shownEnded, now),
   })

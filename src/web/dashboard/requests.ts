@@ -3,7 +3,7 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { Type } from 'typebox'
-import { findKeys } from '../../access/store.ts'
+import { findShownKeys } from '../../access/store.ts'
 import type { SessionCaller } from '../../platform/http/callers.ts'
 import { sessionOf } from '../../platform/http/callers.ts'
 import { type Endpoint, type EventStream, endpoint } from '../../platform/http/endpoint.ts'
@@ -31,6 +31,8 @@ import { count, counted, duration, fullTime, timeTag } from '../text.ts'
 const path = '/dashboard/requests'
 const livePath = `${path}/live`
 const pageLength = 50
+/** Ended keys that can be chosen and are named. An older one is shown by its id. */
+const namedKeysMax = 20
 const entry = path
 
 export interface RequestsOptions extends PagesContext {
@@ -71,7 +73,7 @@ function listPage(options: RequestsOptions): Endpoint[] {
       const before = /^[1-9][0-9]{0,14}$/.test(query.before ?? '') ? Number(query.before) : null
       const [found, keys] = await Promise.all([
         findEntries(db, { ...filter, accountId, before, limit: pageLength + 1 }),
-        findKeys(db, accountId),
+        findShownKeys(db, { accountId, now, endedMax: namedKeysMax }),
       ])
       const rows = found.slice(0, pageLength)
       const names = new Map(keys.map(({ id, name }) => [id, name]))
@@ -264,7 +266,7 @@ function callPage(options: RequestsOptions): Endpoint[] {
     async show({ session: { accountId }, path: { requestId }, now }) {
       const [call, keys] = await Promise.all([
         findEntry(db, { accountId, requestId }),
-        findKeys(db, accountId),
+        findShownKeys(db, { accountId, now, endedMax: namedKeysMax }),
       ])
       if (call === undefined)
         return refuse('not_found', {
@@ -343,7 +345,11 @@ function liveEndpoint(options: RequestsOptions): Endpoint {
     responses: {},
     async answer({ caller, query }) {
       const session = sessionOf(caller)
-      const keys = await findKeys(db, session.accountId)
+      const keys = await findShownKeys(db, {
+        accountId: session.accountId,
+        now: options.clock(),
+        endedMax: namedKeysMax,
+      })
       const names = new Map(keys.map(({ id, name }) => [id, name]))
       return {
         events: {

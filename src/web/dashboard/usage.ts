@@ -1,6 +1,6 @@
 /** The page of usage and credits: the balance, the calls by day, what they were, and the ledger. */
 import { Type } from 'typebox'
-import { findKeys } from '../../access/store.ts'
+import { findShownKeys } from '../../access/store.ts'
 import { findCreditAccount } from '../../credits/store.ts'
 import { readPeriod } from '../../credits/usage-period.ts'
 import {
@@ -29,6 +29,8 @@ import { count, counted, timeTag } from '../text.ts'
 
 const path = '/dashboard/usage'
 const pageLength = 20
+/** Ended keys that are named. An older one is shown by its id. */
+const namedKeysMax = 100
 const dayMs = 86_400_000
 const spans = [
   { days: 7, title: '7 days' },
@@ -56,9 +58,9 @@ export function usagePage(context: PagesContext): Endpoint[] {
         findUsageBy(db, { ...period, by: 'day' }),
         findUsageBy(db, { ...period, by: 'operation' }),
         findUsageBy(db, { ...period, by: 'key' }),
-        countByStatus(db, period),
+        countByStatus(db, { accountId, since: new Date(now.getTime() - dayMs), until: now }),
         findLedger(db, { accountId, before, limit: pageLength + 1 }),
-        findKeys(db, accountId),
+        findShownKeys(db, { accountId, now, endedMax: namedKeysMax }),
       ])
       const names = new Map(keys.map(({ id, name }) => [id, name]))
       const total = (of: (row: UsageOf) => number) => byDay.reduce((sum, row) => sum + of(row), 0)
@@ -90,7 +92,7 @@ ${chartCard(byDay, { since: read.since, days })}
 <div class="columns half">
 ${groupCard('By operation', byOperation, (group) => html`<code>${group}</code>`)}
 ${groupCard('By key', byKey, (group) => html`<a class="break" href="/dashboard/keys/${group}">${names.get(group) ?? group}</a>`)}
-${byStatus.length > 0 && groupCard('By status, calls of the request log', byStatus, (group) => html`<a href="/dashboard/requests?status=${group}">${group}</a>`)}
+${byStatus.length > 0 && groupCard('Calls of the last 24 hours by status', byStatus, (group) => html`<a href="/dashboard/requests?status=${group}">${group}</a>`)}
 </div>
 ${ledgerCard(ledger, { before, days, names, now })}`,
       }
