@@ -995,6 +995,12 @@ create table status_lists (
   proofs jsonb not null,
   issuer text generated always as ("substring"(payload, '"issuer":"([^"]*)"'::text)) stored not null
 );
+create table user_identities (
+  issuer text not null,
+  subject text not null,
+  user_id uuid not null,
+  created_at timestamp with time zone not null
+);
 create table usernames (
   username_sha256 bytea not null,
   worker_id uuid not null,
@@ -1356,6 +1362,10 @@ alter table status_lists add constraint status_lists_pkey PRIMARY KEY (list_id);
 alter table status_lists add constraint status_lists_check CHECK ((closed_at IS NULL) = (dies_at IS NULL));
 alter table status_lists add constraint status_lists_check1 CHECK (published_revision <= revision);
 alter table status_lists add constraint status_lists_list_id_check CHECK (list_id ~ '^[a-z2-7]{10}$'::text);
+alter table user_identities add constraint user_identities_user_id_issuer_key UNIQUE (user_id, issuer);
+alter table user_identities add constraint user_identities_pkey PRIMARY KEY (issuer, subject);
+alter table user_identities add constraint user_identities_issuer_check CHECK (octet_length(issuer) >= 1 AND octet_length(issuer) <= 1000);
+alter table user_identities add constraint user_identities_subject_check CHECK (octet_length(subject) >= 1 AND octet_length(subject) <= 1000);
 alter table usernames add constraint usernames_worker_id_username_sha256_key UNIQUE (worker_id, username_sha256);
 alter table usernames add constraint usernames_pkey PRIMARY KEY (username_sha256);
 alter table usernames add constraint usernames_username_sha256_check CHECK (length(username_sha256) = 32);
@@ -1474,6 +1484,7 @@ alter table sessions add constraint sessions_user_id_account_id_fkey FOREIGN KEY
 alter table sign_in_links add constraint sign_in_links_mail_id_fkey FOREIGN KEY (mail_id) REFERENCES mails(id) ON DELETE CASCADE;
 alter table sign_in_links add constraint sign_in_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 alter table source_changes add constraint source_changes_source_id_fkey FOREIGN KEY (source_id) REFERENCES sources(source_id);
+alter table user_identities add constraint user_identities_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 alter table usernames add constraint usernames_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table webhook_attempts add constraint webhook_attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES webhook_deliveries(id) ON DELETE CASCADE;
 alter table webhook_deliveries add constraint webhook_deliveries_event_seq_fkey FOREIGN KEY (event_seq) REFERENCES webhook_events(seq) ON DELETE CASCADE;

@@ -13,6 +13,8 @@ import type { Db, Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import type { AuthenticateSession } from '../platform/http/admission.ts'
 import type { SessionCaller } from '../platform/http/callers.ts'
+import type { Visitor } from '../platform/http/endpoint.ts'
+import { coarseNetwork } from '../platform/http/networks.ts'
 import {
   newSessionValue,
   sessionCookieName,
@@ -20,12 +22,14 @@ import {
   sessionValueOf,
 } from './session-cookie.ts'
 import {
+  deleteSessionByDigest,
   findValidSessions,
   insertSession,
   type SessionTimes,
   updateLastSeen,
   type ValidSession,
 } from './session-store.ts'
+import { browserName } from './visitor.ts'
 
 export interface SessionRules {
   /** A session ends if it is not used for this long. */
@@ -106,6 +110,26 @@ export interface BegunSession {
   id: string
   /** Value of the cookie. The database holds only its digest. */
   value: string
+}
+
+/**
+ * Begins a session in a browser. The session that the browser had before ends, and its value is
+ * never adopted.
+ */
+export async function beginBrowserSession(
+  tx: Tx,
+  {
+    userId,
+    accountId,
+    visitor,
+    previousValue,
+  }: { userId: string; accountId: string; visitor: Visitor; previousValue: string | null },
+  times: { rules: SessionRules; now: Date },
+): Promise<BegunSession> {
+  if (previousValue !== null) await deleteSessionByDigest(tx, sessionDigest(previousValue))
+  const browser = browserName(visitor.userAgent)
+  const network = coarseNetwork(visitor.network.address)
+  return beginSession(tx, { userId, accountId, browser, network }, times)
 }
 
 /** Begins a session with a new random value. A value that the browser sent is never adopted. */

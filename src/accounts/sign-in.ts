@@ -11,13 +11,9 @@ import { sha256 } from '../platform/crypto/bytes.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import type { Visitor } from '../platform/http/endpoint.ts'
-import { coarseNetwork } from '../platform/http/networks.ts'
 import { findLinkEmail, insertLink, insertMail, takeLink } from './mail-store.ts'
-import { sessionDigest } from './session-cookie.ts'
-import { deleteSessionByDigest } from './session-store.ts'
-import { type BegunSession, beginSession, type SessionRules } from './sessions.ts'
+import { type BegunSession, beginBrowserSession, type SessionRules } from './sessions.ts'
 import { limitSignIn } from './sign-in-limit.ts'
-import { browserName } from './visitor.ts'
 
 const linkMinutes = 15
 const tokenForm = /^[\w-]{43}$/
@@ -96,11 +92,8 @@ export async function confirmLink(
   return db.transaction(async (tx) => {
     const used = await takeLink(tx, sha256(token), now)
     if (used === undefined) return null
-    if (previousValue !== null) await deleteSessionByDigest(tx, sessionDigest(previousValue))
     const { userId, accountId, next } = used
-    const browser = browserName(visitor.userAgent)
-    const network = coarseNetwork(visitor.network.address)
-    const of = { userId, accountId, browser, network }
-    return { session: await beginSession(tx, of, { rules, now }), next }
+    const of = { userId, accountId, visitor, previousValue }
+    return { session: await beginBrowserSession(tx, of, { rules, now }), next }
   })
 }

@@ -1,4 +1,4 @@
-/** All SQL of users and memberships. */
+/** All SQL of users, memberships and identities. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { Role } from '../platform/http/callers.ts'
 
@@ -42,6 +42,52 @@ export async function findUserByEmail(db: Queryable, email: string): Promise<Use
     select id, email, name, created_at as "createdAt", disabled_at as "disabledAt"
     from users where email = ${email}`)
   return user
+}
+
+export async function findUserById(db: Queryable, id: string): Promise<User | undefined> {
+  const [user] = await db.rows<User>(sql`
+    select id, email, name, created_at as "createdAt", disabled_at as "disabledAt"
+    from users where id = ${id}`)
+  return user
+}
+
+/** A user at the OpenID Connect provider. */
+export interface Identity {
+  issuer: string
+  subject: string
+}
+
+export async function findUserByIdentity(
+  db: Queryable,
+  { issuer, subject }: Identity,
+): Promise<User | undefined> {
+  const [user] = await db.rows<User>(sql`
+    select u.id, u.email, u.name, u.created_at as "createdAt", u.disabled_at as "disabledAt"
+    from user_identities i join users u on u.id = i.user_id
+    where i.issuer = ${issuer} and i.subject = ${subject}`)
+  return user
+}
+
+/**
+ * Returns false if the identity is stored already, or if the user has another one at this issuer.
+ */
+export async function insertIdentity(
+  tx: Tx,
+  { issuer, subject, userId, createdAt }: Identity & { userId: string; createdAt: Date },
+): Promise<boolean> {
+  const count = await tx.run(sql`
+    insert into user_identities (issuer, subject, user_id, created_at)
+    values (${issuer}, ${subject}, ${userId}, ${createdAt})
+    on conflict do nothing`)
+  return count === 1
+}
+
+/** Returns the account that the user has been a member of for longest. */
+export async function findFirstAccount(db: Queryable, userId: string): Promise<string | undefined> {
+  const [row] = await db.rows<{ accountId: string }>(sql`
+    select account_id as "accountId" from memberships
+    where user_id = ${userId} order by created_at, account_id limit 1`)
+  return row?.accountId
 }
 
 /**

@@ -37,6 +37,7 @@ import {
 import { servingPaymentJobs } from './payments.ts'
 import { readOrCreatePeppers } from './peppers.ts'
 import { type EngineWatch, type OpenedEngine, watchEngine } from './scoring-engine.ts'
+import { openSignInProvider, type SignInProviderClient } from './sign-in-provider.ts'
 import { openSigning } from './signing.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -69,7 +70,7 @@ export interface Service extends Pick<OpenedAdmission, 'keysState'> {
   engineState: EngineWatch['state']
   /** Jobs of every serving process. */
   servingJobs: Job[]
-  /** Writes the records still in memory to the database. */
+  /** Writes the records still in memory to the database, and closes outgoing connections. */
   close(): Promise<void>
 }
 
@@ -81,6 +82,7 @@ export function createService(parts: ServiceParts): Service {
   const watch = watchEngine(engine, db, log)
   const vocabulary = loadReleasedVocabulary()
   const sandbox = openSandbox({ publicUrl, names: skillNames(vocabulary.records), clock })
+  const provider = openSignInProvider(config, log)
   const docs = { site: siteOf(publicUrl), library: readDocsLibrary(root) }
   const verifier = openServiceVerifier({ ...parts, registryCache })
   const candidates = openCandidates({ ...parts, vocabulary })
@@ -114,10 +116,13 @@ export function createService(parts: ServiceParts): Service {
         ? { ...declared, refusalPage: publicRefusalPage(docs.site.host) }
         : declared,
     ),
-    pages: servicePages(parts, { sandbox, library: docs.library, verifier, candidates }),
+    pages: servicePages(parts, { sandbox, library: docs.library, verifier, candidates, provider }),
     notFoundPage: publicRefusalPage(new URL(publicUrl).host),
     registryCache,
     ...admitted,
+    async close() {
+      await Promise.all([admitted.close(), provider?.close()])
+    },
     engineState: watch.state,
     servingJobs: [registryCacheJob, watch.job, ...admissionJobs, ...servingPaymentJobs(x402)],
   }
@@ -131,11 +136,12 @@ function demoDocuments(dataDir: string): ((name: string) => Promise<string | nul
 
 interface PageParts extends Pick<HandlerParts, 'sandbox' | 'verifier' | 'candidates'> {
   library: DocsLibrary
+  provider: SignInProviderClient | null
 }
 
 function servicePages(
   { config, db, clock, secrets }: ServiceParts,
-  { sandbox, library, verifier, candidates }: PageParts,
+  { sandbox, library, verifier, candidates, provider }: PageParts,
 ): Endpoint[] {
   const { publicUrl, sessions, mail, signUp, webhookEndpointsMax, webhooks } = config
   const creation = { ring: secrets, rules: webhooks.rules, activeMax: webhookEndpointsMax }
@@ -176,6 +182,7 @@ function servicePages(
       rules: sessions,
       sendsMail: mail !== null,
       isSignUpOpen: signUp.isOpen,
+      provider,
     }),
   ]
 }

@@ -50,11 +50,38 @@ export const accountsSettings = {
       'Certificate authorities to trust for the mail server, in addition to those of this machine.',
     parse: path,
   }),
+  OIDC_ISSUER: setting({
+    default: 'none',
+    unit: 'https URL',
+    effect:
+      'The issuer of the OpenID Connect provider by which users sign in; without it there is none. It needs OIDC_CLIENT_ID and OIDC_CLIENT_SECRET.',
+    parse: issuerUrl,
+  }),
+  OIDC_CLIENT_ID: setting({
+    default: 'none',
+    unit: 'text',
+    effect: 'The id under which the provider knows this service; required with OIDC_ISSUER.',
+    parse: shortText,
+  }),
+  OIDC_CLIENT_SECRET: setting({
+    default: 'none',
+    unit: 'text',
+    effect:
+      'The secret of that client, sent to the provider by HTTP Basic; required with OIDC_ISSUER.',
+    confidential: true,
+    parse: shortText,
+  }),
+  OIDC_NAME: setting({
+    default: 'the host of OIDC_ISSUER',
+    unit: 'text',
+    effect: 'The name of the provider on the sign-in page.',
+    parse: shortText,
+  }),
   SIGN_UP: setting({
     default: 'invited',
     unit: 'invited or open',
     effect:
-      'With open, any mail address that requests a sign-in link gets a user and an account; it needs SMTP_URL.',
+      'With open, any mail address that requests a sign-in link, or that the provider has verified, gets a user and an account; it needs SMTP_URL or OIDC_ISSUER.',
     parse: oneOf('invited', 'open'),
   }),
   SIGN_UP_CREDITS: setting({
@@ -72,10 +99,20 @@ export interface MailConfig {
   caFile: string | undefined
 }
 
+export interface OidcConfig {
+  issuer: string
+  clientId: string
+  clientSecret: string
+  /** As users know the provider. */
+  name: string
+}
+
 export interface AccountsConfig {
   sessions: { idleDays: number; days: number }
   /** Null: no mail is sent. */
   mail: MailConfig | null
+  /** Null: no provider signs users in. */
+  oidc: OidcConfig | null
   signUp: { isOpen: boolean; credits: number }
 }
 
@@ -87,8 +124,10 @@ export function readAccounts(reading: Reading): AccountsConfig {
   const isUnset = (name: string): boolean => (reading.env[name] ?? '') === ''
   if (smtp !== undefined && isUnset('MAIL_FROM'))
     reading.problems.push('MAIL_FROM must be set where SMTP_URL is: it is the sender of every mail')
-  if (isOpen && isUnset('SMTP_URL'))
-    reading.problems.push('SMTP_URL must be set where SIGN_UP is open: a new user signs in by mail')
+  if (isOpen && isUnset('SMTP_URL') && isUnset('OIDC_ISSUER'))
+    reading.problems.push(
+      'SMTP_URL or OIDC_ISSUER must be set where SIGN_UP is open: a new user signs in by mail or by a provider',
+    )
   return {
     sessions: { idleDays: readOr('SESSION_IDLE_DAYS'), days: readOr('SESSION_DAYS') },
     mail:
@@ -100,8 +139,54 @@ export function readAccounts(reading: Reading): AccountsConfig {
             requireTls: readOr('SMTP_REQUIRE_TLS'),
             caFile: read('SMTP_CA_FILE'),
           },
+    oidc: readOidc(reading),
     signUp: { isOpen, credits: readOr('SIGN_UP_CREDITS') },
   }
+}
+
+/** Reads the settings of the provider: all three are set, or none is. */
+function readOidc(reading: Reading): OidcConfig | null {
+  const { read } = readerOf(accountsSettings, reading)
+  const required = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'] as const
+  const isSet = (name: string): boolean => (reading.env[name] ?? '') !== ''
+  const given = required.filter(isSet)
+  const missing = required.filter((name) => !isSet(name))
+  if (given.length > 0 && missing.length > 0)
+    reading.problems.push(`${missing.join(' and ')} must be set where ${given.join(' and ')} is`)
+  const [issuer, clientId, clientSecret] = [
+    read('OIDC_ISSUER'),
+    read('OIDC_CLIENT_ID'),
+    read('OIDC_CLIENT_SECRET'),
+  ]
+  const name = read('OIDC_NAME')
+  if (issuer === undefined || clientId === undefined || clientSecret === undefined) return null
+  return { issuer, clientId, clientSecret, name: name ?? new URL(issuer).host }
+}
+
+/**
+ * Allows http on this machine alone: over http, an attacker on the way could answer for the
+ * provider.
+ */
+function issuerUrl(text: string): string {
+  const url = URL.parse(text)
+  const isLocal = url !== null && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
+  const isSound =
+    url !== null &&
+    (url.protocol === 'https:' || (url.protocol === 'http:' && isLocal)) &&
+    url.username === '' &&
+    url.password === '' &&
+    !/[?#]/.test(text)
+  if (!isSound)
+    throw new Error(
+      'the https URL of the issuer, without a query, such as https://login.example.com; http is allowed on this machine alone',
+    )
+  return text
+}
+
+function shortText(text: string): string {
+  if (!/^[\P{Cc}]{1,500}$/u.test(text) || text.trim() !== text)
+    throw new Error('a text of at most 500 characters, without control characters or outer spaces')
+  return text
 }
 
 /** Rejects a query: it sets options of the mail library, one of which disables TLS verification. */

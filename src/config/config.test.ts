@@ -166,3 +166,35 @@ test('each missing x402 setting is reported, and no problem quotes a secret', ()
   assert.doesNotMatch(expected({ X402_SECRETS: 'short-secret' }), /short-secret/)
   assert.doesNotMatch(expected({ X402_RPC_URL: 'node with a key' }), /with a key/)
 })
+
+test('the settings of the OpenID Connect provider are all set or none is, and problems never quote the secret', () => {
+  const all = {
+    OIDC_ISSUER: 'https://login.example.com/realms/example',
+    OIDC_CLIENT_ID: 'assay',
+    OIDC_CLIENT_SECRET: 'hush',
+  }
+  assert.equal(readConfig({}).oidc, null)
+  assert.equal(readConfig(all).oidc?.name, 'login.example.com')
+  assert.equal(readConfig({ ...all, OIDC_NAME: 'Example Login' }).oidc?.name, 'Example Login')
+  for (const name of Object.keys(all)) {
+    const [problem, ...more] = problemsOf({ ...all, [name]: '' })
+    assert.match(problem ?? '', new RegExp(`^${name} must be set where OIDC_.* and OIDC_.* is$`))
+    assert.doesNotMatch(problem ?? '', /hush/)
+    assert.deepEqual(more, [])
+  }
+  const issuers = (OIDC_ISSUER: string) => problemsOf({ ...all, OIDC_ISSUER }).length
+  for (const taken of ['https://example.auth0.com/', 'http://localhost:9', 'http://127.0.0.2:9'])
+    assert.equal(issuers(taken), 0, taken)
+  for (const wrong of [
+    'http://login.example.com',
+    'http://127.0.0.1.evil.example',
+    'https://user:password@login.example.com',
+    'https://login.example.com?tenant=1',
+    'https://login.example.com#top',
+    'login.example.com',
+  ])
+    assert.equal(issuers(wrong), 1, wrong)
+  assert.doesNotMatch(String(problemsOf({ ...all, OIDC_CLIENT_SECRET: 'hush\n' })), /hush/)
+  assert.equal(problemsOf({ SIGN_UP: 'open' }).length, 1)
+  assert.deepEqual(problemsOf({ ...all, SIGN_UP: 'open' }), [])
+})

@@ -24,6 +24,7 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   accounts: nothing,
   users: read,
   memberships: read,
+  user_identities: ['select', 'insert'],
   sessions: readAndWrite,
   mails: ['select', 'insert', 'delete'],
   sign_in_links: read,

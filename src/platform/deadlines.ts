@@ -68,6 +68,10 @@ const others = {
   mailSilence: 10_000,
   /** A whole mail. */
   mailExchange: 30_000,
+  /** An exchange with the OpenID Connect provider. */
+  providerExchange: 4_000,
+  /** All exchanges of one sign-in with the provider. Shorter than `answer`. */
+  providerSignIn: 8_000,
   /** A facilitator verifies a payment. The lease of a payment covers this and `settle`. */
   verifyPayment: 10_000,
   /** A facilitator settles a payment. */

@@ -63,14 +63,14 @@ export function createWriter(options: WriterOptions): Writer {
     const lines = isPage ? [...sets.page] : [...headerSet(context, headers)]
     lines.push('Content-Type', contentType)
     if (error !== undefined) lines.push('Link', sets.helpLink(error))
-    for (const name in headers) lines.push(name, headers[name] as string)
+    for (const name in headers) pushHeader(lines, name, headers[name])
     writeText(context, status, lines, text ?? JSON.stringify(body))
     record(context, status, error)
   }
 
   function headerSet(
     context: RequestContext,
-    headers: Record<string, string> = {},
+    headers: Readonly<Record<string, unknown>> = {},
   ): readonly string[] {
     const { route } = context
     if (route.refusalPage !== undefined && !route.isNegotiated) return sets.page
@@ -230,4 +230,13 @@ function sendAndLinger(
   const timer = setTimeout(end, deadlineMs('linger'))
   request.once('end', end)
   request.once('close', end)
+}
+
+function pushHeader(
+  lines: string[],
+  name: string,
+  value: string | readonly string[] | undefined,
+): void {
+  if (typeof value === 'string') lines.push(name, value)
+  else for (const one of value ?? []) lines.push(name, one)
 }

@@ -228,14 +228,14 @@ export function pageAnswer(
 
 export const pageType = 'text/html; charset=utf-8'
 
-/** Sends the browser to another page of this service, by GET. */
-export function redirect(path: string, headers: Record<string, string> = {}): Answer {
+/** Sends the browser to another page by GET: a path of this service, or a URL of the provider. */
+export function redirect(location: string, headers: Record<string, string> = {}): Answer {
   return {
     status: 303,
     body: null,
     text: '',
     contentType: pageType,
-    headers: { Location: path, ...headers },
+    headers: { Location: location, ...headers },
   }
 }
 

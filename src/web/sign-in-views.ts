@@ -1,47 +1,73 @@
 /** The views of sign-in, from data to HTML. They need no script. */
+import type { IdentityRefusal } from '../accounts/identity-sign-in.ts'
 import { notice } from './components.ts'
-import { html } from './html.ts'
+import { attributes, type Html, html } from './html.ts'
 import { icon } from './icons.ts'
 import type { Page } from './layout.ts'
 
-type View = Omit<Page, 'host'>
+export type SignInView = Omit<Page, 'host'>
 
-export interface SignInForm {
+/** The ways to sign in to this deployment. */
+export interface SignInMethods {
+  sendsMail: boolean
+  /** Name of the OpenID Connect provider, or null. */
+  provider: string | null
+  isSignUpOpen: boolean
+}
+
+export interface SignInForm extends SignInMethods {
   /** As the user typed it. */
   email: string
   /** A path of this service, or null. */
   next: string | null
   /** The problem with the address, or null. */
   error: string | null
-  isSignUpOpen: boolean
 }
 
-export function signInView({ email, next, error, isSignUpOpen }: SignInForm): View {
-  const described = error === null ? 'email-help' : 'email-error email-help'
+export function signInView(form: SignInForm): SignInView {
+  const { error, provider, sendsMail } = form
   return {
     title: error === null ? 'Sign in' : 'Error: sign in',
     main: html`<section class="card" aria-labelledby="title"><div class="card-body stack">
 <h1 id="title">Sign in</h1>
-<form class="stack" method="post" action="/sign-in" novalidate>
-${next !== null && html`<input type="hidden" name="next" value="${next}">`}
-<div class="field">
-<label for="email">Email address</label>
-<input class="input" id="email" name="email" type="email" inputmode="email" autocomplete="email" autocapitalize="none" spellcheck="false" maxlength="254" required autofocus value="${email}" aria-invalid="${error === null ? 'false' : 'true'}" aria-describedby="${described}">
-${error !== null && html`<p class="error" id="email-error">${icon('alert')}<span>${error}</span></p>`}
-<p class="help" id="email-help">We send you a link. It works once, for 15 minutes.</p>
-</div>
-<button class="button primary large" type="submit">Send sign-in link</button>
-</form>
+${provider !== null && providerLink(provider, form.next)}
+${provider !== null && sendsMail && html`<p class="muted small">Or by mail:</p>`}
+${sendsMail && mailForm(form)}
 </div></section>
-<p class="muted small">No account yet? ${
-      isSignUpOpen
-        ? 'Enter your address: the link makes one for you.'
-        : 'Ask the operator of this service, or an owner of your account, to invite you.'
-    }</p>`,
+<p class="muted small">No account yet? ${signUpAdvice(form)}</p>`,
   }
 }
 
-export function mailOffView(): View {
+function providerLink(provider: string, next: string | null): Html {
+  const query = next === null ? '' : `?next=${encodeURIComponent(next)}`
+  return html`<p><a class="button primary large" href="${`/sign-in/oidc${query}`}">Sign in with ${provider}</a></p>`
+}
+
+function mailForm({ email, next, error, provider }: SignInForm): Html {
+  const described = error === null ? 'email-help' : 'email-error email-help'
+  const isFirst = provider === null
+  return html`<form class="stack" method="post" action="/sign-in" novalidate>
+${next !== null && html`<input type="hidden" name="next" value="${next}">`}
+<div class="field">
+<label for="email">Email address</label>
+<input class="input" id="email" name="email" type="email" inputmode="email" autocomplete="email" autocapitalize="none" spellcheck="false" maxlength="254" required${attributes({ autofocus: isFirst || error !== null })} value="${email}" aria-invalid="${error === null ? 'false' : 'true'}" aria-describedby="${described}">
+${error !== null && html`<p class="error" id="email-error">${icon('alert')}<span>${error}</span></p>`}
+<p class="help" id="email-help">We send you a link. It works once, for 15 minutes.</p>
+</div>
+<button class="button ${isFirst && 'primary '}large" type="submit">Send sign-in link</button>
+</form>`
+}
+
+function signUpAdvice({ isSignUpOpen, sendsMail, provider }: SignInMethods): string {
+  if (!isSignUpOpen)
+    return 'Ask the operator of this service, or an owner of your account, to invite you.'
+  return sendsMail
+    ? 'Enter your address: the link makes one for you.'
+    : `Sign in with ${provider}: the first sign-in makes one for you.`
+}
+
+/** Of a deployment without a mail server and without a provider. */
+export function noMethodView(): SignInView {
   return {
     title: 'Sign in',
     main: html`<section class="card" aria-labelledby="title"><div class="card-body stack">
@@ -55,8 +81,64 @@ ${notice({
   }
 }
 
+/** Why a sign-in with the provider ended without a session. */
+export type ProviderProblem = 'cancelled' | 'stale' | 'failed' | IdentityRefusal
+
+const problems: Record<ProviderProblem, { title: string; text(provider: string): string }> = {
+  cancelled: {
+    title: 'You cancelled the sign-in',
+    text: (provider) => `${provider} did not sign you in. Nothing has changed.`,
+  },
+  stale: {
+    title: 'This sign-in cannot be completed',
+    text: () =>
+      'It took too long, was completed before, or began in another browser or tab. Begin again.',
+  },
+  failed: {
+    title: 'The sign-in did not work',
+    text: (provider) =>
+      `${provider} does not answer as it should. Try again in a minute. If that does not help, tell the operator of this service.`,
+  },
+  unverified: {
+    title: 'Your mail address is not verified',
+    text: (provider) =>
+      `${provider} does not confirm that you own a mail address. Verify your address there, then sign in again.`,
+  },
+  unknown: {
+    title: 'You are not invited yet',
+    text: () =>
+      'No user of this service has your mail address. Ask the operator, or an owner of your account, to invite you.',
+  },
+  disabled: {
+    title: 'Your user is disabled',
+    text: () => 'Ask the operator of this service to enable you again.',
+  },
+  'other identity': {
+    title: 'Your mail address belongs to another identity',
+    text: (provider) =>
+      `The user with your address has signed in with another identity of ${provider}. Ask the operator of this service.`,
+  },
+}
+
+export function providerProblemView(
+  { provider, sendsMail }: SignInMethods,
+  problem: ProviderProblem,
+): SignInView {
+  const { title, text } = problems[problem]
+  const name = provider ?? ''
+  return {
+    title,
+    main: html`<section class="card" aria-labelledby="title"><div class="card-body stack">
+<h1 id="title">${title}</h1>
+<p>${text(name)}</p>
+${providerLink(name, null)}
+${sendsMail && html`<p><a href="/sign-in">Sign in by mail instead</a></p>`}
+</div></section>`,
+  }
+}
+
 /** Does not say whether a user has the address. */
-export function linkSentView(isSignUpOpen: boolean): View {
+export function linkSentView({ isSignUpOpen }: SignInMethods): SignInView {
   const sent = isSignUpOpen
     ? 'A sign-in link is on its way.'
     : 'If the address was invited, a sign-in link is on its way.'
@@ -72,7 +154,7 @@ export function linkSentView(isSignUpOpen: boolean): View {
   }
 }
 
-export function confirmView({ email, token }: { email: string; token: string }): View {
+export function confirmView({ email, token }: { email: string; token: string }): SignInView {
   return {
     title: 'Confirm sign-in',
     main: html`<section class="card" aria-labelledby="title"><div class="card-body stack">
@@ -87,7 +169,7 @@ export function confirmView({ email, token }: { email: string; token: string }):
   }
 }
 
-export function unusableLinkView(): View {
+export function unusableLinkView(): SignInView {
   return {
     title: 'This link cannot be used',
     main: html`<section class="card" aria-labelledby="title"><div class="card-body stack">

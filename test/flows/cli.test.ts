@@ -587,6 +587,18 @@ test('doctor: names each problem with its remedy, and ends with 1 only if a prob
   assert.match(keyed.out, /^ok +signing key/m)
   assert.match(keyed.out, /^ok +settings kept +all \d+ .*in force/m)
   assert.match(keyed.out, /^ok +mail +off.*SMTP_URL.*sign-in-link/m)
+  assert.match(keyed.out, /^ok +provider +off.*OIDC_ISSUER/m)
+  env.OIDC_ISSUER = 'http://127.0.0.1:1'
+  env.OIDC_CLIENT_ID = 'assay'
+  const half = await run(['doctor'])
+  assert.equal(half.code, 1)
+  assert.match(half.out, /^fail +settings +OIDC_CLIENT_SECRET must be set where .*OIDC_ISSUER/m)
+  env.OIDC_CLIENT_SECRET = 'secret'
+  const dead = await run(['doctor'])
+  assert.equal(dead.code, 0)
+  assert.match(dead.out, /^warn +provider +127\.0\.0\.1:1 does not answer.*connect_refused/m)
+  assert.match(dead.out, /callback URL \S+\/sign-in\/oidc\/callback/)
+  for (const name of ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET']) env[`OIDC_${name}`] = ''
   writeFileSync(join(keys, 'broken.pem'), 'no key')
   const broken = await run(['doctor'])
   assert.equal(broken.code, 1)

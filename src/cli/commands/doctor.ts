@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { openSignInProvider } from '../../app/sign-in-provider.ts'
 import { type Config, ConfigError, readConfig } from '../../config/config.ts'
 import { developmentWarnings } from '../../config/development.ts'
 import type { Signer } from '../../score-credentials/signing-key.ts'
@@ -50,6 +51,7 @@ async function runAllChecks(env: Record<string, string | undefined>): Promise<Fi
     await checkDataFolder(config.dataDir),
     files,
     checkMail(config),
+    await checkProvider(config),
     checkSignatureLibrary(),
     await checkScoringEngine(),
     ...(await checkDatabaseIfAny(config, signers)),
@@ -70,6 +72,18 @@ function checkMail({ mail }: Config): Finding {
   return mail === null
     ? ok('mail', 'off, because SMTP_URL is not set: `assay users sign-in-link EMAIL` prints a link')
     : ok('mail', `sign-in links are sent by ${new URL(mail.smtpUrl).host}`)
+}
+
+/** Asks the provider for its configuration, as the first sign-in does. */
+async function checkProvider(config: Config): Promise<Finding> {
+  const provider = openSignInProvider(config, { warn() {} })
+  if (provider === null) return ok('provider', 'off, because OIDC_ISSUER is not set')
+  const begun = await provider.begin()
+  await provider.close()
+  const callback = `It must know the callback URL ${provider.callbackUrl}.`
+  return begun.outcome === 'begun'
+    ? ok('provider', `${provider.name} answers. ${callback}`)
+    : warn('provider', `${provider.name} does not answer as it should: ${begun.why}. ${callback}`)
 }
 
 async function checkDatabaseIfAny(

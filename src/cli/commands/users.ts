@@ -83,7 +83,8 @@ interface InviteFlags {
 function invite(email: string, { account: named, role, name }: InviteFlags): Promise<Outcome> {
   return withContext(async (context) => {
     const account = await accountNamed(context.db, named)
-    const isMailed = context.config.mail !== null
+    const { mail, oidc, publicUrl } = context.config
+    const isMailed = mail !== null
     const invitation = { email, name: name ?? null, accountId: account.id, role, isMailed }
     const { outcome, userId } = await inviteUser(context, invitation)
     if (outcome === 'disabled') throw disabledUser(email)
@@ -91,11 +92,13 @@ function invite(email: string, { account: named, role, name }: InviteFlags): Pro
       return done({ userId, changed: false }, [
         `${email} is a member of ${account.name} already: nothing changed.`,
       ])
+    const next =
+      oidc === null
+        ? `Next: \`assay users sign-in-link ${email}\`.`
+        : `The user signs in with ${oidc.name} at ${publicUrl}/sign-in.`
     return done({ userId, changed: true, mailed: isMailed }, [
       `invited ${email} to ${account.name} as ${role}`,
-      isMailed
-        ? 'A mail is on its way.'
-        : `SMTP_URL is not set, so no mail is sent. Next: \`assay users sign-in-link ${email}\`.`,
+      isMailed ? 'A mail is on its way.' : `SMTP_URL is not set, so no mail is sent. ${next}`,
     ])
   })
 }

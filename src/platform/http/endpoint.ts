@@ -58,7 +58,8 @@ export type Answer =
       text?: string
       /** `application/json` by default. */
       contentType?: string
-      headers?: Record<string, string>
+      /** A list is one header line for each value. */
+      headers?: Record<string, string | readonly string[]>
     }
   /** Server-sent events. `follow` begins once the head is sent, and may send until its end. */
   | { events: { follow(stream: EventStream): Promise<void> } }

@@ -1,0 +1,103 @@
+/** Shared by all pages of sign-in: options, declarations and answers. */
+import { Type } from 'typebox'
+import type { SignUp } from '../accounts/identity-sign-in.ts'
+import type { OidcProvider } from '../accounts/oidc-provider.ts'
+import { sessionCookie, sessionCookieName, sessionValueOf } from '../accounts/session-cookie.ts'
+import type { BegunSession, SessionRules } from '../accounts/sessions.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Db } from '../platform/db/db.ts'
+import { formType, type RateLimits } from '../platform/http/contract.ts'
+import type { Answer, Endpoint, RefusalPage, Visitor } from '../platform/http/endpoint.ts'
+import { pageAnswer } from './layout.ts'
+import { startRefusalPage } from './refusal-page.ts'
+import type { SignInMethods, SignInView } from './sign-in-views.ts'
+
+export interface SignInOptions {
+  db: Db
+  clock: Clock
+  publicUrl: string
+  rules: SessionRules
+  /** False: operators print links instead. */
+  sendsMail: boolean
+  /** Whether an unknown address gets an account of its own. */
+  isSignUpOpen: boolean
+  /** The OpenID Connect provider, or null. */
+  provider: SignInProvider | null
+}
+
+export interface SignInProvider extends OidcProvider {
+  /** As users know it. */
+  name: string
+  signUp: SignUp
+  /** Logs a failure of the provider. */
+  onFailure(why: string): void
+}
+
+export type Fields = Readonly<Record<string, string>>
+
+/** The page after sign-in, if the user requested no other. */
+export const startPath = '/dashboard'
+
+/** Requests of one network address to one page. */
+const viewLimits: RateLimits = { perMinute: 120, perDay: 20_000 }
+const bodyBytesMax = 8_192
+const secondsPerDay = 86_400
+
+export interface SignInPages {
+  /** Common to the declarations of pages. */
+  view: Declared & { method: 'GET'; policy: PagePolicy }
+  /** Common to the declarations of forms. */
+  form: Declared & { method: 'POST'; body: FormBody }
+  viewPolicy: PagePolicy
+  show(view: (methods: SignInMethods) => SignInView, status?: number): Answer
+  sessionValue(visitor: Visitor | null): string | null
+  /** The Set-Cookie header that begins a session. */
+  begun(session: BegunSession): string
+}
+
+type PagePolicy = { kind: 'page'; limits: RateLimits }
+type FormBody = ReturnType<typeof formBody>
+interface Declared {
+  area: 'pages'
+  priority: 'search'
+  responses: Endpoint['responses']
+  refusalPage: RefusalPage
+}
+
+export function signInPages(options: SignInOptions): SignInPages {
+  const { publicUrl, rules, sendsMail, isSignUpOpen, provider } = options
+  const host = new URL(publicUrl).host
+  const methods = { sendsMail, isSignUpOpen, provider: provider?.name ?? null }
+  const name = sessionCookieName(publicUrl)
+  const common = {
+    area: 'pages',
+    priority: 'search',
+    responses: {},
+    refusalPage: startRefusalPage(host),
+  } as const
+  const viewPolicy = { kind: 'page', limits: viewLimits } as const
+  return {
+    view: { ...common, method: 'GET', policy: viewPolicy },
+    form: { ...common, method: 'POST', body: formBody() },
+    viewPolicy,
+    show: (view, status = 200) => pageAnswer({ ...view(methods), host }, { status }),
+    sessionValue: (visitor) => sessionValueOf(visitorOf(visitor).cookies, name),
+    begun: ({ value }) => sessionCookie(publicUrl, value, rules.days * secondsPerDay),
+  }
+}
+
+function formBody() {
+  return {
+    mediaTypes: [formType],
+    schema: Type.Object({}),
+    bytesMax: bodyBytesMax,
+    ambiguousReachesHandler: false,
+    examples: {},
+  }
+}
+
+/** Endpoints with the policy `page` always get a visitor. */
+export function visitorOf(visitor: Visitor | null): Visitor {
+  if (visitor === null) throw new Error('the request for a page has no visitor')
+  return visitor
+}

@@ -1,0 +1,120 @@
+/** The pages of sign-in by a mailed link (decision D45). */
+import { Type } from 'typebox'
+import { parseEmail } from '../accounts/email.ts'
+import { ownPath } from '../accounts/own-path.ts'
+import { confirmLink, readLink, requestLink } from '../accounts/sign-in.ts'
+import type { RateLimits } from '../platform/http/contract.ts'
+import { type Answer, type Endpoint, endpoint } from '../platform/http/endpoint.ts'
+import { refuse } from '../platform/http/errors.ts'
+import { redirect } from './layout.ts'
+import {
+  type Fields,
+  type SignInOptions,
+  type SignInPages,
+  startPath,
+  visitorOf,
+} from './sign-in-context.ts'
+import {
+  confirmView,
+  linkSentView,
+  noMethodView,
+  signInView,
+  unusableLinkView,
+} from './sign-in-views.ts'
+
+/** Keeps a flood away from the database, which holds the exact limits of the hour. */
+const requestLimits: RateLimits = { perMinute: 20, perDay: 480 }
+
+export function linkEndpoints(options: SignInOptions, pages: SignInPages): Endpoint[] {
+  return [
+    requestForm(options, pages),
+    sentPage(pages),
+    confirmPage(options, pages),
+    confirmForm(options, pages),
+  ]
+}
+
+function requestForm({ db, clock, sendsMail }: SignInOptions, { form, show }: SignInPages) {
+  return endpoint({
+    ...form,
+    operationId: 'requestSignInLink',
+    path: '/sign-in',
+    summary: 'Request a sign-in link',
+    policy: { kind: 'page', limits: requestLimits },
+    async answer({ body, visitor }) {
+      if (!sendsMail) return show(noMethodView, 503)
+      const { email: typed = '', next: wanted } = body as Fields
+      const next = ownPath(wanted)
+      const email = parseEmail(typed)
+      if (email === null) {
+        const error = 'This is not a mail address. Enter one such as ada@example.com.'
+        const again = { email: typed.slice(0, 254), next, error }
+        return show((methods) => signInView({ ...methods, ...again }), 400)
+      }
+      const requested = await requestLink(db, { email, next, visitor: visitorOf(visitor) }, clock())
+      return requested.outcome === 'limited'
+        ? limited(requested.retryAfterSeconds)
+        : redirect('/sign-in/sent')
+    },
+  })
+}
+
+function sentPage({ view, show }: SignInPages): Endpoint {
+  return endpoint({
+    ...view,
+    operationId: 'signInSentPage',
+    path: '/sign-in/sent',
+    summary: 'A sign-in link was requested',
+    answer: () => show(linkSentView),
+  })
+}
+
+function confirmPage({ db, clock }: SignInOptions, { view, show }: SignInPages): Endpoint {
+  return endpoint({
+    ...view,
+    operationId: 'confirmSignInPage',
+    path: '/sign-in/confirm',
+    summary: 'Confirm a sign-in link',
+    queryParameters: Type.Object({ token: Type.Optional(Type.String()) }),
+    async answer({ query: { token = '' } }) {
+      const email = await readLink(db, token, clock())
+      return email === null
+        ? show(unusableLinkView, 410)
+        : show(() => confirmView({ email, token }))
+    },
+  })
+}
+
+function confirmForm(
+  { db, clock, rules }: SignInOptions,
+  { form, viewPolicy, show, sessionValue, begun }: SignInPages,
+): Endpoint {
+  return endpoint({
+    ...form,
+    operationId: 'confirmSignIn',
+    path: '/sign-in/confirm',
+    summary: 'Sign in by a link',
+    policy: viewPolicy,
+    async answer({ body, visitor }) {
+      const { token } = body as Fields
+      const previousValue = sessionValue(visitor)
+      const confirming = { token, visitor: visitorOf(visitor), previousValue }
+      const signedIn = await confirmLink(db, confirming, { rules, now: clock() })
+      if (signedIn === null) return show(unusableLinkView, 410)
+      const { session, next } = signedIn
+      return redirect(next ?? startPath, { 'Set-Cookie': begun(session) })
+    },
+  })
+}
+
+function limited(retryAfterSeconds: number): Answer {
+  return refuse('rate_limited', {
+    message: `Too many sign-in links were requested. Try again in ${minutes(retryAfterSeconds)}.`,
+    headers: { 'Retry-After': String(retryAfterSeconds) },
+  })
+}
+
+function minutes(seconds: number): string {
+  const count = Math.ceil(seconds / 60)
+  return count === 1 ? '1 minute' : `${count} minutes`
+}
