@@ -21,6 +21,7 @@ import {
   type ReceivedMail,
   startMailServer,
 } from '../support/start/mail-server.ts'
+import { startOidcServer } from '../support/start/oidc-server.ts'
 import {
   assay,
   type Env,
@@ -55,8 +56,11 @@ const env: Env = {
   SMTP_CA_FILE: caFile,
   MAIL_FROM: 'no-reply@scores.example.org',
 }
+const provider = await startOidcServer(`${publicUrl}/sign-in/oidc/callback`)
+Object.assign(env, provider.env)
 const [one, other] = await Promise.all([startServer(env), startServer(env)])
 after(async () => {
+  await provider.stop()
   await mail.stop()
   await database.drop()
 })
@@ -65,8 +69,12 @@ after(async () => {
 const left: string[] = []
 
 function keep(reply: Reply): Reply {
-  // The body of a page may hold the token of its own request; a header never may.
-  left.push(JSON.stringify({ ...reply.headers, 'set-cookie': undefined }))
+  // The body of a page may hold the token of its own request; a header never may. The way to the
+  // provider holds the state and the nonce.
+  const { location } = reply.headers
+  const isToProvider = location?.startsWith(provider.issuer)
+  const hidden = { 'set-cookie': undefined, ...(isToProvider && { location: undefined }) }
+  left.push(JSON.stringify({ ...reply.headers, ...hidden }))
   return reply
 }
 
@@ -252,13 +260,53 @@ test('commands list, disable, enable and erase users and print links; each chang
   assert.equal((await assay(['users', 'invite', 'no address', '--account', 'acme'], env)).ended, 2)
 })
 
-test('no session value, link token, API key, webhook secret or password is in logs, metrics, mails, error bodies, or the database', async () => {
+/** Signs a user in with the provider on two nodes, then fails in every way with the same values. */
+async function useProvider(): Promise<void> {
+  const begun = await asked(one.base, { path: '/sign-in/oidc', headers: newCaller() })
+  const cookie = cookieOf(begun)
+  const [state = '', nonce = '', verifier = ''] = cookie.split('=')[1]?.split('.') ?? []
+  const back = await provider.signIn(String(begun.headers.location))
+  const code = new URL(back).searchParams.get('code') ?? ''
+  Object.assign(canaries, { state, nonce, verifier, code })
+  const path = back.slice(publicUrl.length)
+  const comeBack = (path: string, sent = cookie) =>
+    asked(other.base, { path, headers: { Cookie: sent, ...newCaller() } })
+  provider.hasForeignSignature = true
+  const failures = [await comeBack(path)]
+  provider.hasForeignSignature = false
+  failures.push(
+    await comeBack(path),
+    await comeBack(path, ''),
+    await comeBack(path, `${cookie}x`),
+    await comeBack(`${path}&code=${code}`),
+    await comeBack(path.replace('iss=', 'iss=x')),
+    await comeBack(`/sign-in/oidc/callback?state=${state}&error=${code}`),
+    await comeBack(`/sign-in/oidc/callback/${code}?state=${state}&nonce=${nonce}`),
+  )
+  for (const { status, body } of failures) {
+    assert.ok(status >= 400, String(body))
+    left.push(String(body))
+  }
+  const again = await asked(one.base, { path: '/sign-in/oidc', headers: newCaller() })
+  const second = await provider.signIn(String(again.headers.location))
+  const signedIn = await comeBack(second.slice(publicUrl.length), cookieOf(again))
+  assert.equal(signedIn.status, 303, String(signedIn.body))
+  canaries['session value of the provider'] = cookieOf(signedIn).split('=')[1] ?? ''
+  canaries['redeemed code'] = new URL(second).searchParams.get('code') ?? ''
+  canaries['used verifier'] = cookieOf(again).split('.')[2] ?? ''
+  for (const [i, secret] of provider.secrets.entries()) canaries[`secret ${i}`] = secret
+  assert.ok(provider.secrets.length >= 5, 'the client secret, and two tokens of each sign-in')
+}
+
+test('no session value, link token, code, API key, secret or password is in logs, metrics, mails, error bodies, or the database', async () => {
   const key = await newKey(db)
   canaries['API key'] = key.key
   await report(['users', 'invite', 'grace@example.com', '--account', 'acme'], env)
   await nextMail(mail, 3)
   await asked(one.base, form('/sign-in', { email: 'grace@example.com' }))
   const { link } = await nextMail(mail, 4)
+  provider.user = { sub: 'grace', email: 'grace@example.com', email_verified: true }
+  await useProvider()
   canaries['unused link token'] = tokenOf(link)
   const [token, value] = [canaries['unused link token'], canaries['session value'] ?? '']
   const withAll = { Authorization: key.headers.Authorization, Cookie: `${cookieName}=${value}` }
