@@ -125,7 +125,7 @@ async function interact(
   if (given === null) {
     response.writeHead(200, { 'Content-Type': 'text/html' })
     response.end(
-      `<!doctype html><html lang="en"><title>Provider</title><main><h1>Provider</h1>
+      `<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>Provider</title><main><h1>Provider</h1>
 <a href="${url.pathname}?answer=yes">Continue</a> <a href="${url.pathname}?answer=no">Cancel</a></main>`,
     )
     return
