@@ -1,7 +1,6 @@
 /** Receiver, endpoints, events and jobs processes of `webhooks.ts`, and their processor time. */
 import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ServerCertificate } from '../src/demo/certificates.ts'
 import { type Db, sql } from '../src/platform/db/db.ts'

@@ -1,6 +1,5 @@
 /** The paid servers of `x402.ts` in their own processes, and payments for each. */
 import type { ChildProcess } from 'node:child_process'
-import { join } from 'node:path'
 import {
   base64Json,
   payloadV2,

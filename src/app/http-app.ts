@@ -7,7 +7,7 @@ import { skillNames } from '../candidates/skill-names.ts'
 import { completionFile, credentialFile, readText } from '../demo/files.ts'
 import { type Endpoint, endpointsOf, type RefusalPage } from '../platform/http/endpoint.ts'
 import type { Job } from '../platform/job-runner.ts'
-import { openSandbox, type Sandbox } from '../sandbox/open.ts'
+import { openSandbox } from '../sandbox/open.ts'
 import {
   openRegistryCache,
   type RegistryCache,

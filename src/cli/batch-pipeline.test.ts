@@ -20,7 +20,7 @@ function startPipeline(batches: readonly Batch[], sourceFails = false) {
   }
   const stopping = new AbortController()
   const steps: BatchSteps<Batch, string> = {
-    keysOf: ({ keys: keys }) => keys && new Set(keys),
+    keysOf: ({ keys }) => keys && new Set(keys),
     apply: ({ name }) => {
       happened.push(`begun ${name}`)
       return of(name).promise

@@ -22,7 +22,7 @@ async function examine(scale: Parameters<typeof checkDatabaseServer>[1] = one, a
   const db = openDb({ url: at, connectionsMax: 1, applicationName: 'doctor', onError: () => {} })
   try {
     const findings = await checkDatabaseServer(db, scale)
-    return findings.map(({ level, message: message }) => `${level} ${message}`).join('\n')
+    return findings.map(({ level, message }) => `${level} ${message}`).join('\n')
   } finally {
     await db.close()
   }

@@ -13,7 +13,7 @@ function rowsOf(csv: string): Record<string, string>[] {
   const rows: string[][] = [[]]
   let cell = ''
   let isQuoted = false
-  for (const [at, character] of [...csv].entries()) {
+  for (const [at, character] of Array.from(csv).entries()) {
     if (isQuoted && character !== '"') cell += character
     else if (character === '"') {
       if (!isQuoted && csv[at - 1] === '"') cell += '"'

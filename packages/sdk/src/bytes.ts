@@ -47,7 +47,7 @@ export function base58Decode(text: string): Bytes | null {
   const bytes: number[] = []
   for (; number > 0n; number >>= 8n) bytes.unshift(Number(number & 255n))
   const zeros = /^1*/.exec(text)?.[0].length ?? 0
-  return new Uint8Array([...new Array<number>(zeros).fill(0), ...bytes])
+  return new Uint8Array([...Array.from({ length: zeros }, () => 0), ...bytes])
 }
 
 /**

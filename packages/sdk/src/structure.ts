@@ -66,7 +66,7 @@ function isDateTime(value: unknown): boolean {
     /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/.exec(
       value,
     )?.[1]
-  if (!day || Number.isNaN(Date.parse(String(value)))) return false
+  if (!day || Number.isNaN(Date.parse(value))) return false
   const start = new Date(`${day}T00:00:00Z`)
   return !Number.isNaN(start.getTime()) && start.toISOString().startsWith(day)
 }

@@ -37,11 +37,15 @@ const did = didDocumentOf(origin, [keyRow(signer)])
 
 function listOf(
   revoked: number[] = [],
-  { form = 'eddsa-jcs-2022', publishedAt = now, by = signer } = {} as {
+  {
+    form = 'eddsa-jcs-2022',
+    publishedAt = now,
+    by = signer,
+  }: {
     form?: 'native' | 'eddsa-jcs-2022' | 'eddsa-rdfc-2022'
     publishedAt?: Date
     by?: typeof signer
-  },
+  } = {},
 ): Json {
   const payload = statusListPayload(origin, { listId, bits: bitsOf(revoked), publishedAt })
   return { ...payload, proof: statusListProofs(payload, origin, by)[form] }
@@ -246,8 +250,9 @@ test('500 one-character changes of the text get the reason that the service give
     fc.asyncProperty(
       fc.nat(text.length - 1),
       fc.integer({ min: 32, max: 126 }),
-      (at: number, code: number) =>
-        agreed(text.slice(0, at) + String.fromCharCode(code) + text.slice(at + 1)).then(() => {}),
+      async (at: number, code: number) => {
+        await agreed(text.slice(0, at) + String.fromCharCode(code) + text.slice(at + 1))
+      },
     ),
     { numRuns: 500 },
   )

@@ -34,7 +34,7 @@ async function runChecks(env: Record<string, string | undefined>): Promise<Outco
   }))
   const isSound = findings.every(({ level }) => level !== 'fail')
   const lines = findings.map(
-    ({ check, level, message: message }) => `${level.padEnd(4)}  ${check.padEnd(12)}  ${message}`,
+    ({ check, level, message }) => `${level.padEnd(4)}  ${check.padEnd(12)}  ${message}`,
   )
   return done({ ok: isSound, findings }, lines, isSound ? 0 : 1)
 }

@@ -18,15 +18,14 @@ export async function scan(box: HTMLElement): Promise<string | null> {
   stop.textContent = 'Stop the camera'
   box.replaceChildren(video, stop)
   box.hidden = false
-  let isStopped = false
-  stop.addEventListener('click', () => {
-    isStopped = true
-  })
+  const stopped = new AbortController()
+  stop.addEventListener('click', () => stopped.abort())
   try {
     await video.play()
     const canvas = document.createElement('canvas')
     const context = canvas.getContext('2d', { willReadFrequently: true })
-    while (!isStopped && context !== null) {
+    if (context === null) return null
+    while (!stopped.signal.aborted) {
       await new Promise((resolve) => requestAnimationFrame(resolve))
       const { videoWidth, videoHeight } = video
       if (videoWidth === 0) continue

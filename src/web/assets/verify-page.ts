@@ -125,7 +125,7 @@ async function checkShown(box: HTMLElement): Promise<void> {
   const service = JSON.parse(box.dataset.verdict ?? '{}') as Checked
   const rows = rowsOf(verdict)
   for (const [row, state] of Object.entries(rows)) show(row, state)
-  note('verdict', `${verdict.reason === 'unsupported_form' ? 'Service only' : `${ms} ms`}`)
+  note('verdict', verdict.reason === 'unsupported_form' ? 'Service only' : `${ms} ms`)
   if (verdict.work.list !== undefined) note('revocation', 'Signed list')
   showWork(verdict)
   const outcome = compare(service, verdict)

@@ -86,7 +86,7 @@ export function profilePages(site: Site, options: ProfileOptions): Endpoint[] {
         const scoreId = (await candidates.candidate(path.username))?.scoreId ?? null
         const read = scoreId === null ? null : await candidates.credential(scoreId, query.proof)
         if (read === null || !('credential' in read)) return refuse('not_found')
-        const name = `${path.username}-${query.proof}.json`
+        const name = `${path.username}-${String(query.proof)}.json`
         return {
           status: 200,
           body: read.credential,

@@ -21,7 +21,7 @@ export function readInput(given: string): VerifyInput {
   if (token !== undefined) return { kind: 'status', token: Buffer.from(token, 'hex') }
   const packed = /^https?:\/\/\S+#z=([\w-]+)$/.exec(text)?.[1]
   if (packed !== undefined) return unpacked(packed)
-  if (/[\u0000-\u0008\u000e-\u001f]/u.test(text))
+  if (hasControlCharacter(text))
     return problem('This is not a text. Paste the JSON of a credential.')
   return { kind: 'document', text }
 }
@@ -40,4 +40,13 @@ function unpacked(packed: string): VerifyInput {
 
 function problem(message: string): VerifyInput {
   return { kind: 'problem', message }
+}
+
+/** Returns whether the text holds a control character other than those of white space. */
+function hasControlCharacter(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code < 9 || (code > 13 && code < 32)) return true
+  }
+  return false
 }

@@ -219,7 +219,7 @@ function work({ text, document, result: { presented } }: ResultView): Html {
   const proofValue = isJsonObject(proof) ? proof.proofValue : undefined
   const value = (label: string, shown: unknown) =>
     shown !== undefined &&
-    html`<div><dt>${label}</dt><dd class="mono break">${String(shown)}</dd></div>`
+    html`<div><dt>${label}</dt><dd class="mono break">${typeof shown === 'string' ? shown : JSON.stringify(shown)}</dd></div>`
   return html`<section class="card roomy"><details class="fold"><summary>Show the work</summary><div class="card-body"><ol class="steps">
 <li><h3>Document</h3>${code({ id: 'presented', label: 'As received', text, isWrapped: true, isShort: true })}</li>
 ${

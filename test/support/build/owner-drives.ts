@@ -19,13 +19,8 @@ export interface OwnerDrives {
 /** Begins the list with the refusals that all of these routes share. */
 export function ownerDrives(good: Record<string, Question>, member: TestSession): OwnerDrives {
   const drives: KeyedDrive[] = []
-  const accept: OwnerDrives['accept'] = (
-    operation,
-    status,
-    sent,
-    question = good[operation] as Question,
-  ) => {
-    drives.push({ operation, status, sent, question })
+  const accept: OwnerDrives['accept'] = (operation, status, sent, question = good[operation]) => {
+    if (question !== undefined) drives.push({ operation, status, sent, question })
   }
   const refuse: OwnerDrives['refuse'] = (operation, sent, [status, error], changes) => {
     const usual = good[operation] as Question
