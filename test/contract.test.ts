@@ -99,6 +99,7 @@ const open: Record<string, Question> = {
   getSkillStandardContext: { path: '/standard/v1/context.jsonld' },
   listSkills: { path: '/standard/v1/skills' },
   getSkill: { path: '/standard/v1/skills/typescript' },
+  getSkillNotes: { path: '/standard/v1/skills/typescript/notes' },
   getSkillTerms: { path: '/standard/v1/vocab' },
   getSkillsCsv: { path: '/standard/v1/skills.csv' },
   getSkillsNQuads: { path: '/standard/v1/skills.nq' },
@@ -273,6 +274,13 @@ const drives: Drive[] = [
     status: 404,
     sent: 'an unknown slug',
     question: { path: '/standard/v1/skills/no-such-skill' },
+    error: 'skill_not_found',
+  },
+  {
+    operation: 'getSkillNotes',
+    status: 404,
+    sent: 'an unknown slug',
+    question: { path: '/standard/v1/skills/no-such-skill/notes' },
     error: 'skill_not_found',
   },
   ...Object.entries({

@@ -31,6 +31,7 @@ import type { Signers } from '../score-credentials/signers.ts'
 import { openVerifier, type Verifier } from '../score-credentials/verifier.ts'
 import { skillCatalogOf, type Vocabulary } from '../skill-standard/catalog.ts'
 import { skillStandardHandlers } from '../skill-standard/handlers.ts'
+import { loadNotes } from '../skill-standard/notes.ts'
 import { openReleases } from '../skill-standard/releases.ts'
 import { webhookHandlers } from '../webhooks/endpoints/handlers.ts'
 import { webhookDeclarations } from '../webhooks/events/contract.ts'
@@ -66,7 +67,13 @@ export function serviceHandlers(parts: HandlerParts): Handlers<typeof contract> 
   const { publicUrl, formerPublicUrls } = config
   const { vocabulary, sandbox, candidates: live } = parts
   return {
-    ...skillStandardHandlers({ publicUrl, formerPublicUrls, vocabulary, releases: openReleases() }),
+    ...skillStandardHandlers({
+      publicUrl,
+      formerPublicUrls,
+      vocabulary,
+      releases: openReleases(),
+      notes: loadNotes(),
+    }),
     ...scoreCredentialHandlers({
       verifier: parts.verifier,
       registryCache,

@@ -6,6 +6,7 @@ import type { Finding } from './finding.ts'
 import { openJsonLd } from './json-ld.ts'
 import { type LintOptions, lintVocabulary } from './lint.ts'
 import { jsonLdDocumentsOf, lintJsonLd } from './lint-json-ld.ts'
+import { lintNotes, loadNotes } from './notes.ts'
 import { releaseOf } from './release.ts'
 import { lintArchives, writeArchive } from './releases.ts'
 import { type Release, shapes } from './source.ts'
@@ -17,7 +18,7 @@ export interface VocabularyCheck {
   jsonLdChecked: boolean
 }
 
-/** Checks rules V1 to V19. Throws `VocabularyError` if the files cannot be read. */
+/** Checks rules V1 to V20. Throws `VocabularyError` if the files cannot be read. */
 export async function checkVocabulary(
   directory: string,
   options: LintOptions = {},
@@ -31,9 +32,10 @@ export async function checkVocabulary(
   const context = { [standardUrls(publicUrl).context]: contextDocument(publicUrl) }
   const jsonLd = await openJsonLd(context)
   const vocabulary = loadVocabulary(directory)
-  findings.push(...lintArchives(directory, vocabulary))
+  const notes = loadNotes(directory)
+  findings.push(...lintArchives(directory, vocabulary), ...lintNotes(vocabulary.records, notes))
   if (jsonLd === null) return { findings, jsonLdChecked: false }
-  const documents = jsonLdDocumentsOf(vocabulary, publicUrl)
+  const documents = jsonLdDocumentsOf({ vocabulary, notes }, publicUrl)
   return { findings: [...findings, ...(await lintJsonLd(documents, jsonLd))], jsonLdChecked: true }
 }
 

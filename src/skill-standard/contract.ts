@@ -6,6 +6,7 @@ import {
   exampleCatalog,
   exampleContext,
   exampleCrosswalk,
+  exampleNotes,
   exampleNQuads,
   exampleReleases,
   exampleSkill,
@@ -18,6 +19,7 @@ import {
   releasePath,
   scoreBandDefinitionSet,
   skillCatalog,
+  skillNotes,
   skillNotFound,
   skillPath,
   skillRecord,
@@ -32,6 +34,11 @@ const shared = {
   priority: 'public',
 } as const
 const jsonLd = { contentType: jsonLdType }
+const skillNotFoundResponse = {
+  description: 'No skill has this id.',
+  schema: skillNotFound,
+  example: { error: 'skill_not_found', id: 'hss:no-such-skill' },
+}
 const extension = { ...shared, extension: true } as const
 const csv = { contentType: 'text/csv; charset=utf-8; header=present', schema: Type.String() }
 const nQuads = { contentType: 'application/n-quads', schema: Type.String() }
@@ -81,12 +88,20 @@ export const skillStandardContract = {
     responses: {
       ...commonResponses,
       200: { ...jsonLd, description: 'The record.', schema: skillRecord, example: exampleSkill },
-      404: {
-        ...jsonLd,
-        description: 'No skill has this id.',
-        schema: skillNotFound,
-        example: { error: 'skill_not_found', id: 'hss:no-such-skill' },
-      },
+      404: { ...jsonLd, ...skillNotFoundResponse },
+    },
+  },
+  getSkillNotes: {
+    ...extension,
+    path: '/standard/v1/skills/{id}/notes',
+    summary: 'The reasons for the weights and the half-life of one skill',
+    description:
+      'The notes have sources and reviews. They are no part of the record and change no score.',
+    pathParameters: skillPath,
+    responses: {
+      ...commonResponses,
+      200: { ...jsonLd, description: 'The notes.', schema: skillNotes, example: exampleNotes },
+      404: { ...jsonLd, ...skillNotFoundResponse },
     },
   },
   getSkillTerms: {

@@ -2,12 +2,13 @@
 import controlled from '../../vocabulary/controlled.json' with { type: 'json' }
 import crosswalk from '../../vocabulary/crosswalk.json' with { type: 'json' }
 import git from '../../vocabulary/git.json' with { type: 'json' }
+import typescriptNotes from '../../vocabulary/notes/typescript.json' with { type: 'json' }
 import release from '../../vocabulary/release.json' with { type: 'json' }
 import typescript from '../../vocabulary/typescript.json' with { type: 'json' }
 import { exampleUrl } from '../platform/http/contract.ts'
 import { scoreBandDefinitions } from './bands.ts'
 import { skillCatalogOf, type Vocabulary } from './catalog.ts'
-import { contextDocument } from './context.ts'
+import { contextDocument, standardUrls } from './context.ts'
 import { nQuadsOf } from './n-quads.ts'
 import { releaseListOf } from './release-documents.ts'
 import { crosswalkCsv, skillsCsv } from './tables.ts'
@@ -31,6 +32,20 @@ export const [exampleSkill] = exampleCatalog.skills
 
 const { '@context': prefixes, '@graph': nodes } = vocabularyDocument(exampleUrl, example)
 export const exampleTerms = { '@context': prefixes, '@graph': nodes.slice(0, 3) }
+
+export const exampleNotes = {
+  '@context': standardUrls(exampleUrl).context,
+  '@type': 'SkillNotes',
+  '@id': standardUrls(exampleUrl).notes('typescript'),
+  about: typescriptNotes.skill,
+  about_version: typescriptNotes.record_version,
+  weights_rationale: typescriptNotes.weights_rationale,
+  half_life_rationale: typescriptNotes.half_life_rationale,
+  role_note: typescriptNotes.role_note,
+  sources: [],
+  reviews: [],
+  license: release.license,
+}
 
 export const exampleSkillsCsv = skillsCsv(exampleCatalog.skills, example.controlled)
 export const exampleNQuads = nQuadsOf(exampleCatalog.skills[0] ?? {}, exampleContext['@context'])

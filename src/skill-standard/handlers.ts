@@ -6,11 +6,12 @@ import { jsonLdType } from '../platform/http/contract.ts'
 import { documentMemory, type PublicDocument, publicDocument } from '../platform/http/document.ts'
 import type { Answer, Handlers } from '../platform/http/endpoint.ts'
 import { refuse } from '../platform/http/errors.ts'
-import { linkHeader } from '../platform/http/link-header.ts'
+import { type Link, linkHeader } from '../platform/http/link-header.ts'
 import { scoreBandDefinitions } from './bands.ts'
 import { skillCatalogOf, type Vocabulary } from './catalog.ts'
 import { contextDocument, standardUrls } from './context.ts'
 import type { skillStandardContract } from './contract.ts'
+import { notesDocument, type VocabularyNotes } from './notes.ts'
 import { type ReleaseFile, releaseDocuments, releaseListOf } from './release-documents.ts'
 import type { PublishedReleases } from './releases.ts'
 import type { SkillRecord } from './schema.ts'
@@ -29,6 +30,7 @@ export interface SkillStandardOptions {
   formerPublicUrls?: readonly string[]
   vocabulary: Vocabulary
   releases: PublishedReleases
+  notes: VocabularyNotes
 }
 
 export function skillStandardHandlers({
@@ -36,11 +38,13 @@ export function skillStandardHandlers({
   formerPublicUrls = [],
   vocabulary,
   releases,
+  notes: vocabularyNotes,
 }: SkillStandardOptions): Handlers<typeof skillStandardContract> {
   const contextOf = (url: string) => jsonLdDocument(url, contextDocument(url))
   const context = contextOf(publicUrl)
   const formerContexts = new Map(formerPublicUrls.map((url) => [url, contextOf(url)]))
   const skills = skillDocuments(vocabulary, publicUrl)
+  const notes = notesDocuments(vocabulary, { publicUrl, vocabularyNotes })
   const bands = jsonLdDocument(publicUrl, scoreBandDefinitions(publicUrl))
   const published = publishedDocuments({ publicUrl, vocabulary, releases })
   const terms = publicDocument({
@@ -64,6 +68,7 @@ export function skillStandardHandlers({
     }),
     listSkills: current('skills'),
     getSkill: ({ path }) => skillAnswer(skills, path.id),
+    getSkillNotes: ({ path }) => skillAnswer(notes, path.id),
     getSkillTerms: () => ({ document: terms }),
     getSkillsCsv: current('csv'),
     getSkillsNQuads: current('nQuads'),
@@ -96,14 +101,15 @@ function publishedDocuments({
   }
 }
 
-function skillAnswer(skills: ReadonlyMap<string, PublicDocument>, id: string): Answer {
+/** `documents` are the same documents of all skills, by slug. */
+function skillAnswer(documents: ReadonlyMap<string, PublicDocument>, id: string): Answer {
   const slug = slugOfPath(id)
   if (slug === null)
     return refuse('invalid_parameter', {
       message:
         'id must be a skill slug (lowercase letters and digits joined by single hyphens, at most 64 characters), a slug with .jsonld, or hss: and a slug.',
     })
-  const document = skills.get(slug)
+  const document = documents.get(slug)
   if (document !== undefined) return { document }
   const body = { error: 'skill_not_found', id: skillIdOf(slug) }
   return { status: 404, body, contentType: jsonLdType }
@@ -117,14 +123,27 @@ function skillDocuments(
   const urls = standardUrls(publicUrl)
   return new Map(
     skillCatalogOf(vocabulary, publicUrl).skills.map((record: SkillRecord) => {
+      const slug = slugOf(record.id)
       const successor = vocabulary.deprecated[record.id]
-      const headers: Record<string, string> = {}
+      const links: Link[] = [{ url: urls.notes(slug), rel: 'describedby', type: jsonLdType }]
       if (successor !== undefined)
-        headers.Link = linkHeader([
-          { url: urls.skill(slugOf(successor)), rel: 'successor-version' },
-        ])
-      return [slugOf(record.id), jsonLdDocument(publicUrl, record, headers)]
+        links.push({ url: urls.skill(slugOf(successor)), rel: 'successor-version' })
+      return [slug, jsonLdDocument(publicUrl, record, { Link: linkHeader(links) })]
     }),
+  )
+}
+
+/** By slug. */
+function notesDocuments(
+  { release }: Vocabulary,
+  { publicUrl, vocabularyNotes }: { publicUrl: string; vocabularyNotes: VocabularyNotes },
+): ReadonlyMap<string, PublicDocument> {
+  const options = { publicUrl, license: release.license, vocabularyNotes }
+  return new Map(
+    [...vocabularyNotes.notes.keys()].map((slug) => [
+      slug,
+      jsonLdDocument(publicUrl, notesDocument(slug, options)),
+    ]),
   )
 }
 

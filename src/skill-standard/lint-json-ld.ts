@@ -6,23 +6,35 @@ import { scoreBandDefinitions } from './bands.ts'
 import { skillCatalogOf, type Vocabulary } from './catalog.ts'
 import type { Finding } from './finding.ts'
 import { faultOf, type JsonLd } from './json-ld.ts'
+import { notesDocument, type VocabularyNotes } from './notes.ts'
 import { slugOf } from './slug.ts'
 
 /** Returns the documents as a client gets them. */
-export function jsonLdDocumentsOf(vocabulary: Vocabulary, publicUrl: string) {
+export function jsonLdDocumentsOf(
+  { vocabulary, notes }: { vocabulary: Vocabulary; notes: VocabularyNotes },
+  publicUrl: string,
+) {
   const catalog = skillCatalogOf(vocabulary, publicUrl)
-  return { catalog, records: catalog.skills, bands: scoreBandDefinitions(publicUrl) }
+  const { license } = vocabulary.release
+  const options = { publicUrl, license, vocabularyNotes: notes }
+  return {
+    catalog,
+    records: catalog.skills,
+    bands: scoreBandDefinitions(publicUrl),
+    notes: [...notes.notes.keys()].map((slug) => notesDocument(slug, options)),
+  }
 }
 
 export type JsonLdDocuments = ReturnType<typeof jsonLdDocumentsOf>
 
 export async function lintJsonLd(documents: JsonLdDocuments, jsonLd: JsonLd): Promise<Finding[]> {
-  const { catalog, records, bands } = documents
+  const { catalog, records, bands, notes } = documents
   const findings: Finding[] = []
   const named: [string, unknown][] = [
     ...records.map((record): [string, unknown] => [`${slugOf(record.id)}.json`, record]),
     ['catalog', catalog],
     ['bands', bands],
+    ...notes.map((document): [string, unknown] => [`notes of ${document?.about}`, document]),
   ]
   for (const [file, document] of named) {
     const message = await expansionFault(document, jsonLd)

@@ -13,6 +13,7 @@ import type { Rule } from './finding.ts'
 import { openJsonLd } from './json-ld.ts'
 import { type LintOptions, lintVocabulary, releaseDomainRecordsMin } from './lint.ts'
 import { jsonLdDocumentsOf, lintJsonLd } from './lint-json-ld.ts'
+import { loadNotes } from './notes.ts'
 import { releaseOf } from './release.ts'
 import { domains } from './schema.ts'
 import { type Crosswalk, type SourceRecord, shapes } from './source.ts'
@@ -479,7 +480,10 @@ async function processor(context: unknown = contextDocument(base)) {
 }
 
 test('V15 finds a term that is not in the context', async () => {
-  const documents = jsonLdDocumentsOf(loadVocabulary('vocabulary'), base)
+  const documents = jsonLdDocumentsOf(
+    { vocabulary: loadVocabulary('vocabulary'), notes: loadNotes('vocabulary') },
+    base,
+  )
   const { Skill } = contextDocument(base)['@context']
   const { anchored: _, ...terms } = Skill['@context']
   const broken = { ...contextDocument(base)['@context'], Skill: { ...Skill, '@context': terms } }
@@ -490,7 +494,10 @@ test('V15 finds a term that is not in the context', async () => {
 })
 
 test('V16 finds a catalog in which a record is missing or changed', async () => {
-  const documents = jsonLdDocumentsOf(loadVocabulary('vocabulary'), base)
+  const documents = jsonLdDocumentsOf(
+    { vocabulary: loadVocabulary('vocabulary'), notes: loadNotes('vocabulary') },
+    base,
+  )
   const jsonLd = await processor()
   const lost = { ...documents.catalog, skills: documents.records.slice(1) }
   const found = await lintJsonLd({ ...documents, catalog: lost }, jsonLd)
@@ -504,7 +511,10 @@ test('V16 finds a catalog in which a record is missing or changed', async () => 
 test('V16 holds for a deprecated skill: its successor is the catalog’s own statement', async () => {
   const vocabulary = loadVocabulary('vocabulary')
   const deprecated = { 'hss:git': 'hss:sql' }
-  const documents = jsonLdDocumentsOf({ ...vocabulary, deprecated }, base)
+  const documents = jsonLdDocumentsOf(
+    { vocabulary: { ...vocabulary, deprecated }, notes: loadNotes('vocabulary') },
+    base,
+  )
   assert.deepEqual(await lintJsonLd(documents, await processor()), [])
   const dataset = await (await processor()).dataset(documents.catalog)
   const { skill } = standardUrls(base)

@@ -68,7 +68,7 @@ export const skillCatalog = Type.Object(
 
 export const skillNotFound = Type.Object(
   { error: Type.Literal('skill_not_found'), id: skillId },
-  closed,
+  { title: 'SkillNotFound', ...closed },
 )
 
 export const scoreBandDefinitionSet = Type.Object(
@@ -82,6 +82,41 @@ export const scoreBandDefinitionSet = Type.Object(
   },
   open,
 )
+
+export const skillNotes = Type.Object(
+  {
+    '@context': Type.String(),
+    '@type': Type.Literal('SkillNotes'),
+    '@id': Type.String({ description: 'The absolute URL of these notes.' }),
+    about: skillId,
+    about_version: Type.String({ description: 'The version of the record that the notes cover.' }),
+    weights_rationale: Type.String(),
+    half_life_rationale: Type.String(),
+    role_note: Type.Union([Type.Null(), Type.String()], {
+      description: 'The part of the rubric that describes a role instead of proficiency.',
+    }),
+    sources: Type.Array(
+      Type.Object(
+        { title: Type.String(), publisher: Type.String(), identifier: Type.String() },
+        closed,
+      ),
+    ),
+    reviews: Type.Array(
+      Type.Object(
+        {
+          reviewer: Type.String(),
+          reviewed_at: Type.String({ format: 'date' }),
+          comment: Type.String(),
+        },
+        closed,
+      ),
+      { description: 'Empty until a practitioner has reviewed the record.' },
+    ),
+    license: Type.String(),
+  },
+  { title: 'SkillNotes', ...closed },
+)
+export type SkillNotes = Static<typeof skillNotes>
 
 export const termsDocument = Type.Object(
   { '@context': Type.Object({}, open), '@graph': Type.Array(Type.Object({}, open)) },

@@ -5,6 +5,7 @@ export interface Link {
   url: string
   rel:
     | 'alternate'
+    | 'describedby'
     | 'latest-version'
     | 'predecessor-version'
     | 'successor-version'
