@@ -1,5 +1,5 @@
 /**
- * Measures the pages of the dashboard for one busy account: 10,000 delivery attempts in 24 hours at
+ * Measures public pages (`pages-public.ts`), and the pages of the dashboard for one busy account: 10,000 delivery attempts in 24 hours at
  * one endpoint, 1,000 API keys, 100,000 ledger entries in 30 days, 100,000 logged calls. Each page is requested by one
  * caller at a time. Limits: 15 ms at p95 from the request to the whole answer; 120 KB gzip for a
  * page with its style sheet and scripts, 20 KB of them scripts.
@@ -21,6 +21,7 @@ import { newSecret, sealSecret, secretPrefix } from '../src/webhooks/delivery/se
 import { eventTypeNames } from '../src/webhooks/events/event-types.ts'
 import { startPostgres } from './children.ts'
 import { report } from './measure.ts'
+import { benchPublicPages } from './pages-public.ts'
 import { fetchAnswer, publicUrl, startService } from './serving.ts'
 
 const limitMs = 15
@@ -68,6 +69,7 @@ try {
   } finally {
     await service.stop()
   }
+  await benchPublicPages({ db, url: postgres.url, folder: dataDir })
 } finally {
   await db.close()
   await postgres.stop()

@@ -12,7 +12,7 @@ import { type Queryable, type Statement, sql, type Tx } from '../platform/db/db.
 import { recordConsents } from '../workers/consent.ts'
 import { readable } from '../workers/gate.ts'
 import type { Permission } from '../workers/schema.ts'
-import { findBySnapshot, findByUsername, findIssuedCredential } from './public-store.ts'
+import { findBySnapshot, findByUsername, findIssuedCredentials } from './public-store.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -139,7 +139,7 @@ test('the reads return a row exactly if the public gate is open, over all combin
     assert.equal(profile !== undefined, open.detail, JSON.stringify(facts))
     assert.equal((profile?.snapshot ?? null) !== null, open.score, JSON.stringify(facts))
     assert.equal((await findBySnapshot(db, [scoreId], now)).length, open.score ? 1 : 0)
-    assert.equal((await findIssuedCredential(db, scoreId, now)) !== undefined, open.score)
+    assert.equal((await findIssuedCredentials(db, [scoreId], now)).length, open.score ? 1 : 0)
   }
 })
 
@@ -165,7 +165,7 @@ function readScore(from: Queryable): Promise<unknown> {
   return findBySnapshot(from, [asked.scoreId], now)
 }
 function readCredential(from: Queryable): Promise<unknown> {
-  return findIssuedCredential(from, asked.scoreId, now)
+  return findIssuedCredentials(from, [asked.scoreId], now)
 }
 
 for (const [what, facts, read] of reads)

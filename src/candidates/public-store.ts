@@ -56,20 +56,27 @@ export async function findBySnapshot(
   return rows.map((row) => Object.assign(row, { snapshot: snapshotOf(row) }))
 }
 
-/**
- * Returns the credential of a public score as it was issued, with the native proof; null if the
- * score has none, and undefined if there is no such score.
- */
-export async function findIssuedCredential(
+export interface IssuedRow {
+  snapshotId: string
+  /** As it was issued, with the native proof; null if the score has none. */
+  credential: Credential | null
+}
+
+/** Returns the credentials of public scores. Ids are 32 bytes in hex. */
+export async function findIssuedCredentials(
   db: Queryable,
-  snapshotId: string,
+  snapshotIds: readonly string[],
   now: Date,
-): Promise<Credential | null | undefined> {
-  const [row] = await db.rows<{ payload: string | null; proof: string }>(sql`
-    select payload, proof from public_scores
-    where snapshot_id = ${Buffer.from(snapshotId, 'hex')} and verified_until > ${now}`)
-  if (row === undefined) return undefined
-  return row.payload === null ? null : { ...JSON.parse(row.payload), proof: JSON.parse(row.proof) }
+): Promise<IssuedRow[]> {
+  const rows = await db.rows<{ snapshotId: string; payload: string | null; proof: string }>(sql`
+    select found.* from unnest(${bytesArray(snapshotIds)}::bytea[]) as asked(snapshot_id)
+    cross join lateral (
+      select encode(snapshot_id, 'hex') as "snapshotId", payload, proof from public_scores
+      where snapshot_id = asked.snapshot_id and verified_until > ${now} offset 0) as found`)
+  return rows.map(({ snapshotId, payload, proof }) => ({
+    snapshotId,
+    credential: payload === null ? null : { ...JSON.parse(payload), proof: JSON.parse(proof) },
+  }))
 }
 
 function snapshotOf(row: SnapshotRow): SnapshotColumns {

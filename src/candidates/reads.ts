@@ -8,7 +8,12 @@ import type { Origin } from '../score-credentials/payload.ts'
 import type { ProofForm } from '../score-credentials/proof.ts'
 import type { Signers } from '../score-credentials/signers.ts'
 import { candidateDetail, type PublicRow, publicScore, type ScoreRow } from './public-read.ts'
-import { findBySnapshot, findByUsername, findIssuedCredential } from './public-store.ts'
+import {
+  findBySnapshot,
+  findByUsername,
+  findIssuedCredentials,
+  type IssuedRow,
+} from './public-store.ts'
 import type { CandidateDetail, PublicScore } from './schema.ts'
 import { candidateSearch, type SearchCandidates } from './search.ts'
 import type { SkillNames } from './skill-names.ts'
@@ -67,6 +72,14 @@ export function candidateReads(options: ReadsOptions): CandidateReads {
       return ids.map((id) => found.get(id))
     },
   })
+  const issuedBySnapshot = batched<string, IssuedRow | undefined>({
+    name: 'issued credentials',
+    run: async (ids) => {
+      const rows = await findIssuedCredentials(db, [...new Set(ids)], clock())
+      const found = new Map(rows.map((row) => [row.snapshotId, row]))
+      return ids.map((id) => found.get(id))
+    },
+  })
   return {
     search: candidateSearch(db, names),
     async candidate(username) {
@@ -78,10 +91,10 @@ export function candidateReads(options: ReadsOptions): CandidateReads {
       return row === undefined ? null : publicScore(row, origin)
     },
     async credential(id, form) {
-      const issued = await findIssuedCredential(db, id, clock())
+      const issued = await issuedBySnapshot(id)
       if (issued === undefined) return { missing: 'score' }
-      if (issued === null) return { missing: 'credential' }
-      const made = await convertProof(issued, form, {
+      if (issued.credential === null) return { missing: 'credential' }
+      const made = await convertProof({ ...issued.credential }, form, {
         origins: [origin, ...formerOrigins],
         signers,
       })

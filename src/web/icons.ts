@@ -66,7 +66,8 @@ export function icon(name: IconName, size?: 'md'): Html {
 
 /** Returns the shapes of the icons that a page uses. */
 export function iconShapes(page: string): Html {
-  const symbols = [...new Set(page.match(/(?<=<use href="#i-)[a-z]+/g))]
+  const names = Array.from(page.matchAll(/<use href="#i-([a-z]+)/g), ([, name = '']) => name)
+  const symbols = [...new Set(names)]
     .filter((name): name is IconName => Object.hasOwn(shapes, name))
     .map((name) => `<symbol id="i-${name}" viewBox="0 0 24 24">${shapes[name]}</symbol>`)
   return new Html(

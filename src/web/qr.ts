@@ -10,7 +10,8 @@ export const qrBytesMax = 2_953
  * code is drawn large.
  */
 export function qrCode(text: string, label: string, look: 'usual' | 'dense' = 'usual'): Html {
-  const options = { ecc: 'L', border: 4 } as const
+  // The choice of the best mask takes most of the time, and any mask can be read.
+  const options = { ecc: 'L', border: 0, maskPattern: 2 } as const
   const first = encode(text, options)
   // Readers with the table of jsQR cannot read version 23 at this level.
   const { size, data } = first.version === 23 ? encode(text, { ...options, minVersion: 24 }) : first
@@ -24,5 +25,5 @@ export function qrCode(text: string, label: string, look: 'usual' | 'dense' = 'u
     }
     return path
   })
-  return html`<svg class="qr ${look}" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges">${new Html(`<path d="${runs.join('')}"/>`)}</svg>`
+  return html`<svg class="qr ${look}" viewBox="-4 -4 ${size + 8} ${size + 8}" role="img" aria-label="${label}" shape-rendering="crispEdges">${new Html(`<path d="${runs.join('')}"/>`)}</svg>`
 }

@@ -5,9 +5,25 @@ const minuteS = 60
 const hourS = 3_600
 const dayS = 86_400
 
+// A formatter is made once: `toLocaleString` makes one at each call, which takes 40 times as long.
+const numbers = new Intl.NumberFormat('en-US')
+const longDates = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+  timeZone: 'UTC',
+})
+const shortDates = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  timeZone: 'UTC',
+})
+const months = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' })
+
 /** Such as `1,204,331`. */
 export function count(value: number): string {
-  return value.toLocaleString('en-US')
+  return numbers.format(value)
 }
 
 /** Such as `1 key`, `12 keys`. */
@@ -35,23 +51,17 @@ export function shortId(id: string): string {
 
 /** Such as `23 November 2026, 14:29:40 UTC`. */
 export function fullTime(time: Date): string {
-  const date = time.toLocaleDateString('en-GB', {
-    day: 'numeric',
-    month: 'long',
-    year: 'numeric',
-    timeZone: 'UTC',
-  })
-  return `${date}, ${time.toISOString().slice(11, 19)} UTC`
+  return `${longDates.format(time)}, ${time.toISOString().slice(11, 19)} UTC`
 }
 
 /** Such as `2 Jun 2026`. */
 export function shortDate(time: Date): string {
-  return time.toLocaleDateString('en-GB', {
-    day: 'numeric',
-    month: 'short',
-    year: 'numeric',
-    timeZone: 'UTC',
-  })
+  return shortDates.format(time)
+}
+
+/** Such as `November 2025`, of a month such as `2025-11`. */
+export function monthName(month: string): string {
+  return months.format(new Date(`${month}-01T00:00:00Z`))
 }
 
 /** Such as `just now`, `18 s ago`, `yesterday`, `in 29 min`; beyond 7 days the date. */

@@ -8,7 +8,7 @@ import { type IconName, icon } from '../icons.ts'
 import { avatar } from '../layout.ts'
 import type { PublicView, Site } from '../public-page.ts'
 import { qrCode } from '../qr.ts'
-import { count, counted, dateTag, timeTag } from '../text.ts'
+import { count, counted, dateTag, monthName, timeTag } from '../text.ts'
 import type { BadgeState } from './badge.ts'
 
 export interface Profile {
@@ -82,10 +82,7 @@ ${standing?.credential != null && badgeCard(site, detail)}
 }
 
 function subtitle({ title, memberSince, username }: CandidateDetail): string {
-  const since =
-    memberSince === null
-      ? null
-      : `member since ${new Date(`${memberSince}-01T00:00:00Z`).toLocaleDateString('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' })}`
+  const since = memberSince === null ? null : `member since ${monthName(memberSince)}`
   return [title ?? `@${username}`, since].filter((part) => part !== null).join(' · ')
 }
 
