@@ -131,6 +131,7 @@ function assertShape(actual: unknown, printed: unknown, at = 'response'): void {
 function constantPart(line: string): string {
   return line
     .replace(/(svc_(?:live|test)_)\w*/g, '$1')
+    .replace(/(X-Request-Id: )\S*/gi, '$1')
     .replace(/[\w.:+-]*\d[\w.:+-]*/g, '0')
     .replace(/\s+/g, ' ')
     .trim()

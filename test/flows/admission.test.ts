@@ -132,13 +132,16 @@ test('every route × every set of scopes × every state of a key: the answer is 
   assert.ok(tried >= declared.length * 91, `${tried} combinations`)
 })
 
-test('401 has the same bytes for every defect of a key', async () => {
+test('401 has the same bytes for every defect of a key, and names a missing Bearer', async () => {
   const states = await headersByState(['scores:read'])
-  const { valid: _, test: __, ...wrong } = states
+  const { valid: _, test: __, 'of another scheme': unnamed, ...wrong } = states
   const bodies = new Set<string>()
   for (const headers of Object.values(wrong))
     bodies.add((await ask(one.base, thing('a', undefined, headers))).body.toString())
   assert.equal(bodies.size, 1)
+  const reply = await ask(one.base, thing('a', undefined, unnamed))
+  assert.equal(reply.status, 401)
+  assert.match(bodyOf(reply).message, /does not begin with Bearer/)
 })
 
 test('200 costs one credit and says so; 400, 404, 405, 500, 503 and test keys cost nothing', async () => {

@@ -18,8 +18,6 @@ import {
 
 /** URLs that may answer 404, each with the reason. */
 const gaps: readonly { pattern: RegExp; reason: string }[] = [
-  { pattern: /^\/u\/demo-/, reason: 'profiles are not built yet' },
-  { pattern: /^\/standard(\/(skills\/[^/]+|bands))?$/, reason: 'these pages are not built yet' },
   // The candidates of the sandbox are fictional: they have no public profile.
   { pattern: /^\/u\/(?!demo-)/, reason: 'a candidate of the sandbox' },
   { pattern: /^\/\.well-known\/security\.txt$/, reason: 'the demo has no SECURITY_CONTACT' },
@@ -79,7 +77,7 @@ test('crawl: every URL that the service names answers, as HTML and as JSON', asy
   }
 
   add('the start of this test', ['/', '/docs', '/llms.txt', '/robots.txt', '/sitemap.xml'])
-  add('the start of this test', ['/sign-in', '/dashboard', '/standard', '/verify', '/changelog'])
+  add('the start of this test', ['/sign-in', '/dashboard', '/verify', '/changelog'])
   add(
     'the table of errors',
     Object.keys(errorTable).map((name) => `/docs/errors/${name}`),
@@ -210,7 +208,7 @@ function urlsInJson(body: string): string[] {
 }
 
 function urlsInText(text: string): string[] {
-  return [...text.matchAll(/https?:\/\/[^\s"'`<>()|\\]+/g)].map(([url]) =>
+  return [...text.matchAll(/https?:\/\/[^\s"'`<>()|\\,]+/g)].map(([url]) =>
     url.replace(/[.,;:*]+$/, ''),
   )
 }

@@ -126,6 +126,7 @@ test('the algorithm and the changelog are at the addresses that the documents na
   for (const url of [engine.algorithm_url, manifest.release.changelog_url]) {
     const reply = await ask(service.base, { path: new URL(url).pathname })
     assert.equal(reply.status, 200, url)
-    assert.match(reply.body.toString(), /^# /)
+    assert.match(String(reply.headers['content-type']), /^text\/html/)
+    assert.match(reply.body.toString(), /<h1[ >]/)
   }
 })

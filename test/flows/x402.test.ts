@@ -99,7 +99,7 @@ chainTest(
 
 chainTest('the version 1 client of these tests has the lines of docs/pay-with-x402.md', () => {
   const page = readFileSync('docs/pay-with-x402.md', 'utf8')
-  const [, lines = ''] = /`x402-fetch`[^`]*```ts\n(.*?)```/s.exec(page) ?? []
+  const [, lines = ''] = /`x402-fetch`[^`]*```ts example\n(.*?)```/s.exec(page) ?? []
   assert.match(lines, /wrapFetchWithPayment/)
   assert.ok(readFileSync('test/clients/x402-fetch/pay.mjs', 'utf8').includes(lines))
 })
@@ -138,7 +138,7 @@ chainTest(
   'the lines of docs/pay-with-x402.md pay, and a second call under the same key is not charged',
   async () => {
     const page = readFileSync('docs/pay-with-x402.md', 'utf8')
-    const [, lines] = /```ts\n(.*?registerExactEvmScheme.*?)```/s.exec(page) ?? []
+    const [, lines] = /```ts example\n(.*?registerExactEvmScheme.*?)```/s.exec(page) ?? []
     const names =
       'registerExactEvmScheme, x402Client, wrapFetchWithPayment, signer, url, purchaseId'
     const module = `export default async ({ ${names} }) => { ${lines}; return answer }`

@@ -56,6 +56,10 @@ export async function inspectPage(page: Page, name: string): Promise<void> {
     // Without motion, so that no colour is measured half way to another.
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     await page.setViewportSize(viewport)
+    // Two frames later the new colours are drawn.
+    await page.evaluate(
+      'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))',
+    )
     const look = `${name} ${colorScheme} ${viewport.width}`
     if (hasAxe) {
       const { violations } = await new AxeBuilder({ page }).analyze()
