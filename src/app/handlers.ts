@@ -31,8 +31,8 @@ import type { Signers } from '../score-credentials/signers.ts'
 import { openVerifier, type Verifier } from '../score-credentials/verifier.ts'
 import { skillCatalogOf, type Vocabulary } from '../skill-standard/catalog.ts'
 import { skillStandardHandlers } from '../skill-standard/handlers.ts'
-import { loadNotes } from '../skill-standard/notes.ts'
-import { openReleases } from '../skill-standard/releases.ts'
+import type { VocabularyNotes } from '../skill-standard/notes.ts'
+import type { PublishedReleases } from '../skill-standard/releases.ts'
 import { webhookHandlers } from '../webhooks/endpoints/handlers.ts'
 import { webhookDeclarations } from '../webhooks/events/contract.ts'
 import { contract } from './contract.ts'
@@ -50,6 +50,8 @@ export interface HandlerParts {
   /** The private keys of this machine. */
   signers: Signers
   vocabulary: Vocabulary
+  releases: PublishedReleases
+  notes: VocabularyNotes
   sandbox: Sandbox
   registryCache: RegistryCache
   verifier: Verifier
@@ -71,8 +73,8 @@ export function serviceHandlers(parts: HandlerParts): Handlers<typeof contract> 
       publicUrl,
       formerPublicUrls,
       vocabulary,
-      releases: openReleases(),
-      notes: loadNotes(),
+      releases: parts.releases,
+      notes: parts.notes,
     }),
     ...scoreCredentialHandlers({
       verifier: parts.verifier,

@@ -13,6 +13,8 @@ import {
   type RegistryCache,
   registryCacheRefreshMs,
 } from '../score-credentials/registry-cache.ts'
+import { loadNotes } from '../skill-standard/notes.ts'
+import { openReleases } from '../skill-standard/releases.ts'
 import { loadReleasedVocabulary } from '../skill-standard/vocabulary.ts'
 import { assetEndpoints } from '../web/assets.ts'
 import { dashboardPages } from '../web/dashboard/pages.ts'
@@ -21,6 +23,7 @@ import { errorPage } from '../web/docs/errors.ts'
 import { type DocsLibrary, readDocsLibrary } from '../web/docs/library.ts'
 import { docsEndpoints } from '../web/docs/pages.ts'
 import { publicPages } from '../web/public/pages.ts'
+import { standardPaths } from '../web/public/standard.ts'
 import { siteOf } from '../web/public-page.ts'
 import { publicRefusalPage } from '../web/refusal-page.ts'
 import { signInEndpoints } from '../web/sign-in.ts'
@@ -46,6 +49,8 @@ export interface ServiceParts
   extends Omit<
     HandlerParts,
     | 'vocabulary'
+    | 'releases'
+    | 'notes'
     | 'sandbox'
     | 'registryCache'
     | 'verifier'
@@ -81,6 +86,7 @@ export function createService(parts: ServiceParts): Service {
   const signing = openSigning({ config, registryCache, signers })
   const watch = watchEngine(engine, db, log)
   const vocabulary = loadReleasedVocabulary()
+  const standard = { vocabulary, releases: openReleases(), notes: loadNotes() }
   const sandbox = openSandbox({ publicUrl, names: skillNames(vocabulary.records), clock })
   const provider = openSignInProvider(config, log)
   const docs = { site: siteOf(publicUrl), library: readDocsLibrary(root) }
@@ -88,7 +94,7 @@ export function createService(parts: ServiceParts): Service {
   const candidates = openCandidates({ ...parts, vocabulary })
   const handlers = serviceHandlers({
     ...parts,
-    vocabulary,
+    ...standard,
     sandbox,
     registryCache,
     verifier,
@@ -116,7 +122,14 @@ export function createService(parts: ServiceParts): Service {
         ? { ...declared, refusalPage: publicRefusalPage(docs.site.host) }
         : declared,
     ),
-    pages: servicePages(parts, { sandbox, library: docs.library, verifier, candidates, provider }),
+    pages: servicePages(parts, {
+      ...standard,
+      sandbox,
+      library: docs.library,
+      verifier,
+      candidates,
+      provider,
+    }),
     notFoundPage: publicRefusalPage(new URL(publicUrl).host),
     registryCache,
     ...admitted,
@@ -134,14 +147,18 @@ function demoDocuments(dataDir: string): ((name: string) => Promise<string | nul
   return (name) => readText(credentialFile(dataDir, name))
 }
 
-interface PageParts extends Pick<HandlerParts, 'sandbox' | 'verifier' | 'candidates'> {
+interface PageParts
+  extends Pick<
+    HandlerParts,
+    'sandbox' | 'verifier' | 'candidates' | 'vocabulary' | 'releases' | 'notes'
+  > {
   library: DocsLibrary
   provider: SignInProviderClient | null
 }
 
 function servicePages(
   { config, db, clock, secrets }: ServiceParts,
-  { sandbox, library, verifier, candidates, provider }: PageParts,
+  { sandbox, library, provider, ...standard }: PageParts,
 ): Endpoint[] {
   const { publicUrl, sessions, mail, signUp, webhookEndpointsMax, webhooks } = config
   const creation = { ring: secrets, rules: webhooks.rules, activeMax: webhookEndpointsMax }
@@ -155,12 +172,12 @@ function servicePages(
       openApi: () => openApiOf(config) as unknown as OpenApi,
       clock,
       securityContact: config.securityContact,
+      otherPaths: standardPaths(standard.vocabulary),
     }),
     ...publicPages({
       publicUrl,
       clock,
-      verifier,
-      candidates,
+      ...standard,
       areProfilesIndexed: config.areProfilesIndexed,
       demoDocument: demoDocuments(config.dataDir),
     }),

@@ -6,6 +6,14 @@
  */
 import { credentialType, nativeProofType } from '../platform/http/identifiers.ts'
 
+/** Paths of the pages for people. JSON-LD documents link to them, and they link back. */
+export const standardPagePaths = {
+  skills: '/standard',
+  bands: '/standard/bands',
+  terms: '/standard/vocab',
+  skill: (slug: string) => `/standard/skills/${slug}`,
+}
+
 /**
  * Returns the absolute addresses of the skill standard. `publicUrl` has no trailing slash, e.g.
  * `https://scores.example.org`.

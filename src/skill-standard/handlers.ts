@@ -9,7 +9,7 @@ import { refuse } from '../platform/http/errors.ts'
 import { type Link, linkHeader } from '../platform/http/link-header.ts'
 import { scoreBandDefinitions } from './bands.ts'
 import { skillCatalogOf, type Vocabulary } from './catalog.ts'
-import { contextDocument, standardUrls } from './context.ts'
+import { contextDocument, standardPagePaths, standardUrls } from './context.ts'
 import type { skillStandardContract } from './contract.ts'
 import { notesDocument, type VocabularyNotes } from './notes.ts'
 import { type ReleaseFile, releaseDocuments, releaseListOf } from './release-documents.ts'
@@ -45,12 +45,15 @@ export function skillStandardHandlers({
   const formerContexts = new Map(formerPublicUrls.map((url) => [url, contextOf(url)]))
   const skills = skillDocuments(vocabulary, publicUrl)
   const notes = notesDocuments(vocabulary, { publicUrl, vocabularyNotes })
-  const bands = jsonLdDocument(publicUrl, scoreBandDefinitions(publicUrl))
+  const bands = jsonLdDocument(publicUrl, scoreBandDefinitions(publicUrl), {
+    Link: pageLink(standardPagePaths.bands),
+  })
   const published = publishedDocuments({ publicUrl, vocabulary, releases })
   const terms = publicDocument({
     body: JSON.stringify(vocabularyDocument(publicUrl, vocabulary)),
     contentType: jsonLdType,
     maxAgeSeconds,
+    headers: { Link: pageLink(standardPagePaths.terms) },
   })
   const releaseList = publicDocument({
     body: JSON.stringify(releaseListOf(releases.index, publicUrl)),
@@ -125,7 +128,10 @@ function skillDocuments(
     skillCatalogOf(vocabulary, publicUrl).skills.map((record: SkillRecord) => {
       const slug = slugOf(record.id)
       const successor = vocabulary.deprecated[record.id]
-      const links: Link[] = [{ url: urls.notes(slug), rel: 'describedby', type: jsonLdType }]
+      const links: Link[] = [
+        { url: standardPagePaths.skill(slug), rel: 'alternate', type: 'text/html' },
+        { url: urls.notes(slug), rel: 'describedby', type: jsonLdType },
+      ]
       if (successor !== undefined)
         links.push({ url: urls.skill(slugOf(successor)), rel: 'successor-version' })
       return [slug, jsonLdDocument(publicUrl, record, { Link: linkHeader(links) })]
@@ -145,6 +151,10 @@ function notesDocuments(
       jsonLdDocument(publicUrl, notesDocument(slug, options)),
     ]),
   )
+}
+
+function pageLink(path: string): string {
+  return linkHeader([{ url: path, rel: 'alternate', type: 'text/html' }])
 }
 
 function jsonLdDocument(

@@ -4,7 +4,7 @@ import { type PublicDocument, publicDocument } from '../platform/http/document.t
 import { schemaVersion } from '../platform/http/identifiers.ts'
 import { type Link, linkHeader } from '../platform/http/link-header.ts'
 import { skillCatalogOf, type Vocabulary } from './catalog.ts'
-import { contextDocument, standardUrls } from './context.ts'
+import { contextDocument, standardPagePaths, standardUrls } from './context.ts'
 import { nQuadsOf } from './n-quads.ts'
 import type { ReleaseList } from './schema.ts'
 import type { ReleaseIndex } from './source.ts'
@@ -104,6 +104,8 @@ function linksOf(
   if (released !== null)
     links.push({ url: releaseUrls(publicUrl, null)[file], rel: 'latest-version' })
   if (file === 'crosswalk') return links
+  if (released === null && file === 'skills')
+    links.push({ url: standardPagePaths.skills, rel: 'alternate', type: 'text/html' })
   const urls = releaseUrls(publicUrl, released)
   const forms = [
     ['skills', jsonLdType],

@@ -80,7 +80,7 @@ export function crosswalkCsv(skills: readonly SkillRecord[], crosswalk: Crosswal
 const noMapping = { match: null, target: null, target_label: null, source: null }
 
 /** The foreign vocabularies of the crosswalk, with the credit that their terms ask for. */
-const schemeNames: Readonly<Record<string, { title: string; credit: string }>> = {
+export const schemeNames: Readonly<Record<string, { title: string; credit: string }>> = {
   esco: {
     title: 'ESCO',
     credit: 'This service uses the ESCO classification of the European Commission.',

@@ -45,6 +45,7 @@ const contents = {
   'theme.ts': script('src/web/assets/theme.ts'),
   'islands.ts': script('src/web/assets/islands.ts'),
   'verify-page.ts': { ...script('src/web/assets/verify-page.ts'), body: joined(verifyModules) },
+  'skill-search.ts': script('src/web/assets/skill-search.ts'),
   'camera.ts': script('src/web/assets/camera.ts'),
   'jsqr.ts': {
     path: 'src/web/assets/jsqr.ts',

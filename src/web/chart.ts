@@ -70,7 +70,6 @@ const margin = 60
 
 /** Draws the score and its range above the bands of the standard. */
 export function scoreChart({ score, low, high, bands }: ScoreChart): Html {
-  const at = (value: number) => percentOf((value / scoreMax) * 100)
   const current = bands.findIndex(({ min, max }) => score >= min && score <= max)
   const cap = (value: number) =>
     html`<line class="range" x1="${at(value)}" x2="${at(value)}" y1="27" y2="37"/>`
@@ -80,14 +79,34 @@ export function scoreChart({ score, low, high, bands }: ScoreChart): Html {
     const x = percentOf((value / scoreMax) * 100 + (side === 'end' ? -1 : 1))
     return html`<text x="${x}" y="36" text-anchor="${side}">${count(value)}</text>`
   }
-  const drawn = bands.map(({ label, min, max }, i) => {
-    const end = i === bands.length - 1 ? scoreMax : max + 1
-    const name = i === current ? 'band-name band-on' : 'band-name'
-    return html`<rect class="b${i + 1}" x="${at(min)}" y="48" width="${at(end - min)}" height="14"/>${i > 0 && html`<line class="gap" x1="${at(min)}" x2="${at(min)}" y1="48" y2="62"/>`}<text class="${name}" x="${at((min + end) / 2)}" y="82" text-anchor="middle">${label}</text><text x="${at(min)}" y="100" text-anchor="${i === 0 ? 'start' : 'middle'}">${min}</text>`
-  })
+  const drawn = bandsAt(bands, 48, (i) => (i === current ? 'band-name band-on' : 'band-name'))
   const label = `Score ${count(score)} on a scale from 0 to 1,000, in the band ${bands[current]?.label ?? 'none'}. The range reaches from ${count(low)} to ${count(high)}.`
   const anchor = score < margin ? 'start' : score > scoreMax - margin ? 'end' : 'middle'
-  return html`<svg class="chart" height="104" role="img" aria-label="${label}"><line class="range" x1="${at(low)}" x2="${at(high)}" y1="32" y2="32"/>${cap(low)}${cap(high)}<text class="value-label" x="${at(score)}" y="15" text-anchor="${anchor}">${count(score)}</text>${bound(low, 'end')}${bound(high, 'start')}${drawn}<text x="100%" y="100" text-anchor="end">1,000</text><line class="pin" x1="${at(score)}" x2="${at(score)}" y1="32" y2="66"/><circle class="marker" cx="${at(score)}" cy="32" r="7"/></svg>`
+  return html`<svg class="chart" height="104" role="img" aria-label="${label}"><line class="range" x1="${at(low)}" x2="${at(high)}" y1="32" y2="32"/>${cap(low)}${cap(high)}<text class="value-label" x="${at(score)}" y="15" text-anchor="${anchor}">${count(score)}</text>${bound(low, 'end')}${bound(high, 'start')}${drawn}<line class="pin" x1="${at(score)}" x2="${at(score)}" y1="32" y2="66"/><circle class="marker" cx="${at(score)}" cy="32" r="7"/></svg>`
+}
+
+/** Draws the bands alone. */
+export function bandsChart(bands: ScoreChart['bands']): Html {
+  const named = bands.map(({ label, min, max }) => `${label} ${count(min)} to ${count(max)}`)
+  const label = `The bands on a scale from 0 to 1,000: ${named.join(', ')}.`
+  return html`<svg class="chart whole" height="56" role="img" aria-label="${label}">${bandsAt(bands, 2, () => 'band-name')}</svg>`
+}
+
+/** Draws the bands from `top` downwards, with their names and lower bounds below. */
+function bandsAt(
+  bands: ScoreChart['bands'],
+  top: number,
+  nameClass: (index: number) => string,
+): Html {
+  const drawn = bands.map(({ label, min, max }, i) => {
+    const end = i === bands.length - 1 ? scoreMax : max + 1
+    return html`<rect class="b${i + 1}" x="${at(min)}" y="${top}" width="${at(end - min)}" height="14"/>${i > 0 && html`<line class="gap" x1="${at(min)}" x2="${at(min)}" y1="${top}" y2="${top + 14}"/>`}<text class="${nameClass(i)}" x="${at((min + end) / 2)}" y="${top + 34}" text-anchor="middle">${label}</text><text x="${at(min)}" y="${top + 52}" text-anchor="${i === 0 ? 'start' : 'middle'}">${min}</text>`
+  })
+  return html`${drawn}<text x="100%" y="${top + 52}" text-anchor="end">1,000</text>`
+}
+
+function at(value: number): string {
+  return percentOf((value / scoreMax) * 100)
 }
 
 export function legend(goodWord: string, badWord: string): Html {

@@ -94,7 +94,7 @@ ${iconShapes(content.text + themeButton.text)}
 /** The navigation of public pages. */
 const siteEntries = [
   { path: '/verify', title: 'Verify' },
-  { path: '/docs/skill-standard', title: 'Skill standard' },
+  { path: '/standard', title: 'Skill standard' },
   { path: '/docs', title: 'Docs' },
 ] as const
 

@@ -77,7 +77,7 @@ test('crawl: every URL that the service names answers, as HTML and as JSON', asy
   }
 
   add('the start of this test', ['/', '/docs', '/llms.txt', '/robots.txt', '/sitemap.xml'])
-  add('the start of this test', ['/sign-in', '/dashboard', '/verify', '/changelog'])
+  add('the start of this test', ['/sign-in', '/dashboard', '/standard', '/verify', '/changelog'])
   add(
     'the table of errors',
     Object.keys(errorTable).map((name) => `/docs/errors/${name}`),

@@ -37,6 +37,8 @@ export interface DocsContext {
   clock: Clock
   /** Of `security.txt`: a URL. Null: there is no such file. */
   securityContact: string | null
+  /** Paths of other pages that search engines may list. */
+  otherPaths: readonly string[]
 }
 
 const maxAgeSeconds = 300
@@ -97,7 +99,7 @@ export function docsEndpoints(context: DocsContext): Endpoint[] {
     file('/llms-full.txt', plainType, () => llmsFullText(context)),
     file('/robots.txt', plainType, () => robotsText(publicUrl)),
     file('/sitemap.xml', 'application/xml; charset=utf-8', () =>
-      sitemapXml(publicUrl, listedPaths(library, openApi())),
+      sitemapXml(publicUrl, [...context.otherPaths, ...listedPaths(library, openApi())]),
     ),
     at('/.well-known/security.txt', () => securityFile(context, documents)),
   ]

@@ -17,7 +17,7 @@ export function homePage(site: Site): Endpoint {
 </div>
 <ul class="doors">
 <li class="card"><div class="card-body stack">${icon('shield', 'md')}<h2>Check a credential</h2><p class="muted">Paste it, open a file or scan its code. Your browser checks the signature on its own.</p><p><a class="button primary large" href="/verify">Check a credential</a></p></div></li>
-<li class="card"><div class="card-body stack">${icon('book', 'md')}<h2>Look up a skill</h2><p class="muted">Each skill has a definition, a rubric and the evidence that counts for it.</p><p><a class="button large" href="/docs/skill-standard">Browse the standard</a></p></div></li>
+<li class="card"><div class="card-body stack">${icon('book', 'md')}<h2>Look up a skill</h2><p class="muted">Each skill has a definition, a rubric and the evidence that counts for it.</p><p><a class="button large" href="/standard">Browse the standard</a></p></div></li>
 <li class="card"><div class="card-body stack">${icon('key', 'md')}<h2>Build with it</h2><p class="muted">Search candidates, read scores and receive events over HTTP.</p><p><a class="button large" href="/docs">Read the docs</a></p></div></li>
 </ul>`,
   })

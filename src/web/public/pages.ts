@@ -3,13 +3,22 @@ import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { siteOf } from '../public-page.ts'
 import { homePage } from './home.ts'
 import { type ProfileOptions, profilePages } from './profile.ts'
+import { type StandardPagesOptions, standardPages } from './standard.ts'
 import { type VerifyPageOptions, verifyPages } from './verify.ts'
 
-export interface PublicPagesOptions extends VerifyPageOptions, ProfileOptions {
+export interface PublicPagesOptions
+  extends VerifyPageOptions,
+    ProfileOptions,
+    StandardPagesOptions {
   publicUrl: string
 }
 
 export function publicPages({ publicUrl, ...options }: PublicPagesOptions): Endpoint[] {
   const site = siteOf(publicUrl)
-  return [homePage(site), ...verifyPages(site, options), ...profilePages(site, options)]
+  return [
+    homePage(site),
+    ...verifyPages(site, options),
+    ...profilePages(site, options),
+    ...standardPages(site, options),
+  ]
 }

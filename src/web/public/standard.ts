@@ -1,0 +1,110 @@
+/**
+ * The skill standard for people: all skills with a search, one skill, the bands and the terms. The
+ * pages are made at their first request from files of the release, so they answer while the database
+ * is away.
+ */
+import { Type } from 'typebox'
+import { documentMemory } from '../../platform/http/document.ts'
+import type { Endpoint } from '../../platform/http/endpoint.ts'
+import { refuse } from '../../platform/http/errors.ts'
+import { skillCatalogOf, type Vocabulary } from '../../skill-standard/catalog.ts'
+import type { VocabularyNotes } from '../../skill-standard/notes.ts'
+import type { PublishedReleases } from '../../skill-standard/releases.ts'
+import { skillIdOf } from '../../skill-standard/slug.ts'
+import { pageDocument, publicEndpoint, type Site, viewAnswer } from '../public-page.ts'
+import { type SkillPage, skillView } from './skill-view.ts'
+import { bandsView, termsView } from './standard-reference-view.ts'
+import { standardView } from './standard-view.ts'
+
+export interface StandardPagesOptions {
+  vocabulary: Vocabulary
+  releases: PublishedReleases
+  notes: VocabularyNotes
+}
+
+export function standardPages(
+  site: Site,
+  { vocabulary, releases, notes }: StandardPagesOptions,
+): Endpoint[] {
+  const { controlled, crosswalk, deprecated, release } = vocabulary
+  const { skills: all } = skillCatalogOf(vocabulary, site.publicUrl)
+  const skills = all
+    .filter(({ id }) => !Object.hasOwn(deprecated, id))
+    .sort((a, b) => a.label.localeCompare(b.label, 'en'))
+  const list = { skills, domains: controlled.domains, version: release.version }
+  const byId = new Map(all.map((record) => [record.id, record]))
+  const documents = documentMemory()
+  const versionsOf = versionReader(releases)
+  return [
+    publicEndpoint(site, {
+      name: 'skill standard',
+      path: '/standard',
+      queryParameters: Type.Object({
+        q: Type.Optional(Type.String({ maxLength: 80 })),
+        domain: Type.Optional(Type.String({ maxLength: 40 })),
+      }),
+      answer({ query: { q = '', domain: named } }) {
+        const query = q.trim()
+        const domain = controlled.domains.find(({ slug }) => slug === named)?.slug ?? null
+        if (query !== '') return viewAnswer(site, standardView(site, list, { query, domain }))
+        const make = () => pageDocument(site, standardView(site, list, { query, domain }))
+        return { document: documents(`domain ${domain}`, make) }
+      },
+    }),
+    publicEndpoint(site, {
+      name: 'skill page',
+      path: '/standard/skills/{slug}',
+      pathParameters: Type.Object({ slug: Type.String() }),
+      answer({ path: { slug } }) {
+        const record = byId.get(skillIdOf(slug))
+        if (record === undefined) return refuse('not_found')
+        const page = (): SkillPage => ({
+          record,
+          skills: byId,
+          controlled,
+          crosswalk,
+          notes,
+          successor: deprecated[record.id],
+          versions: versionsOf(record.id),
+        })
+        return { document: documents(slug, () => pageDocument(site, skillView(site, page()))) }
+      },
+    }),
+    publicEndpoint(site, {
+      name: 'score bands',
+      path: '/standard/bands',
+      answer: () => ({ document: documents('/bands', () => pageDocument(site, bandsView(site))) }),
+    }),
+    publicEndpoint(site, {
+      name: 'terms',
+      path: '/standard/vocab',
+      answer: () => ({
+        document: documents('/vocab', () => pageDocument(site, termsView(site, controlled))),
+      }),
+    }),
+  ]
+}
+
+/** Paths of the pages that search engines may list. */
+export function standardPaths({ records }: Vocabulary): string[] {
+  const skills = records.map(({ id }) => `/standard/skills/${id.slice('hss:'.length)}`)
+  return ['/standard', '/standard/bands', '/standard/vocab', ...skills]
+}
+
+/** Returns a function that lists the releases with a skill, newest first. */
+function versionReader({ index, read }: PublishedReleases): (id: string) => SkillPage['versions'] {
+  let published:
+    | { version: string; released_at: string; records: Map<string, string> }[]
+    | undefined
+  return (id) => {
+    published ??= index.toReversed().map(({ version, released_at }) => ({
+      version,
+      released_at,
+      records: new Map(read(version).records.map((record) => [record.id, record.version])),
+    }))
+    return published.flatMap(({ version: release, released_at: releasedAt, records }) => {
+      const version = records.get(id)
+      return version === undefined ? [] : [{ release, releasedAt, version }]
+    })
+  }
+}
