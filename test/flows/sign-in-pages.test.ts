@@ -1,14 +1,20 @@
 /** The pages of sign-in in Chromium: on localhost over http, and behind a proxy over TLS. */
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { createServer } from 'node:tls'
-import { AxeBuilder } from '@axe-core/playwright'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { createAuthority } from '../../src/demo/certificates.ts'
 import { ask } from '../support/start/ask.ts'
+import {
+  inspectPage,
+  inspectUrl,
+  noBrowser,
+  openBrowser,
+  watchFaults,
+} from '../support/start/browser.ts'
 import { testDatabase } from '../support/start/database.ts'
 import { type MailServer, startMailServer } from '../support/start/mail-server.ts'
 import {
@@ -20,19 +26,6 @@ import {
   startServer,
   temporaryFolder,
 } from '../support/start/processes.ts'
-
-const chromiumFile = process.env.CHROMIUM ?? '/usr/bin/chromium'
-const skip = existsSync(chromiumFile) ? false : 'skipped: no Chromium'
-const flags =
-  '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync'
-
-let browser: Browser | undefined
-after(() => browser?.close())
-
-async function openBrowser(): Promise<Browser> {
-  browser ??= await chromium.launch({ executablePath: chromiumFile, args: flags.split(' ') })
-  return browser
-}
 
 interface Deployment {
   publicUrl: string
@@ -77,58 +70,10 @@ async function startTlsProxy(port: number, targetPort: number): Promise<void> {
   after(() => proxy.close())
 }
 
-/** Collects console messages, page errors and requests to other hosts. A page causes none. */
-function watch(page: Page, publicUrl: string): string[] {
-  const faults: string[] = []
-  page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text())
-  })
-  page.on('pageerror', (error) => faults.push(error.message))
-  page.on('request', (request) => {
-    if (!request.url().startsWith(publicUrl)) faults.push(`request to ${request.url()}`)
-  })
-  return faults
-}
-
-const looks = [
-  { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
-  { colorScheme: 'dark', viewport: { width: 1280, height: 800 } },
-  { colorScheme: 'light', viewport: { width: 390, height: 844 } },
-  { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
-] as const
-
-/** Where screenshots go, for a reader; none are made unless it is set. */
-const shots = process.env.SCREENSHOTS
-
-async function inspect(context: BrowserContext, url: string, name: string): Promise<void> {
-  const page = await context.newPage()
-  for (const { colorScheme, viewport } of looks) {
-    await page.emulateMedia({ colorScheme })
-    await page.setViewportSize(viewport)
-    await page.goto(url)
-    const look = `${name} ${colorScheme} ${viewport.width}`
-    const { violations } = await new AxeBuilder({ page }).analyze()
-    assert.deepEqual(
-      violations.map(({ id, nodes }) => [id, nodes[0]?.html]),
-      [],
-      look,
-    )
-    const overflow = await page.evaluate<number>(
-      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-    )
-    assert.equal(overflow, 0, `${look}: nothing scrolls sideways`)
-    if (shots !== undefined) {
-      mkdirSync(shots, { recursive: true })
-      await page.screenshot({ path: join(shots, `${look.replaceAll(' ', '-')}.png`) })
-    }
-  }
-  await page.close()
-}
-
-/** `see` looks at each page on the way. */
+/** `inspects`: each page on the way is inspected. */
 async function signInAndOut(
   { publicUrl, mail, server, env }: Deployment,
-  see: typeof inspect = async () => {},
+  { inspects }: { inspects: boolean },
 ): Promise<void> {
   await report(['accounts', 'create', 'acme'], env)
   await report(['users', 'invite', 'ada@example.com', '--account', 'acme'], env)
@@ -136,7 +81,7 @@ async function signInAndOut(
   // Without scripts: each step is a form or a link.
   const context = await chromium.newContext({ javaScriptEnabled: false, ignoreHTTPSErrors: true })
   const page = await context.newPage()
-  const faults = watch(page, publicUrl)
+  const faults = watchFaults(page, publicUrl)
   await page.goto(`${publicUrl}/sign-in`)
   await page.getByLabel('Email address').fill('ada@')
   await page.keyboard.press('Enter')
@@ -154,15 +99,7 @@ async function signInAndOut(
   })
   const link = mail.received.find(({ link }) => link.includes('token='))?.link ?? ''
 
-  const looking = await chromium.newContext({ ignoreHTTPSErrors: true })
-  for (const [name, url] of [
-    ['sign-in', `${publicUrl}/sign-in`],
-    ['sent', `${publicUrl}/sign-in/sent`],
-    ['confirm', link],
-    ['unusable', `${publicUrl}/sign-in/confirm?token=x`],
-  ] as const)
-    await see(looking, url, name)
-
+  if (inspects) await inspectSignIn(chromium, publicUrl, link)
   await page.goto(link)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('heading', { name: 'Home' }).waitFor()
@@ -190,20 +127,30 @@ async function signInAndOut(
   await page.goto(link)
   await page.getByRole('heading', { name: 'This link cannot be used' }).waitFor()
   await context.close()
-  await looking.close()
+}
+
+async function inspectSignIn(chromium: Browser, publicUrl: string, link: string): Promise<void> {
+  const context = await chromium.newContext()
+  await inspectUrl(context, `${publicUrl}/sign-in`, 'sign-in')
+  await inspectUrl(context, `${publicUrl}/sign-in/sent`, 'sent')
+  await inspectUrl(context, link, 'confirm')
+  const page = await context.newPage()
+  assert.equal((await page.goto(`${publicUrl}/sign-in/confirm?token=x`))?.ok(), false)
+  await inspectPage(page, 'unusable')
+  await context.close()
 }
 
 test('Chromium on localhost: the pages sign a user in and out without scripts, and axe finds nothing', {
-  skip,
+  skip: noBrowser,
 }, async () => {
   const port = await freePort()
-  await signInAndOut(await deploy(`http://localhost:${port}`, port), inspect)
+  await signInAndOut(await deploy(`http://localhost:${port}`, port), { inspects: true })
 })
 
 test('Chromium behind a TLS proxy: the pages sign a user in and out with a Secure cookie', {
-  skip,
+  skip: noBrowser,
 }, async () => {
   const [port, publicPort] = [await freePort(), await freePort()]
   await startTlsProxy(publicPort, port)
-  await signInAndOut(await deploy(`https://localhost:${publicPort}`, port))
+  await signInAndOut(await deploy(`https://localhost:${publicPort}`, port), { inspects: false })
 })

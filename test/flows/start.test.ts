@@ -34,6 +34,7 @@ import { get, type IssuedJson, issue, scoreLine, verify } from '../support/start
 import {
   assay,
   type Env,
+  eventually,
   freePort,
   isAlive,
   postgresPid,
@@ -207,10 +208,16 @@ async function assertStory({ base }: ServerProcess): Promise<void> {
 
 /** Runs the commands as printed, in a shell. */
 async function assertCommandsWork(server: ServerProcess): Promise<void> {
-  const commands = server
-    .out()
-    .split('\n')
-    .filter((line) => line.startsWith('curl '))
+  // They are printed after the line that says that the server listens.
+  const printed = (): string[] =>
+    server
+      .out()
+      .split('\n')
+      .slice(0, -1)
+      .filter((line) => line.startsWith('curl '))
+  // They are printed after the line that says that the server listens.
+  await eventually('the commands are printed', { see: async () => printed().length >= 4 })
+  const commands = printed()
   const answers = await Promise.all(
     commands.map((command) => promisify(execFile)('/bin/sh', ['-c', command])),
   )

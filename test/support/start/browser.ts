@@ -62,7 +62,9 @@ export async function inspectPage(page: Page, name: string): Promise<void> {
     )
     const look = `${name} ${colorScheme} ${viewport.width}`
     if (hasAxe) {
-      const { violations } = await new AxeBuilder({ page }).analyze()
+      // The mode that opens no page of its own per run, for pages without frames: 0.6 of the time.
+      const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'] })
+      const { violations } = await axe.analyze()
       assert.deepEqual(
         violations.map(({ id, nodes }) => [id, nodes[0]?.html]),
         [],
