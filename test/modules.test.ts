@@ -70,6 +70,7 @@ const allowed: Record<string, readonly string[]> = {
     'access',
     'credits',
     'webhooks',
+    'agent-decisions',
     'skill-standard',
     'score-credentials',
     'workers',

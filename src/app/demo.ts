@@ -6,6 +6,7 @@ import { operator } from '../audit/record.ts'
 import { accountName } from '../demo/account.ts'
 import { prepareDemo } from '../demo/prepare.ts'
 import { openDemoReceiver } from '../demo/receiver.ts'
+import { secondAccountName } from '../demo/story.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import { openDb } from '../platform/db/db.ts'
@@ -50,8 +51,11 @@ export async function createDemoSignInLink({
   const context = { db, actor: operator(), clock }
   const account = await findAccount(db, accountName)
   if (account === undefined) return null
-  const member = { email: demoUser, name: null, accountId: account.id, role: 'owner' } as const
-  await inviteUser(context, { ...member, isMailed: false })
+  const member = { email: demoUser, name: null, role: 'owner', isMailed: false } as const
+  // The link signs in to the account that the user has been a member of for longest.
+  await inviteUser(context, { ...member, accountId: account.id })
+  const second = await findAccount(db, secondAccountName)
+  if (second !== undefined) await inviteUser(context, { ...member, accountId: second.id })
   const link = await printLink(context, demoUser)
   return link.outcome === 'made' ? linkUrl(config.publicUrl, link.token) : null
 }

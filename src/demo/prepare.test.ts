@@ -6,7 +6,10 @@ import { after, test } from 'node:test'
 import { contextAt } from '../../test/support/build/actions.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { isApiKey } from '../access/api-key.ts'
-import { findAccount } from '../access/store.ts'
+import { isActive } from '../access/manage.ts'
+import { findAccount, findKeys as findApiKeys } from '../access/store.ts'
+import { findReportsOf } from '../agent-decisions/store.ts'
+import { findOpenReviews, findState } from '../agent-decisions/unlock-store.ts'
 import { findCreditAccount } from '../credits/store.ts'
 import { readEvidenceLine } from '../evidence/evidence-line.ts'
 import { ingestEvidence } from '../evidence/ingest-evidence.ts'
@@ -28,10 +31,12 @@ import { scoringVocabulary } from '../scores/scoring-vocabulary.ts'
 import { domains } from '../skill-standard/schema.ts'
 import { loadVocabulary } from '../skill-standard/vocabulary.ts'
 import { type Registration, readRegistration } from '../workers/registration.ts'
+import { accountName } from './account.ts'
 import { renderCommands } from './commands.ts'
 import { demoSources } from './evidence.ts'
 import { prepareDemo } from './prepare.ts'
 import { samples, sampleWorkers, withdrawn } from './scenario.ts'
+import { secondAccountName } from './story.ts'
 import { demoWorkers } from './workers.ts'
 
 const publicUrl = 'http://localhost:8080'
@@ -186,6 +191,29 @@ test('the demo account has credits, two keys in private files, and a new key if 
   await prepareDemo({ config, db, now, ...making })
   assert.notEqual(readFileSync(file, 'utf8').trim(), key)
   assert.equal((await findCreditAccount(db, account.id))?.balance, 1_000)
+})
+
+test('the story has an expired key, two reports and a second account with an open review, once', async () => {
+  const { db, config, dataDir } = await openDemo()
+  await prepareDemo({ config, db, now, ...making })
+  rmSync(join(dataDir, 'demo/made.json'))
+  await prepareDemo({ config, db, now, ...making })
+  const [account, second] = await Promise.all(
+    [accountName, secondAccountName].map((name) => findAccount(db, name)),
+  )
+  assert.ok(account !== undefined && second !== undefined)
+  const keys = await findApiKeys(db, account.id)
+  assert.deepEqual(
+    keys.filter((key) => !isActive(key, now)).map(({ name }) => name),
+    ['spring trial'],
+  )
+  const reports = await findReportsOf(db, account.id, { before: null, limit: 5 })
+  assert.deepEqual(
+    reports.map(({ decision }) => decision),
+    ['rejected', 'interview_requested'],
+  )
+  assert.equal(await findState(db, second.id), 'locked')
+  assert.equal((await findOpenReviews(db, 5)).length, 1)
 })
 
 test('without a usable engine no demo is created, and an existing one stays', async () => {

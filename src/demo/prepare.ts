@@ -34,6 +34,7 @@ import {
 import { renderReadme } from './readme.ts'
 import { type DemoRecords, ensureRecords } from './registry.ts'
 import { foreign, foreignScore, samples, tamperedScore, validityDays } from './scenario.ts'
+import { ensureStory } from './story.ts'
 
 export interface DemoOptions {
   config: { publicUrl: string; dataDir: string; signingKeysDir: string }
@@ -84,6 +85,7 @@ async function makeDemo(options: DemoOptions & { engine: Engine }): Promise<void
     now: wholeSecond(now),
   })
   await ensureDemoAccount(db, dataDir, { peppers, now })
+  await ensureStory(db, { peppers, now })
   for (const [name, text] of renderFiles(records, publicUrl, now))
     await writeFileAtomically(join(demoFolder(dataDir), name), text)
   if (!hasSampleFiles(dataDir))
@@ -115,7 +117,7 @@ function renderFiles({ members, credentials }: DemoRecords, publicUrl: string, n
 }
 
 function completionText(publicUrl: string): string {
-  return `${JSON.stringify({ publicUrl, version: 2 })}\n`
+  return `${JSON.stringify({ publicUrl, version: 3 })}\n`
 }
 
 /**

@@ -23,8 +23,9 @@ test('400: the receiver does not show an event with a missing or foreign signatu
   const parts = { db, clock: () => began, ring: testRing, activeMax: 5 }
   const receiver = await openDemoReceiver({ ...parts, say: (line) => void said.push(line) })
   after(() => receiver?.close())
-  const [endpoint] = await findEndpoints(db, await findActiveIds(db, account.id), began)
-  const url = endpoint?.url ?? assert.fail('it is registered')
+  const endpoints = await findEndpoints(db, await findActiveIds(db, account.id), began)
+  const own = endpoints.find((one) => one.url.startsWith('https://127.0.0.1:'))
+  const url = own?.url ?? assert.fail('it is registered')
 
   const body = JSON.stringify({ type: 'score.updated', id: 'evt_1', data: {} })
   const timestamp = began.getTime() / 1_000

@@ -16,13 +16,17 @@ import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { type Egress, openEgress } from '../platform/egress/client.ts'
 import { type EgressRules, strangerRules } from '../platform/egress/rules.ts'
+import { replaySince } from '../webhooks/delivery/resend.ts'
 import { verifySignature } from '../webhooks/delivery/signature.ts'
 import { createForAccount, disableForAccount } from '../webhooks/endpoints/actions.ts'
+import type { CreationRules } from '../webhooks/endpoints/create.ts'
 import { readEndpointRequest } from '../webhooks/endpoints/request.ts'
 import { findActiveIds, findEndpoints } from '../webhooks/endpoints/store.ts'
 import { eventTypeNames } from '../webhooks/events/event-types.ts'
 import { accountName } from './account.ts'
 import { createAuthority } from './certificates.ts'
+import { dayMs } from './days.ts'
+import { revokedEvidence } from './scenario.ts'
 
 export interface DemoReceiverParts {
   db: Db
@@ -34,7 +38,10 @@ export interface DemoReceiverParts {
 }
 
 export interface DemoReceiver {
-  /** Returns a client that sends to the receiver itself, and to all other URLs through `usual`. */
+  /**
+   * Returns a client that sends to the receiver itself, also for the failing endpoint, and to all
+   * other URLs through `usual`.
+   */
   wrapEgress(usual: Egress): Egress
   close(): Promise<void>
 }
@@ -65,7 +72,11 @@ export async function openDemoReceiver(parts: DemoReceiverParts): Promise<DemoRe
   secret = registered
   return {
     wrapEgress: (usual) => ({
-      send: (request) => (request.url === url ? own : usual).send(request),
+      send: (request) => {
+        if (request.url === url) return own.send(request)
+        if (request.url !== failing.url) return usual.send(request)
+        return own.send({ ...request, url: `https://127.0.0.1:${port}${failingPath}` })
+      },
       close: () => usual.close(),
     }),
     close,
@@ -73,6 +84,38 @@ export async function openDemoReceiver(parts: DemoReceiverParts): Promise<DemoRe
 }
 
 const description = 'The receiver in the terminal of the demo'
+
+/**
+ * The endpoint that fails. Its host does not exist; the receiver answers instead, so that the demo
+ * needs no network. It is older than three events of the scenario: so many failures in a row make
+ * an endpoint failing.
+ */
+const failing = {
+  url: 'https://hooks.northwind.example/assay',
+  events: ['evidence.revoked', 'dispute.opened'],
+  description: 'Payroll sync of the demo: it always fails',
+  daysAgo: revokedEvidence.daysAgo + 1,
+} as const
+const failingPath = '/failing'
+
+/** Creates the failing endpoint once, and sends it the events since its creation. */
+async function ensureFailingEndpoint(
+  tx: Tx,
+  { accountId, rules, now }: { accountId: string; rules: CreationRules; now: Date },
+): Promise<void> {
+  const { url, description, daysAgo } = failing
+  const request = { url, events: [...failing.events], description }
+  const read = readEndpointRequest(request, strangerRules({}))
+  if ('fault' in read) throw new Error(`the failing endpoint of the demo: ${read.fault}`)
+  const since = new Date(now.getTime() - daysAgo * dayMs)
+  const context = contextWithin(tx, { actor: operator(), now: since })
+  const input = { userId: accountId, request: read.request }
+  const idempotencyKey = 'demo-failing-endpoint'
+  const creation = await createForAccount(context, rules, { ...input, idempotencyKey })
+  if (creation.outcome !== 'created') return
+  // Fan-out sends the events that have no position yet. An older demo has given each its position.
+  await replaySince(tx, { endpointId: creation.endpoint.id, since, at: now })
+}
 
 /** Registers the endpoint and returns its secret. Disables the endpoints of earlier starts. */
 async function register(
@@ -90,6 +133,7 @@ async function register(
     await disableForAccount(context, { endpointId, owner: { userId: account.id } }, 'owner')
   const read = readEndpointRequest({ url, events: [...eventTypeNames], description }, rules)
   if ('fault' in read) throw new Error(`the demo's receiver: ${read.fault}`)
+  await ensureFailingEndpoint(tx, { accountId: account.id, rules: { ring, activeMax }, now })
   const input = { userId: account.id, request: read.request, idempotencyKey: null }
   const creation = await createForAccount(context, { ring, activeMax }, input)
   return creation.outcome === 'created' ? creation.signingSecret : null
@@ -103,6 +147,10 @@ async function answer(
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(Buffer.from(chunk))
   const body = Buffer.concat(chunks)
+  if (request.url === failingPath) {
+    response.writeHead(500, { 'Content-Type': 'text/plain' }).end('The payroll table is locked.')
+    return
+  }
   const header = String(request.headers['service-webhook-signature'] ?? '')
   const nowSeconds = clock().getTime() / 1_000
   if (!verifySignature(header, { secret, body, nowSeconds })) {

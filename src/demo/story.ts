@@ -1,0 +1,100 @@
+/**
+ * The story of the dashboard: an expired key, two reports of decisions, and a second account, which
+ * is locked and has requested a review. The failing endpoint is in `receiver.ts`.
+ */
+import { createAccount, createApiKey } from '../access/manage.ts'
+import { findAccount } from '../access/store.ts'
+import { type ReportContent, reportFingerprint } from '../agent-decisions/report-request.ts'
+import { insertReports } from '../agent-decisions/store.ts'
+import { lockReporting, requestUnlockReview } from '../agent-decisions/unlock.ts'
+import { contextWithin } from '../audit/action.ts'
+import { operator } from '../audit/record.ts'
+import type { Keyring } from '../platform/crypto/keyring.ts'
+import type { Db, Tx } from '../platform/db/db.ts'
+import { uuidV7 } from '../platform/db/uuid-v7.ts'
+import { accountName } from './account.ts'
+import { dayMs } from './days.ts'
+import { sampleWorkers } from './scenario.ts'
+
+export const secondAccountName = 'demo-agency'
+
+const noDetails = { agentVersion: null, jobRef: null, metadata: {} }
+
+const reports: readonly { daysAgo: number; content: ReportContent }[] = [
+  {
+    daysAgo: 6,
+    content: {
+      ...noDetails,
+      subject: { kind: 'candidate', username: sampleWorkers.superseded },
+      decision: 'interview_requested',
+      outcome: 'positive',
+      agentName: 'Shortlist agent',
+      reasonCodes: ['skill_match'],
+      notes: 'The interview is on Thursday.',
+    },
+  },
+  {
+    daysAgo: 2,
+    content: {
+      ...noDetails,
+      subject: { kind: 'candidate', username: sampleWorkers.revoked },
+      decision: 'rejected',
+      outcome: 'neutral',
+      agentName: 'Shortlist agent',
+      reasonCodes: ['credential_revoked'],
+      notes: 'Two items of evidence were revoked.',
+    },
+  },
+]
+
+const reviewNote = 'Our agent reported each decision twice. It sends an Idempotency-Key now.'
+
+/** Adds the story once. The second account is the mark that it was added. */
+export async function ensureStory(
+  db: Db,
+  { peppers, now }: { peppers: () => Promise<Keyring>; now: Date },
+): Promise<void> {
+  if ((await findAccount(db, secondAccountName)) !== undefined) return
+  const ring = await peppers()
+  await db.transaction(async (tx) => {
+    const context = contextWithin(tx, { actor: operator(), now })
+    const account = await findAccount(tx, accountName)
+    const second = await createAccount(context, secondAccountName)
+    // Null: another process of this database has added the story since.
+    if (account === undefined || second === null) return
+    await addExpiredKey(tx, { accountId: account.id, ring, now })
+    await addReports(tx, account.id, now)
+    await lockReporting(context, second.id)
+    const request = { userId: second.id, defaultState: 'locked', note: reviewNote, now } as const
+    await requestUnlockReview(context.db, request)
+  })
+}
+
+async function addExpiredKey(
+  tx: Tx,
+  { accountId, ring, now }: { accountId: string; ring: Keyring; now: Date },
+): Promise<void> {
+  const rights = { environment: 'test', scopes: ['candidates:read'], allowedFrom: null } as const
+  await createApiKey(
+    contextWithin(tx, { actor: operator(), now: before(now, 33) }),
+    { accountId, name: 'spring trial', ...rights, expiresAt: before(now, 3) },
+    ring,
+  )
+}
+
+async function addReports(tx: Tx, userId: string, now: Date): Promise<void> {
+  const rows = reports.map(({ daysAgo, content }) => {
+    const createdAt = before(now, daysAgo)
+    const id = uuidV7(createdAt)
+    return {
+      report: { id, userId, apiKeyId: null, createdAt, ...content },
+      idempotencyKey: `demo story, ${daysAgo} days ago`,
+      fingerprint: reportFingerprint(content),
+    }
+  })
+  await insertReports(tx, rows, 'unlocked')
+}
+
+function before(now: Date, days: number): Date {
+  return new Date(now.getTime() - days * dayMs)
+}
