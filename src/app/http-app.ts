@@ -188,6 +188,7 @@ function servicePages(
       peppers: () => readOrCreatePeppers(config),
       sendsMail: mail !== null,
       sandbox,
+      verify: standard.verifier.verify,
       reportingState: config.agentReportingDefault,
       requestLog: {
         requestLogDays: config.requestLogDays,

@@ -30,7 +30,7 @@ const pages = [
   '/dashboard/webhooks',
   '/dashboard/webhooks/new',
   '/dashboard/sandbox',
-  '/dashboard/sandbox?call=candidate',
+  '/dashboard/sandbox?call=verify',
   '/dashboard/sandbox?call=score',
   '/dashboard/sandbox?call=search&value=nothing+like+this',
   '/dashboard/decisions',
@@ -215,7 +215,15 @@ test('the sandbox leads from a search to a candidate, its score and its credenti
   await page.getByRole('button', { name: 'Send call' }).click()
   await page.getByText('This is not a score ID').waitFor()
   assert.equal(await page.getByLabel('Score ID').inputValue(), markup)
+  await page.getByText('client.scores.get(').waitFor()
+  await page.getByRole('link', { name: 'Verify', exact: true }).click()
+  await page.getByRole('button', { name: 'Send call' }).click()
+  await page.getByText('"reason": "issuer_mismatch"').waitFor()
   assert.deepEqual(faults, [])
+  await page.getByLabel('Credential').fill(markup)
+  await page.getByRole('button', { name: 'Send call' }).click()
+  await page.getByText('This is not JSON.').waitFor()
+  assert.equal(await page.getByLabel('Credential').inputValue(), markup)
   await page.context().close()
 })
 

@@ -6,6 +6,7 @@ import type { Keyring } from '../../platform/crypto/keyring.ts'
 import type { EgressRules } from '../../platform/egress/rules.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import type { Sandbox } from '../../sandbox/open.ts'
+import type { Verify } from '../../score-credentials/verifier.ts'
 import type { PagesContext } from '../page.ts'
 import { decisionsPages } from './decisions.ts'
 import { homePage } from './home.ts'
@@ -27,6 +28,7 @@ export interface DashboardOptions extends PagesContext {
   sessionRules: SessionRules
   sendsMail: boolean
   sandbox: Sandbox
+  verify: Verify
   /** State of an account whose agent reporting the operator has not set. */
   reportingState: ReportingState
   /** The peppers that digest new API keys. */
@@ -41,6 +43,7 @@ export function dashboardPages({
   peppers,
   sendsMail,
   sandbox,
+  verify,
   reportingState,
   requestLog,
   ...context
@@ -57,7 +60,7 @@ export function dashboardPages({
     ...webhookPage({ ...context, ...webhooks }),
     ...webhookChangePages({ ...context, ...webhooks }),
     ...webhookEventPage(context),
-    ...sandboxPage({ ...context, sandbox }),
+    ...sandboxPage({ ...context, sandbox, verify }),
     ...decisionsPages({ ...context, defaultState: reportingState }),
     ...teamPage({ ...context, sendsMail }),
     ...sessionsPage({ ...context, rules: sessionRules }),

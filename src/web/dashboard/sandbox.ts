@@ -1,16 +1,19 @@
 /**
- * The page on which a developer tries the reads on fictional candidates. The forms send GET: each
- * call has a URL.
+ * The page on which a developer tries the reads on fictional candidates, and the verifier. The forms
+ * of reads send GET: each call has a URL. A credential is too long for one, so it is posted.
  */
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { scoreIdPath, usernamePath } from '../../candidates/schema.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
+import { isJsonObject } from '../../platform/json/json-object.ts'
+import { parseStrictJson } from '../../platform/json/strict-json.ts'
 import { fictionalCandidates } from '../../sandbox/fictional-candidates.ts'
 import type { Sandbox } from '../../sandbox/open.ts'
+import type { Verify } from '../../score-credentials/verifier.ts'
 import { code, hidden, notice, pageHead, submit, textField } from '../components.ts'
 import { attributes, type Html, html, type Part } from '../html.ts'
-import { dashboardPage, type PagesContext, queryText } from '../page.ts'
+import { dashboardPage, type PagesContext, queryText, type View } from '../page.ts'
 
 const path = '/dashboard/sandbox'
 const searchLimit = 10
@@ -19,6 +22,7 @@ const scoreIdShape = Compile(scoreIdPath)
 
 export interface SandboxPageOptions extends PagesContext {
   sandbox: Sandbox
+  verify: Verify
 }
 
 type Reads = Sandbox['reads']
@@ -31,6 +35,8 @@ interface Call {
   first: string
   /** Path of the call in the contract. */
   url(value: string): string
+  /** The same call with the client library. The value is a literal of TypeScript. */
+  typescript(literal: string): string
   /** Null: there is no such resource. A text: what is wrong with the value. */
   answer(reads: Reads, value: string): Promise<object | null | string>
 }
@@ -45,6 +51,7 @@ const calls: Readonly<Record<string, Call>> = {
     first: 'typescript',
     url: (value) =>
       `/api/v1/candidates/search?${new URLSearchParams({ q: value, limit: String(searchLimit) }).toString()}`,
+    typescript: (q) => `client.candidates.search({ q: ${q}, limit: ${searchLimit} })`,
     answer: async (reads, value) =>
       value.length > 200
         ? 'Enter at most 200 characters.'
@@ -56,6 +63,7 @@ const calls: Readonly<Record<string, Call>> = {
     help: `Such as ${firstUsername}. Every search result has one.`,
     first: firstUsername,
     url: (value) => `/api/v1/candidates/${encodeURIComponent(value)}`,
+    typescript: (username) => `client.candidates.get(${username})`,
     answer: async (reads, value) =>
       usernameShape.Check({ username: value })
         ? ((await reads.candidate(value.replace(/^@/, '')))?.detail ?? null)
@@ -67,6 +75,7 @@ const calls: Readonly<Record<string, Call>> = {
     help: '64 hex digits. Read a candidate to get one.',
     first: '',
     url: (value) => `/api/v1/scores/${encodeURIComponent(value)}`,
+    typescript: (scoreId) => `client.scores.get(${scoreId})`,
     answer: async (reads, value) =>
       scoreIdShape.Check({ scoreId: value })
         ? reads.score(value.toLowerCase())
@@ -78,6 +87,7 @@ const calls: Readonly<Record<string, Call>> = {
     help: 'The signed credential of a score. Its issuer is did:web:sandbox.invalid, which no verifier trusts.',
     first: '',
     url: (value) => `/api/v1/scores/${encodeURIComponent(value)}/credential`,
+    typescript: (scoreId) => `client.scores.credential(${scoreId})`,
     async answer(reads, value) {
       if (!scoreIdShape.Check({ scoreId: value })) return 'This is not a score ID: 64 hex digits.'
       const read = await reads.credential(value.toLowerCase(), 'native')
@@ -87,13 +97,14 @@ const calls: Readonly<Record<string, Call>> = {
 }
 
 export function sandboxPage(options: SandboxPageOptions): Endpoint[] {
-  const { publicUrl, sandbox } = options
+  const { sandbox, verify } = options
   return dashboardPage(options, {
     name: 'sandboxPage',
     path,
     entry: path,
     queryParameters: Type.Object({ call: queryText, value: queryText }),
     async show({ query }) {
+      if (query.call === verifyCall) return verifyView(options, { text: await sampleOf(sandbox) })
       const name = Object.hasOwn(calls, query.call ?? '') ? (query.call ?? '') : 'search'
       const call = calls[name] as Call
       const [firstScoreId = ''] = sandbox.scoreIds.values()
@@ -101,33 +112,131 @@ export function sandboxPage(options: SandboxPageOptions): Endpoint[] {
       const value = (query.value ?? first).trim()
       const answer = value === '' ? null : await call.answer(sandbox.reads, value)
       const error = typeof answer === 'string' ? answer : undefined
-      return {
-        title: `Sandbox: ${call.title}`,
-        main: html`${pageHead({
-          title: 'Sandbox',
-          text: 'Fictional candidates. A call costs nothing, here and with a test key.',
-        })}
-${tabs(name)}
-<div class="columns half">
-<section class="card" aria-label="Call"><form class="card-body stack" method="get" action="${path}">${hidden('call', name)}${textField({ name: 'value', label: call.label, value, error, help: call.help, isRequired: true })}<div class="row">${submit({ label: 'Send call', kind: 'primary' })}</div></form></section>
-${code({
-  id: 'curl',
-  label: 'The same call with a test key',
-  text: `curl '${publicUrl}${call.url(value)}' \\\n  -H 'Authorization: Bearer svc_test_…'`,
-  isWrapped: true,
-})}
-</div>
-${answerPart({ name, value, answer, scoreIds: sandbox.scoreIds })}`,
-      }
+      const { label, help } = call
+      return viewOf(options, {
+        name,
+        title: call.title,
+        form: html`<form class="card-body stack" method="get" action="${path}">${hidden('call', name)}${textField({ name: 'value', label, value, error, help, isRequired: true })}${send}</form>`,
+        curl: (url) =>
+          `curl '${url}${call.url(value)}' \\\n  -H 'Authorization: Bearer svc_test_…'`,
+        typescript: call.typescript(literalOf(value)),
+        answer: answerPart({ name, value, answer, scoreIds: sandbox.scoreIds }),
+      })
+    },
+    actions: {
+      async verify(_, { document = '' }) {
+        const text = document.trim()
+        const read = parseStrictJson(Buffer.from(text))
+        const error =
+          read.kind === 'invalid'
+            ? 'This is not JSON. Paste the whole document, from the first { to the last }.'
+            : 'This JSON is no object, so it is no credential.'
+        if (read.kind === 'invalid' || !isJsonObject(read.value))
+          return { ...verifyView(options, { text, error }), status: 400 }
+        const ambiguity = read.kind === 'ambiguous' ? read.why : null
+        return verifyView(options, { text, answer: await verify(read.value, ambiguity) })
+      },
     },
   })
 }
 
+const verifyCall = 'verify'
+
+/** Returns the credential of the first candidate that has one, as the form shows it. */
+async function sampleOf({ reads, scoreIds }: Sandbox): Promise<string> {
+  for (const id of scoreIds.values()) {
+    const read = await reads.credential(id, 'native')
+    if ('credential' in read) return JSON.stringify(read.credential, null, 2)
+  }
+  return ''
+}
+
+function verifyView(
+  options: SandboxPageOptions,
+  { text, error, answer }: { text: string; error?: string; answer?: object },
+): View {
+  return viewOf(options, {
+    name: verifyCall,
+    title: 'Verify',
+    form: html`<form class="card-body stack" method="post" action="${path}?call=${verifyCall}">${hidden('do', 'verify')}${textField(
+      {
+        name: 'document',
+        label: 'Credential',
+        value: text,
+        error,
+        isLong: true,
+        isRequired: true,
+        help: 'Needs no key. A credential of the sandbox is never valid: no verifier trusts its issuer.',
+      },
+    )}${send}</form>`,
+    curl: (url) =>
+      `curl '${url}/api/v1/score-vc/verify' \\\n  -H 'Content-Type: application/json' \\\n  --data-binary @credential.json`,
+    typescript: 'client.verify(credential)',
+    answer: answer === undefined ? '' : answerCode(answer),
+  })
+}
+
+const send = html`<div class="row">${submit({ label: 'Send call', kind: 'primary' })}</div>`
+
+interface CallView {
+  name: string
+  title: string
+  form: Html
+  curl(publicUrl: string): string
+  typescript: string
+  answer: Part
+}
+
+function viewOf(
+  { publicUrl }: SandboxPageOptions,
+  { name, title, form, curl, typescript, answer }: CallView,
+): View {
+  const key = name === verifyCall ? '' : ", apiKey: 'svc_test_…'"
+  const load =
+    name === verifyCall
+      ? "import { readFile } from 'node:fs/promises'\nimport { Client } from '@assay/client'\n\nconst credential = JSON.parse(await readFile('credential.json', 'utf8'))\n"
+      : "import { Client } from '@assay/client'\n\n"
+  return {
+    title: `Sandbox: ${title}`,
+    main: html`${pageHead({
+      title: 'Sandbox',
+      text: 'Fictional candidates. A call costs nothing, here and with a test key.',
+    })}
+${tabs(name)}
+<div class="columns half">
+<div class="stack">
+<section class="card" aria-label="Call">${form}</section>
+${code({ id: 'curl', label: 'The same call by curl', text: curl(publicUrl), isWrapped: true })}
+${code({
+  id: 'typescript',
+  label: 'The same call in TypeScript',
+  text: `${load}const client = new Client({ baseUrl: ${literalOf(publicUrl)}${key} })\nconst answer = await ${typescript}`,
+  isWrapped: true,
+})}
+</div>
+<div class="stack">${answer}</div>
+</div>`,
+  }
+}
+
+/** Returns a text as a string literal of TypeScript. */
+function literalOf(value: string): string {
+  return `'${JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
+}
+
 function tabs(current: string): Html {
-  return html`<nav class="tabs" aria-label="Calls">${Object.entries(calls).map(
-    ([name, { title }]) =>
+  const titles = [
+    ...Object.entries(calls).map(([name, { title }]) => ({ name, title })),
+    { name: verifyCall, title: 'Verify' },
+  ]
+  return html`<nav class="tabs" aria-label="Calls">${titles.map(
+    ({ name, title }) =>
       html`<a href="${`${path}?call=${name}`}"${attributes({ 'aria-current': name === current && 'page' })}>${title}</a>`,
   )}</nav>`
+}
+
+function answerCode(answer: object): Html {
+  return code({ id: 'answer', label: 'Answer: 200', text: JSON.stringify(answer, null, 2) })
 }
 
 function answerPart({
@@ -142,12 +251,7 @@ function answerPart({
   scoreIds: Sandbox['scoreIds']
 }): Part {
   if (typeof answer === 'string') return ''
-  if (answer !== null)
-    return html`${further(answer, { value, scoreIds })}${code({
-      id: 'answer',
-      label: 'Answer: 200',
-      text: JSON.stringify(answer, null, 2),
-    })}`
+  if (answer !== null) return html`${further(answer, { value, scoreIds })}${answerCode(answer)}`
   return notice({
     tone: 'warning',
     title: 'Answer: 404',
