@@ -74,6 +74,22 @@ export async function updateLastSeen(
     where s.id = seen.id and s.last_seen_at <= seen.at - interval '1 minute'`)
 }
 
+/**
+ * Moves a session to another account of its user, from the next request on. Returns false if the
+ * user is no member of that account. The statement checks the membership that it uses, and the
+ * foreign key keeps a membership from ending before the session is moved.
+ */
+export async function updateSessionAccount(
+  db: Queryable,
+  { sessionId, userId, accountId }: { sessionId: string; userId: string; accountId: string },
+): Promise<boolean> {
+  const count = await db.run(sql`
+    update sessions s set account_id = m.account_id from memberships m
+    where s.id = ${sessionId} and s.user_id = ${userId}
+      and m.user_id = s.user_id and m.account_id = ${accountId}`)
+  return count === 1
+}
+
 /** Returns whether a session may still be used, by its id. */
 export async function isSessionValid(
   db: Queryable,

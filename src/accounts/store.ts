@@ -168,15 +168,26 @@ export interface SignedInUser {
   name: string | null
   /** Name of the account. */
   account: string
+  /** The other accounts of which the user is a member, sorted by name. */
+  otherAccounts: { id: string; name: string }[]
 }
 
-/** Returns the signed-in user and the account of the session, for pages. */
+const otherAccountsMax = 20
+
+/** Returns the signed-in user and the accounts of the user, for pages. */
 export async function findSignedIn(
   db: Queryable,
   { userId, accountId }: { userId: string; accountId: string },
 ): Promise<SignedInUser | undefined> {
   const [found] = await db.rows<SignedInUser>(sql`
-    select u.email, u.name, a.name as account from users u, accounts a
+    select u.email, u.name, a.name as account, coalesce((
+        select json_agg(json_build_object('id', o.id, 'name', o.name) order by o.name)
+        from (
+          select o.id, o.name from memberships m join accounts o on o.id = m.account_id
+          where m.user_id = u.id and o.id <> a.id
+          order by o.name limit ${otherAccountsMax}
+        ) o), '[]') as "otherAccounts"
+    from users u, accounts a
     where u.id = ${userId} and a.id = ${accountId}`)
   return found
 }

@@ -41,6 +41,8 @@ export interface SiteColumns {
 
 export interface DashboardFrame {
   account: string
+  /** The other accounts of the user, to which the session can move. */
+  otherAccounts: readonly { id: string; name: string }[]
   /** Name of the user, or the mail address. */
   user: string
   /** Path of the current page in the navigation. */
@@ -180,7 +182,7 @@ ${menuButton}
 <a class="brand" href="/dashboard">${mark}assay</a>
 <span class="account collapse break">${frame.account}</span>
 <div class="row">${themeButton}
-<details class="menu"><summary class="button quiet">${avatar(frame.user, 'small')}<span class="collapse user">${frame.user}</span><span class="hidden-visually">, your account</span>${icon('chevron')}</summary><div class="menu-list"><p class="menu-head"><strong class="break">${frame.user}</strong><span class="break">${frame.account}</span></p><a href="/dashboard/sessions">${icon('clock')}Your sessions</a><hr><form method="post" action="/sign-out"><button type="submit">${icon('out')}Sign out</button></form></div></details></div>
+<details class="menu"><summary class="button quiet">${avatar(frame.user, 'small')}<span class="collapse user">${frame.user}</span><span class="hidden-visually">, your account</span>${icon('chevron')}</summary><div class="menu-list"><p class="menu-head"><strong class="break">${frame.user}</strong><span class="break">${frame.account}</span></p>${accountSwitch(frame)}<a href="/dashboard/sessions">${icon('clock')}Your sessions</a><hr><form method="post" action="/sign-out"><button type="submit">${icon('out')}Sign out</button></form></div></details></div>
 </div></header>`
   const navigation = html`<nav class="sidebar" id="nav" popover aria-label="Dashboard"><div class="sections">${groups.map(
     ({ title, pages }) =>
@@ -197,6 +199,17 @@ ${main}
 ${content}
 ${iconShapes(content.text)}
 </body>`
+}
+
+export const accountSwitchPath = '/dashboard/account'
+
+function accountSwitch({ otherAccounts }: DashboardFrame): Part {
+  if (otherAccounts.length === 0) return false
+  const buttons = otherAccounts.map(
+    ({ id, name }) =>
+      html`<button type="submit" name="account" value="${id}">${icon('people')}<span class="break">Switch to ${name}</span></button>`,
+  )
+  return html`<form method="post" action="${accountSwitchPath}"><input type="hidden" name="do" value="switch">${buttons}</form><hr>`
 }
 
 function link({ path, title, icon: name }: Destination, frame: DashboardFrame): Html {

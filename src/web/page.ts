@@ -140,8 +140,8 @@ async function frameOf(
     countFailingEndpoints(db, accountId),
   ])
   if (signedIn === undefined) return null
-  const { account, name, email } = signedIn
-  return { account, user: name ?? email, current, failingEndpoints }
+  const { account, otherAccounts, name, email } = signedIn
+  return { account, otherAccounts, user: name ?? email, current, failingEndpoints }
 }
 
 function answerOf(

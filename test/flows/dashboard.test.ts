@@ -1,6 +1,8 @@
 /** Every page of the dashboard for a new account, and the rules that all of them share. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { insertMembership } from '../../src/accounts/store.ts'
 import { lockReporting } from '../../src/agent-decisions/unlock.ts'
 import { contextAt } from '../support/build/actions.ts'
 import { newKey } from '../support/build/keys.ts'
@@ -224,6 +226,43 @@ test('the sandbox leads from a search to a candidate, its score and its credenti
   await page.getByRole('button', { name: 'Send call' }).click()
   await page.getByText('This is not JSON.').waitFor()
   assert.equal(await page.getByLabel('Credential').inputValue(), markup)
+  await page.context().close()
+})
+
+test('a user switches to another own account in the header; a foreign account is refused as an unknown one', {
+  skip: noBrowser,
+}, async () => {
+  const { db } = service.database
+  const user = await dashboard.newUser()
+  const other = await dashboard.newUser()
+  const foreign = await dashboard.newUser()
+  const { userId } = user
+  const { accountId } = other
+  await db.transaction((tx) =>
+    insertMembership(tx, { userId, accountId, role: 'member', createdAt: new Date() }),
+  )
+  const refused = await Promise.all(
+    [foreign.accountId, randomUUID()].map((account) =>
+      dashboard.send(user, '/dashboard/account', { do: 'switch', account }),
+    ),
+  )
+  const [one, another] = refused.map(({ status, body }) => [
+    status,
+    String(body).replaceAll(/req_\w+/g, ''),
+  ])
+  assert.equal(one?.[0], 404)
+  assert.deepEqual(one, another)
+
+  const { page, faults } = await dashboard.visit('/dashboard', {
+    of: user,
+    javaScriptEnabled: false,
+  })
+  await page.locator('header details summary').click()
+  await page.getByRole('button', { name: /^Switch to / }).click()
+  await page.goto(`${service.base}/dashboard/team`)
+  await page.getByText(other.email).waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Invite user' }).count(), 0)
+  assert.deepEqual(faults, [])
   await page.context().close()
 })
 

@@ -8,6 +8,7 @@ import type { Endpoint } from '../../platform/http/endpoint.ts'
 import type { Sandbox } from '../../sandbox/open.ts'
 import type { Verify } from '../../score-credentials/verifier.ts'
 import type { PagesContext } from '../page.ts'
+import { accountPage } from './account.ts'
 import { decisionsPages } from './decisions.ts'
 import { homePage } from './home.ts'
 import { keyPage } from './key.ts'
@@ -50,6 +51,7 @@ export function dashboardPages({
 }: DashboardOptions): Endpoint[] {
   return [
     ...homePage(context),
+    ...accountPage(context),
     ...usagePage(context),
     ...requestsPages({ ...context, ...requestLog }),
     ...keysPage(context),

@@ -51,7 +51,7 @@ const calls: Readonly<Record<string, Call>> = {
     first: 'typescript',
     url: (value) =>
       `/api/v1/candidates/search?${new URLSearchParams({ q: value, limit: String(searchLimit) }).toString()}`,
-    typescript: (q) => `client.candidates.search({ q: ${q}, limit: ${searchLimit} })`,
+    typescript: (q) => `client.candidates.search({\n  q: ${q},\n  limit: ${searchLimit},\n})`,
     answer: async (reads, value) =>
       value.length > 200
         ? 'Enter at most 200 characters.'
@@ -191,10 +191,10 @@ function viewOf(
   { publicUrl }: SandboxPageOptions,
   { name, title, form, curl, typescript, answer }: CallView,
 ): View {
-  const key = name === verifyCall ? '' : ", apiKey: 'svc_test_…'"
+  const key = name === verifyCall ? '' : "\n  apiKey: 'svc_test_…',"
   const load =
     name === verifyCall
-      ? "import { readFile } from 'node:fs/promises'\nimport { Client } from '@assay/client'\n\nconst credential = JSON.parse(await readFile('credential.json', 'utf8'))\n"
+      ? "import { readFile } from 'node:fs/promises'\nimport { Client } from '@assay/client'\n\nconst text = await readFile('credential.json', 'utf8')\nconst credential = JSON.parse(text)\n"
       : "import { Client } from '@assay/client'\n\n"
   return {
     title: `Sandbox: ${title}`,
@@ -210,7 +210,7 @@ ${code({ id: 'curl', label: 'The same call by curl', text: curl(publicUrl), isWr
 ${code({
   id: 'typescript',
   label: 'The same call in TypeScript',
-  text: `${load}const client = new Client({ baseUrl: ${literalOf(publicUrl)}${key} })\nconst answer = await ${typescript}`,
+  text: `${load}const client = new Client({\n  baseUrl: ${literalOf(publicUrl)},${key}\n})\nconst answer = await ${typescript}`,
   isWrapped: true,
 })}
 </div>
