@@ -14,6 +14,7 @@ import { sha256Hex } from '../src/platform/crypto/bytes.ts'
 import { interfaceVersion } from '../src/platform/http/identifiers.ts'
 import { revokeCredentials } from '../src/score-credentials/revoke.ts'
 import { accountDrives } from './support/build/account-drives.ts'
+import { accountWebhookDrives } from './support/build/account-webhook-drives.ts'
 import { contextAt } from './support/build/actions.ts'
 import { apiKeyDrives } from './support/build/api-key-drives.ts'
 import { score } from './support/build/credentials.ts'
@@ -141,6 +142,7 @@ const paid = [
 ]
 const keyed = await keyedDrives(service)
 const signedIn = await sessionDrives(service)
+const ownWebhooks = await accountWebhookDrives(service)
 const dashboard = await accountDrives(service)
 const apiKeys = await apiKeyDrives(service)
 const creditReads = await creditDrives(service)
@@ -152,6 +154,7 @@ const own = {
     ...apiKeys.good,
     ...creditReads.good,
     ...members.good,
+    ...ownWebhooks.good,
   },
   drives: [
     ...signedIn.drives,
@@ -159,6 +162,7 @@ const own = {
     ...apiKeys.drives,
     ...creditReads.drives,
     ...members.drives,
+    ...ownWebhooks.drives,
   ],
 }
 const good = { ...open, ...keyed.good, ...own.good }

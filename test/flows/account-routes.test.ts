@@ -22,6 +22,10 @@ import {
   lockedAccount,
   sandboxPath,
 } from '../support/build/account-drives.ts'
+import {
+  accountWebhookRequests,
+  deliveredEndpoints,
+} from '../support/build/account-webhook-drives.ts'
 import { contextAt } from '../support/build/actions.ts'
 import { newKey, type TestKey } from '../support/build/keys.ts'
 import { newSession, type TestSession } from '../support/build/sessions.ts'
@@ -170,6 +174,69 @@ for (const { operationId, method, path, body } of service.endpoints.filter(
       ...(body !== undefined && { body: '{}' }),
     }))
   })
+
+test('another account’s endpoint, delivery and event are answered like unknown ones, and no verb touches them', async () => {
+  const victim = await newSession(db)
+  const [theirs] = await deliveredEndpoints(service, victim.accountId, 1)
+  const stranger = await newSession(db)
+  const [own] = await deliveredEndpoints(service, stranger.accountId, 1)
+  assert.ok(theirs !== undefined && own !== undefined)
+  const endpointId = randomUUID()
+  const unknown = { ...own, endpointId, deliveryId: randomUUID(), eventId: `evt_${'0'.repeat(32)}` }
+  const stateOf = async () =>
+    JSON.stringify(
+      await db.rows(sql`
+        select n.*, (select json_agg(d order by d.id) from webhook_deliveries d
+            where d.endpoint_id = n.id) as deliveries,
+          (select json_agg(s order by s.version) from webhook_secrets s
+            where s.endpoint_id = n.id) as secrets
+        from webhook_endpoints n where n.id = ${theirs.endpointId}`),
+    )
+  const before = await stateOf()
+  const expected = accountWebhookRequests(stranger, unknown)
+  const foreign = accountWebhookRequests(stranger, theirs)
+  const mixed = accountWebhookRequests(stranger, { ...theirs, endpointId: own.endpointId })
+  for (const [operation, question] of Object.entries(expected)) {
+    const reply = await ask(service.base, question)
+    assert.equal(reply.status, 404, operation)
+    assert.deepEqual(seen(await ask(other.base, foreign[operation] as Question)), seen(reply))
+    if (operation !== 'resendWebhookDelivery') continue
+    assert.deepEqual(seen(await ask(other.base, mixed[operation] as Question)), seen(reply))
+  }
+  assert.equal(await stateOf(), before)
+})
+
+test('a member pauses, resumes, resends, rotates and disables; each change is in the audit log under the user', async () => {
+  const session = await newSession(db, { role: 'member' })
+  const [own] = await deliveredEndpoints(service, session.accountId, 1)
+  assert.ok(own !== undefined)
+  const requests = accountWebhookRequests(session, own)
+  const send = async (operation: string) =>
+    bodyOf(await ask(service.base, requests[operation] as Question))
+  assert.match((await send('pauseWebhookEndpoint')).pausedAt, /Z$/)
+  assert.equal((await send('resumeWebhookEndpoint')).pausedAt, null)
+  const shown = await send('getWebhookSentEvent')
+  assert.equal(JSON.parse(shown.payload).id, own.eventId)
+  assert.deepEqual(
+    shown.deliveries.map(({ id }: { id: string }) => id),
+    [own.deliveryId],
+  )
+  assert.equal((await send('resendWebhookDelivery')).eventId, own.eventId)
+  const { signingSecret } = await send('rotateWebhookSecret')
+  const { secretPrefix, previousSecretEndsAt } = await send('activateWebhookSecret')
+  assert.ok(signingSecret.startsWith(secretPrefix))
+  assert.notEqual(previousSecretEndsAt, null)
+  assert.equal((await send('replaceWebhookSecretNow')).error, 'webhook_secret_changed')
+  assert.notEqual((await send('disableAccountWebhookEndpoint')).endpoint.disabledAt, null)
+  const entries = await db.rows<{ action: string }>(sql`
+    select action from audit_log where actor = ${`user ${session.userId}`} order by seq`)
+  assert.deepEqual(
+    entries.map(({ action }) => action),
+    ['paused', 'resumed', 'resent', 'rotated', 'secret_activated', 'disabled'].map(
+      (verb) => `webhooks.${verb}`,
+    ),
+  )
+})
 
 test('the ids of another account are answered like unknown ids and change nothing', async () => {
   const { session: victim, endpointIds } = await lockedAccount(service, 1)

@@ -163,6 +163,16 @@ export const errorTable = {
     message: 'This account has no such webhook endpoint.',
     advice: 'List the endpoints of the account and use one of their ids.',
   },
+  webhook_delivery_not_found: {
+    status: 404,
+    message: 'This endpoint has no such delivery, or its event may not be sent any more.',
+    advice: 'List the deliveries of the endpoint and use one of their ids.',
+  },
+  webhook_event_not_found: {
+    status: 404,
+    message: 'This endpoint was sent no such event, or the event is no longer kept.',
+    advice: 'List the deliveries of the endpoint and use one of their event ids.',
+  },
   method_not_allowed: {
     status: 405,
     message: 'This path does not take this method.',
@@ -187,6 +197,21 @@ export const errorTable = {
     status: 409,
     message: 'The webhook endpoint is disabled.',
     advice: 'Create another endpoint, or ask the operator to enable this one.',
+  },
+  webhook_secret_rotating: {
+    status: 409,
+    message: 'A rotation of the signing secret is under way.',
+    advice: 'Activate the announced secret, or wait until the old one has ended.',
+  },
+  webhook_secret_not_announced: {
+    status: 409,
+    message: 'No signing secret is announced for this endpoint.',
+    advice: 'Rotate the secret first; an announced secret begins to sign by itself.',
+  },
+  webhook_secret_changed: {
+    status: 409,
+    message: 'Another secret signs now; nothing was replaced.',
+    advice: 'List the endpoints, and send the present `secretPrefix` if that secret leaked.',
   },
   agent_reporting_unlocked: {
     status: 409,

@@ -18,6 +18,7 @@ import { createOrReplayEndpoint } from './create.ts'
 import { disableEndpoint } from './disable.ts'
 import { readEndpointRequest } from './request.ts'
 import {
+  type delivery,
   type deliveryList,
   testRequest,
   type WebhookEndpoint,
@@ -166,19 +167,24 @@ export function wireEndpoint(row: EndpointRow): WebhookEndpoint {
 function wireDeliveries(attempts: readonly ShownAttempt[]): Static<typeof deliveryList> {
   return {
     schemaVersion: schemaVersion('webhook_deliveries'),
-    deliveries: attempts.map((attempt) => ({
-      id: attempt.id,
-      eventId: attempt.eventId,
-      eventType: attempt.eventType,
-      attempt: attempt.attempt,
-      trigger: attempt.trigger,
-      status: attempt.status,
-      requestedAt: wireTime(attempt.requestedAt),
-      durationMs: attempt.durationMs,
-      responseStatus: attempt.responseStatus,
-      responseBody: attempt.responseBody,
-      errorCode: attempt.errorCode,
-      nextAttemptAt: attempt.nextAttemptAt && wireTime(attempt.nextAttemptAt),
-    })),
+    deliveries: attempts.map(wireDelivery),
+  }
+}
+
+/** Returns an attempt in the closed shape of the wire. */
+export function wireDelivery(attempt: ShownAttempt): Static<typeof delivery> {
+  return {
+    id: attempt.id,
+    eventId: attempt.eventId,
+    eventType: attempt.eventType,
+    attempt: attempt.attempt,
+    trigger: attempt.trigger,
+    status: attempt.status,
+    requestedAt: wireTime(attempt.requestedAt),
+    durationMs: attempt.durationMs,
+    responseStatus: attempt.responseStatus,
+    responseBody: attempt.responseBody,
+    errorCode: attempt.errorCode,
+    nextAttemptAt: attempt.nextAttemptAt && wireTime(attempt.nextAttemptAt),
   }
 }

@@ -117,7 +117,7 @@ export const testQueued = Type.Object(
   { title: 'WebhookTestQueued', ...closed },
 )
 
-const delivery = Type.Object(
+export const delivery = Type.Object(
   {
     id: uuid('Of the attempt, as in the header of the request.'),
     eventId: Type.String({ description: 'Of the event.' }),

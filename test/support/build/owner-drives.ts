@@ -16,8 +16,14 @@ export interface OwnerDrives {
   ): void
 }
 
-/** Begins the list with the refusals that all of these routes share. */
-export function ownerDrives(good: Record<string, Question>, member: TestSession): OwnerDrives {
+/**
+ * Begins the list with the refusals that all of these routes share. If members may do the same as
+ * owners, `member` is null.
+ */
+export function ownerDrives(
+  good: Record<string, Question>,
+  member: TestSession | null,
+): OwnerDrives {
   const drives: KeyedDrive[] = []
   const accept: OwnerDrives['accept'] = (operation, status, sent, question = good[operation]) => {
     if (question !== undefined) drives.push({ operation, status, sent, question })
@@ -34,6 +40,7 @@ export function ownerDrives(good: Record<string, Question>, member: TestSession)
     if (method === undefined) continue
     const site = { 'Sec-Fetch-Site': 'cross-site' }
     refuse(operation, 'another site', [403, 'cross_origin'], { headers: site })
+    if (member === null) continue
     const headers = member.ownOrigin
     refuse(operation, 'a member who is no owner', [403, 'owner_required'], { headers })
   }
