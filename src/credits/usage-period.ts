@@ -35,6 +35,12 @@ export function readPeriod(
   }
 }
 
+/** Returns the last `count` days of UTC, today included, for `findUsageBy`. */
+export function lastDays(count: number, now: Date): { since: Date; until: Date } {
+  const today = dayOf(now).getTime()
+  return { since: new Date(today - (count - 1) * dayMs), until: new Date(today + dayMs) }
+}
+
 function dayOf(time: Date): Date {
   return new Date(Math.floor(time.getTime() / dayMs) * dayMs)
 }

@@ -35,6 +35,10 @@ test('charged calls are in the usage by day, meter, operation and key, and in th
   }
   const read = async (path: string, { headers } = session) =>
     bodyOf(await ask(service.base, { path, headers }))
+  const pageOf = async (path: string) =>
+    String((await ask(service.base, { path, headers: session.headers })).body)
+  assert.match(await pageOf('/dashboard'), /Calls today<\/dt><dd class="value">3<\/dd>/)
+  assert.match(await pageOf('/dashboard/keys'), /<td class="end p2">3<\/td>/)
   const today = new Date().toISOString().slice(0, 10)
   for (const [by, group] of Object.entries({
     day: today,

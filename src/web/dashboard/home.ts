@@ -1,6 +1,8 @@
 /** The first page of the dashboard: what to do next, and how the account stands. */
 import { findShownKeys } from '../../access/store.ts'
 import { findCreditAccount } from '../../credits/store.ts'
+import { lastDays } from '../../credits/usage-period.ts'
+import { findUsageBy } from '../../credits/usage-store.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { type FailingNow, findFailingNow } from '../../webhooks/delivery/endpoint-store.ts'
 import { findActiveIds } from '../../webhooks/endpoints/store.ts'
@@ -21,12 +23,14 @@ export function homePage(context: PagesContext): Endpoint[] {
     path,
     entry: path,
     async show({ session: { accountId: userId }, now }) {
-      const [keys, endpointIds, credits, failing] = await Promise.all([
+      const [keys, endpointIds, credits, failing, usage] = await Promise.all([
         findShownKeys(db, { accountId: userId, now, endedMax: 0 }),
         findActiveIds(db, userId),
         findCreditAccount(db, userId),
         findFailingNow(db, { owner: { userId }, limit: failingMax }),
+        findUsageBy(db, { ...lastDays(1, now), accountId: userId, by: 'day' }),
       ])
+      const [today] = usage
       const valid = keys.filter(
         ({ revokedAt, expiresAt }) => revokedAt === null && (expiresAt === null || expiresAt > now),
       )
@@ -70,6 +74,11 @@ ${tiles([
     label: 'Credits',
     value: count(credits?.balance ?? 0),
     comparison: credits?.suspendedAt ? 'Suspended: the books are being checked' : 'Balance now',
+  },
+  {
+    label: 'Calls today',
+    value: count(today?.calls ?? 0),
+    comparison: `${counted(today?.credits ?? 0, 'credit', 'credits')} charged since 00:00 UTC`,
   },
   { label: 'API keys', value: count(valid.length), comparison: `${count(used.length)} used` },
   {

@@ -2,15 +2,18 @@
 import { Type } from 'typebox'
 import { isActive } from '../../access/manage.ts'
 import { findShownKeys, type StoredKey } from '../../access/store.ts'
+import { lastDays } from '../../credits/usage-period.ts'
+import { findUsageBy } from '../../credits/usage-store.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { badge, card, empty, none, notice, pageHead, table } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import { dashboardPage, type PagesContext, queryText } from '../page.ts'
-import { dateTag, timeTag } from '../text.ts'
+import { count, counted, dateTag, timeTag } from '../text.ts'
 
 export const keysPath = '/dashboard/keys'
 const endedShown = 20
+const usageDays = 30
 
 export function keysPage(context: PagesContext): Endpoint[] {
   return dashboardPage(context, {
@@ -19,12 +22,13 @@ export function keysPage(context: PagesContext): Endpoint[] {
     entry: keysPath,
     queryParameters: Type.Object({ done: queryText }),
     async show({ session, now, query }) {
-      const keys = await findShownKeys(context.db, {
-        accountId: session.accountId,
-        now,
+      const { accountId } = session
+      const [keys, usage] = await Promise.all([
         // One more than shown tells that there are others.
-        endedMax: endedShown + 1,
-      })
+        findShownKeys(context.db, { accountId, now, endedMax: endedShown + 1 }),
+        findUsageBy(context.db, { ...lastDays(usageDays, now), accountId, by: 'key' }),
+      ])
+      const calls = new Map(usage.map(({ group, calls }) => [group, calls]))
       const valid = keys.filter((key) => isActive(key, now))
       const ended = keys.filter((key) => !isActive(key, now))
       const shownEnded = ended.slice(0, endedShown)
@@ -53,7 +57,7 @@ ${pageHead({
 ${card({
   title: 'Valid keys',
   isFlush: true,
-  body: valid.length === 0 ? nothingYet(create) : keyTable('Valid keys', valid, now),
+  body: valid.length === 0 ? nothingYet(create) : keyTable('Valid keys', valid, { calls, now }),
 })}
 ${
   ended.length > 0 &&
@@ -61,7 +65,7 @@ ${
     title: 'Revoked and expired',
     ...(ended.length > endedShown ? { text: `The ${endedShown} newest.` } : {}),
     isFlush: true,
-    body: keyTable('Revoked and expired', shownEnded, now),
+    body: keyTable('Revoked and expired', shownEnded, { calls, now }),
   })
 }`,
       }
@@ -89,7 +93,11 @@ export function environmentTag({ environment }: Pick<StoredKey, 'environment'>):
   return html`<span class="tag">${environment === 'test' ? 'Test' : 'Live'}</span>`
 }
 
-function keyTable(label: string, rows: readonly StoredKey[], now: Date): Html {
+function keyTable(
+  label: string,
+  rows: readonly StoredKey[],
+  { calls, now }: { calls: ReadonlyMap<string, number>; now: Date },
+): Html {
   return table<StoredKey>({
     label,
     rows,
@@ -97,7 +105,7 @@ function keyTable(label: string, rows: readonly StoredKey[], now: Date): Html {
       {
         head: 'Name',
         cell: (key) =>
-          html`<a class="break strong" href="${keysPath}/${key.id}">${key.name}</a> ${environmentTag(key)}<span class="sub mono">${key.shown}</span><span class="sub narrow-only">${key.lastUsedAt === null ? 'Never used' : html`Last used ${timeTag(key.lastUsedAt, now)}`}</span>`,
+          html`<a class="break strong" href="${keysPath}/${key.id}">${key.name}</a> ${environmentTag(key)}<span class="sub mono">${key.shown}</span><span class="sub narrow-only">${key.lastUsedAt === null ? 'Never used' : html`Last used ${timeTag(key.lastUsedAt, now)}`}${key.environment === 'live' && html` · ${counted(calls.get(key.id) ?? 0, 'call', 'calls')} in 30 days`}</span>`,
       },
       {
         head: 'Scopes',
@@ -110,6 +118,13 @@ function keyTable(label: string, rows: readonly StoredKey[], now: Date): Html {
         head: 'Last used',
         priority: 2,
         cell: ({ lastUsedAt }) => (lastUsedAt === null ? none : timeTag(lastUsedAt, now)),
+      },
+      {
+        head: 'Calls, 30 days',
+        priority: 2,
+        isNumber: true,
+        // Calls with a test key are not counted, because they cost nothing.
+        cell: ({ id, environment }) => (environment === 'test' ? none : count(calls.get(id) ?? 0)),
       },
       {
         head: 'Ends',

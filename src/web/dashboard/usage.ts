@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import { findShownKeys } from '../../access/store.ts'
 import { findCreditAccount } from '../../credits/store.ts'
-import { readPeriod } from '../../credits/usage-period.ts'
+import { lastDays } from '../../credits/usage-period.ts'
 import {
   findLedger,
   findUsageBy,
@@ -49,10 +49,7 @@ export function usagePage(context: PagesContext): Endpoint[] {
       const span = spans.find(({ days }) => String(days) === query.days) ?? spans[0]
       const days = span?.days ?? 7
       const before = /^[1-9][0-9]{0,14}$/.test(query.before ?? '') ? Number(query.before) : null
-      const first = new Date(now.getTime() - (days - 1) * dayMs).toISOString().slice(0, 10)
-      const read = readPeriod({ from: first }, now)
-      if ('fault' in read) throw new Error(read.fault)
-      const period = { accountId, since: read.since, until: read.until }
+      const period = { accountId, ...lastDays(days, now) }
       const [account, byDay, byOperation, byKey, byStatus, ledger, keys] = await Promise.all([
         findCreditAccount(db, accountId),
         findUsageBy(db, { ...period, by: 'day' }),
@@ -88,7 +85,7 @@ ${tiles([
     comparison: 'calls that were charged and then got no answer',
   },
 ])}
-${chartCard(byDay, { since: read.since, days })}
+${chartCard(byDay, { since: period.since, days })}
 <div class="columns half">
 ${groupCard('By operation', byOperation, (group) => html`<code>${group}</code>`)}
 ${groupCard('By key', byKey, (group) => html`<a class="break" href="/dashboard/keys/${group}">${names.get(group) ?? group}</a>`)}
