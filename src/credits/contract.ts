@@ -1,7 +1,8 @@
 /** The routes by which a signed-in user sees the usage and the credits of an account. */
+import { Type } from 'typebox'
 import { type Contract, sessionResponses } from '../platform/http/contract.ts'
-import { exampleCredits, exampleUsage } from './examples.ts'
-import { credits, ledgerQuery, usage, usageQuery } from './schema.ts'
+import { exampleCredits, exampleLedgerCsv, exampleUsage } from './examples.ts'
+import { credits, ledgerCsvQuery, ledgerCsvType, ledgerQuery, usage, usageQuery } from './schema.ts'
 
 const shared = {
   method: 'GET',
@@ -36,6 +37,24 @@ export const creditsContract = {
         description: 'The balance, and the entries newest first.',
         schema: credits,
         example: exampleCredits,
+        hasNextLink: true,
+      },
+      ...sessionResponses,
+    },
+  },
+  getCreditsCsv: {
+    ...shared,
+    path: '/api/account/credits.csv',
+    summary: 'Show the ledger of the account as a table',
+    description:
+      'At most 10,000 entries. A text that a spreadsheet would run as a formula begins with an apostrophe.',
+    queryParameters: ledgerCsvQuery,
+    responses: {
+      200: {
+        description: 'One row for each entry, newest first.',
+        contentType: ledgerCsvType,
+        schema: Type.String(),
+        example: exampleLedgerCsv,
         hasNextLink: true,
       },
       ...sessionResponses,

@@ -1,6 +1,7 @@
 /** Examples of the contract, and usage and ledger in the closed shape of the wire. */
 import type { Static } from 'typebox'
 import { wireTime } from '../platform/clock.ts'
+import { csvLine } from '../platform/csv.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'
 import type { credits, UsageGroup, usage } from './schema.ts'
 import type { LedgerEntry, UsageOf } from './usage-store.ts'
@@ -46,12 +47,31 @@ export function wireCredits(
   }
 }
 
+const csvColumns = [
+  'at',
+  'kind',
+  'credits',
+  'meter',
+  'operation',
+  'apiKeyId',
+  'requestId',
+  'reason',
+] as const
+
+/** Returns entries as CSV with the names of the JSON fields in the first line. */
+export function ledgerCsv(entries: readonly LedgerEntry[]): string {
+  const rows = wireCredits(undefined, entries).entries.map((entry) =>
+    csvColumns.map((column) => String(entry[column] ?? '')),
+  )
+  return [csvColumns, ...rows].map((cells) => `${csvLine(cells)}\r\n`).join('')
+}
+
 export const exampleUsage = wireUsage({ from: '2026-05-13', to: '2026-05-14' }, 'day', [
   { group: '2026-05-13', calls: 412, refunded: 0, credits: 412 },
   { group: '2026-05-14', calls: 380, refunded: 1, credits: 379 },
 ])
 
-export const exampleCredits = wireCredits({ balance: 9_208, suspendedAt: null }, [
+const exampleEntries: LedgerEntry[] = [
   {
     seq: 2,
     at: new Date('2026-05-14T09:00:00Z'),
@@ -63,4 +83,7 @@ export const exampleCredits = wireCredits({ balance: 9_208, suspendedAt: null },
     requestId: '019f8a524f007000800000000000abcd',
     reason: null,
   },
-])
+]
+
+export const exampleCredits = wireCredits({ balance: 9_208, suspendedAt: null }, exampleEntries)
+export const exampleLedgerCsv = ledgerCsv(exampleEntries)

@@ -4,10 +4,13 @@ import type { Db } from '../platform/db/db.ts'
 import type { Handlers } from '../platform/http/endpoint.ts'
 import { refuse } from '../platform/http/errors.ts'
 import type { creditsContract } from './contract.ts'
-import { wireCredits, wireUsage } from './examples.ts'
+import { ledgerCsv, wireCredits, wireUsage } from './examples.ts'
+import { ledgerCsvType } from './schema.ts'
 import { findCreditAccount } from './store.ts'
 import { readPeriod } from './usage-period.ts'
 import { findLedger, findUsageBy } from './usage-store.ts'
+
+const csvEntriesMax = 10_000
 
 export interface CreditsOptions {
   db: Db
@@ -57,6 +60,21 @@ export function creditsHandlers({
       return {
         status: 200,
         body: wireCredits(account, entries),
+        ...(last && { headers: { Link: `<${next}>; rel="next"` } }),
+      }
+    },
+
+    async getCreditsCsv({ caller: { accountId }, query: { cursor } }) {
+      const before = cursor === undefined ? null : Number(cursor)
+      const rows = await findLedger(db, { accountId, before, limit: csvEntriesMax + 1 })
+      const entries = rows.slice(0, csvEntriesMax)
+      const last = rows.length > csvEntriesMax ? entries.at(-1) : undefined
+      const next = `${new URL('/api/account/credits.csv', publicUrl).href}?cursor=${last?.seq}`
+      return {
+        status: 200,
+        body: null,
+        text: ledgerCsv(entries),
+        contentType: ledgerCsvType,
         ...(last && { headers: { Link: `<${next}>; rel="next"` } }),
       }
     },

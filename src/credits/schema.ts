@@ -56,6 +56,17 @@ export const usage = Type.Object(
   { ...closed, title: 'Usage' },
 )
 
+const ledgerCursor = Type.Optional(
+  Type.String({
+    pattern: '^[1-9][0-9]{0,14}$',
+    description: 'From the Link header with rel="next" of the page before.',
+  }),
+)
+
+export const ledgerCsvType = 'text/csv; charset=utf-8; header=present'
+
+export const ledgerCsvQuery = Type.Object({ cursor: ledgerCursor })
+
 export const ledgerQuery = Type.Object({
   limit: Type.String({
     pattern: '^([1-9][0-9]?|100)$',
@@ -63,12 +74,7 @@ export const ledgerQuery = Type.Object({
     description: 'A whole number from 1 to 100; 20 unless given.',
     published: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
   }),
-  cursor: Type.Optional(
-    Type.String({
-      pattern: '^[1-9][0-9]{0,14}$',
-      description: 'From the Link header with rel="next" of the page before.',
-    }),
-  ),
+  cursor: ledgerCursor,
 })
 
 export const entryKinds = ['grant', 'adjustment', 'charge', 'void'] as const

@@ -101,6 +101,38 @@ test('the pages of the ledger hold each entry once', async () => {
   assert.deepEqual(seen, [7, 6, 5, 4, 3, 2, 1])
 })
 
+test('the ledger as CSV has the entries of the account alone, newest first, and no cell that a spreadsheet runs', async () => {
+  const { db } = service.database
+  const session = await newSession(db)
+  const { accountId } = session
+  const reasons = ['=1+1', 'a "b", c', '@SUM(A1)']
+  for (const [n, reason] of reasons.entries())
+    await enterCredits(contextAt(db), { accountId, kind: 'grant', delta: n + 1, reason })
+  await enterCredits(contextAt(db), { accountId, kind: 'adjustment', delta: -2, reason: 'spent' })
+  const csv = async (query: string, { headers } = session) => {
+    const reply = await ask(service.base, { path: `/api/account/credits.csv${query}`, headers })
+    assert.equal(reply.headers['content-type'], 'text/csv; charset=utf-8; header=present')
+    assert.equal(reply.headers['cache-control'], 'private, no-store')
+    return String(reply.body)
+      .split('\r\n')
+      .map((line) => line.replace(/^[^,]*Z,/, ''))
+  }
+  const header = 'at,kind,credits,meter,operation,apiKeyId,requestId,reason'
+  const expected = [
+    'adjustment,-2,,,,,spent',
+    "grant,3,,,,,'@SUM(A1)",
+    'grant,2,,,,,"a ""b"", c"',
+    "grant,1,,,,,'=1+1",
+    '',
+  ]
+  assert.deepEqual(await csv(''), [header, ...expected])
+  const page = { path: '/api/account/credits?limit=2', headers: session.headers }
+  const { link } = (await ask(service.base, page)).headers
+  const cursor = /cursor=(\d+)/.exec(String(link))?.[1]
+  assert.deepEqual(await csv(`?cursor=${cursor}`), [header, ...expected.slice(2)])
+  assert.deepEqual(await csv('', await newSession(db)), [header, ''])
+})
+
 test('a period is whole days of UTC, both ends included; 30 days by default', () => {
   const now = new Date('2026-03-01T00:30:00Z')
   const read = readPeriod({}, now)

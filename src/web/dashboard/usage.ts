@@ -220,6 +220,11 @@ function ledgerCard(
   return card({
     title: 'Ledger',
     text: 'Every change of the balance. Entries of archived months are with the operator.',
+    ...(entries.length === 0
+      ? {}
+      : {
+          aside: html`<a href="/api/account/credits.csv" download="credits.csv">Newest 10,000 entries as CSV</a>`,
+        }),
     isFlush: true,
     body: html`${
       entries.length === 0

@@ -14,6 +14,7 @@ export async function creditDrives(
   const good: Record<string, Question> = {
     getUsage: { path: '/api/account/usage', headers },
     getCredits: { path: '/api/account/credits', headers },
+    getCreditsCsv: { path: '/api/account/credits.csv', headers },
     listRequests: { path: '/api/account/requests', headers },
   }
   const drives: KeyedDrive[] = []
@@ -44,6 +45,7 @@ export async function creditDrives(
     refused('getUsage', `/api/account/usage?${query}`, sent)
   refused('getCredits', '/api/account/credits?limit=101', 'a limit of 101')
   refused('getCredits', '/api/account/credits?cursor=-1', 'a cursor that is none')
+  refused('getCreditsCsv', '/api/account/credits.csv?cursor=x', 'a cursor that is none')
   for (const [query, sent] of [
     ['status=abc', 'a status that is none'],
     ['from=yesterday', 'a word for a time'],
