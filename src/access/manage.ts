@@ -1,5 +1,6 @@
 /** The verbs on accounts and API keys. */
 import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
+import { sha256 } from '../platform/crypto/bytes.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
@@ -57,20 +58,47 @@ export function createApiKey(
   wanted: NewKey,
   peppers: Keyring,
 ): Promise<CreatedKey> {
+  return audited(context, 'api_keys.created', (tx, now) =>
+    addKey(tx, { ...wanted, id: uuidV7(now) }, { peppers, now }),
+  )
+}
+
+/**
+ * Creates a key as `createApiKey` does, but only one for each `formValue`, the random value of a
+ * form. Forms of one account take turns. The key of an earlier send cannot be shown again.
+ */
+export function createApiKeyOnce(
+  context: ActionContext,
+  { formValue, ...wanted }: NewKey & { formValue: string },
+  peppers: Keyring,
+): Promise<CreatedKey | { outcome: 'created before'; id: string }> {
   return audited(context, 'api_keys.created', async (tx, now) => {
-    const { accountId, environment } = wanted
-    if (!(await lockAccount(tx, accountId))) return unchanged({ outcome: 'no such account' })
-    const active = (await findKeys(tx, accountId)).filter((key) => isActive(key, now))
-    if (active.length >= activeKeysMax) return unchanged({ outcome: 'too many keys' })
-    const created = await insertNew(tx, { ...wanted, predecessor: null }, { peppers, now })
-    const details = { account: accountId, environment }
-    return changed(created, { subjects: [created.id], details })
+    const { accountId } = wanted
+    const id = formKeyId(accountId, formValue)
+    await lockAccount(tx, accountId)
+    const keys = await findKeys(tx, accountId)
+    if (keys.some((key) => key.id === id)) return unchanged({ outcome: 'created before', id })
+    return addKey(tx, { ...wanted, id }, { peppers, now })
   })
+}
+
+async function addKey(
+  tx: Tx,
+  wanted: NewKey & { id: string },
+  { peppers, now }: { peppers: Keyring; now: Date },
+) {
+  const { accountId, environment } = wanted
+  if (!(await lockAccount(tx, accountId))) return unchanged({ outcome: 'no such account' })
+  const active = (await findKeys(tx, accountId)).filter((key) => isActive(key, now))
+  if (active.length >= activeKeysMax) return unchanged({ outcome: 'too many keys' })
+  const created = await insertNew(tx, { ...wanted, predecessor: null }, { peppers, now })
+  const details = { account: accountId, environment }
+  return changed(created, { subjects: [created.id], details })
 }
 
 async function insertNew(
   tx: Tx,
-  wanted: NewKey & { predecessor: string | null },
+  wanted: NewKey & { id: string; predecessor: string | null },
   { peppers, now }: { peppers: Keyring; now: Date },
 ): Promise<Extract<CreatedKey, { outcome: 'created' }>> {
   const present = presentPepper(peppers)
@@ -78,7 +106,6 @@ async function insertNew(
   const key = newApiKey(wanted.environment)
   const stored = {
     ...wanted,
-    id: uuidV7(now),
     scopes: [...wanted.scopes],
     allowedFrom: wanted.allowedFrom && [...wanted.allowedFrom],
     shown: shownKey(key),
@@ -88,6 +115,14 @@ async function insertNew(
   }
   await insertKey(tx, stored)
   return { outcome: 'created', id: stored.id, key, shown: stored.shown }
+}
+
+/** Returns the id of the key that a form creates: a UUID of version 8, another in each account. */
+function formKeyId(accountId: string, formValue: string): string {
+  const bytes = sha256(`${accountId} ${formValue}`)
+  bytes[6] = (bytes.readUInt8(6) & 0x0f) | 0x80
+  bytes[8] = (bytes.readUInt8(8) & 0x3f) | 0x80
+  return bytes.toString('hex', 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
 export type RotatedKey =
@@ -113,7 +148,11 @@ export function rotateApiKey(
     const others = await findKeys(tx, key.accountId)
     if (others.some(({ predecessor }) => predecessor === id))
       return unchanged({ outcome: 'rotated before' })
-    const successor = await insertNew(tx, successorOf(key, now), { peppers, now })
+    const successor = await insertNew(
+      tx,
+      { ...successorOf(key, now), id: uuidV7(now) },
+      { peppers, now },
+    )
     const end = Math.min(
       now.getTime() + overlapHours * hourMs,
       key.expiresAt?.getTime() ?? Infinity,

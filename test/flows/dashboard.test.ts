@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { findKeys } from '../../src/access/store.ts'
 import { insertMembership } from '../../src/accounts/store.ts'
 import { lockReporting } from '../../src/agent-decisions/unlock.ts'
 import { contextAt } from '../support/build/actions.ts'
@@ -178,6 +179,22 @@ for (const javaScriptEnabled of [true, false])
     assert.deepEqual(faults, [])
     await page.context().close()
   })
+
+test('a key form that is sent twice at once creates one key; the same value in another account creates another', async () => {
+  const owner = await dashboard.newUser()
+  const other = await dashboard.newUser()
+  const fields = { do: 'create', name: 'twice', environment: 'test', key: randomUUID() }
+  const send = (of: TestSession) =>
+    dashboard.send(of, '/dashboard/keys/new', { ...fields, 'scopes:candidates:read': 'on' })
+  const sent = await Promise.all([send(owner), send(owner), send(other)])
+  assert.deepEqual(sent.map(({ status }) => status).sort(), [201, 201, 409])
+  const again = await send(owner)
+  assert.equal(again.status, 409)
+  assert.match(String(again.body), /This form was sent twice/)
+  assert.doesNotMatch(String(again.body), /svc_test_/)
+  const { db } = service.database
+  assert.equal((await findKeys(db, owner.accountId)).length, 1)
+})
 
 test('403: a member who owns nothing sees the keys and changes none', async () => {
   const { db } = service.database

@@ -1,9 +1,11 @@
 /** The page on which an API key is created. The key is the answer to the form. */
+import { randomUUID } from 'node:crypto'
 import { readKeyRequest } from '../../access/key-request.ts'
-import { activeKeysMax, createApiKey } from '../../access/manage.ts'
+import { activeKeysMax, createApiKeyOnce } from '../../access/manage.ts'
 import { keyNameLengthMax } from '../../access/schema.ts'
 import type { Keyring } from '../../platform/crypto/keyring.ts'
 import { type Scope, scopes } from '../../platform/http/callers.ts'
+import { idempotencyKeyPattern } from '../../platform/http/contract.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
 import {
@@ -13,6 +15,7 @@ import {
   type FieldErrors,
   formErrors,
   hidden,
+  notice,
   pageHead,
   secretOnce,
   selectField,
@@ -24,6 +27,7 @@ import { dashboardPage, type Fields, type PagesContext, type View } from '../pag
 import { keysPath } from './keys.ts'
 
 const path = `${keysPath}/new`
+const keyForm = new RegExp(idempotencyKeyPattern)
 
 export interface KeyPageOptions extends PagesContext {
   peppers: () => Promise<Keyring>
@@ -50,12 +54,14 @@ export function newKeyPage(options: KeyPageOptions): Endpoint[] {
     path,
     entry: keysPath,
     show: async ({ session }) =>
-      session.role === 'owner' ? formView(firstForm) : refuse('owner_required'),
+      session.role === 'owner'
+        ? formView({ ...firstForm, key: randomUUID() })
+        : refuse('owner_required'),
     actions: {
       async create({ session, action, now }, fields) {
         if (session.role !== 'owner') return refuse('owner_required')
         const form = formOf(fields)
-        const { name, environment, chosen, validDays, networks } = form
+        const { name, environment, chosen, validDays, networks, key } = form
         const allowedFrom = networks.split(/[\s,]+/).filter((network) => network !== '')
         const body = {
           name,
@@ -66,7 +72,12 @@ export function newKeyPage(options: KeyPageOptions): Endpoint[] {
         }
         const read = readKeyRequest(body, { accountId: session.accountId, now })
         if ('fault' in read) return { ...formView(form, errorsOf(read.fault)), status: 400 }
-        const created = await createApiKey(action, read.key, await peppers())
+        const created = await createApiKeyOnce(
+          action,
+          { ...read.key, formValue: key },
+          await peppers(),
+        )
+        if (created.outcome === 'created before') return createdBefore(created.id)
         if (created.outcome === 'no such account') return { redirectTo: '/sign-in' }
         if (created.outcome === 'too many keys') {
           const tooMany = `The account has ${activeKeysMax} valid keys, which is the maximum. Revoke one first.`
@@ -80,6 +91,25 @@ export function newKeyPage(options: KeyPageOptions): Endpoint[] {
       },
     },
   })
+}
+
+/** The answer to a form that is sent again: the database has only a digest of its key. */
+function createdBefore(id: string): View {
+  return {
+    title: 'The key was created before',
+    status: 409,
+    main: html`${pageHead({
+      title: 'The key was created before',
+      above: [{ title: 'API keys', url: keysPath }],
+    })}
+${notice({
+  tone: 'warning',
+  title: 'This form was sent twice. It created one key.',
+  text: html`A key is shown only once. If you did not store it, <a href="${keysPath}/${id}">rotate or revoke it</a>.`,
+  isResult: true,
+})}
+<div class="row"><a class="button primary" href="${path}">Create another key</a><a class="button" href="${keysPath}">See your keys</a></div>`,
+  }
 }
 
 /** Shows a key once, with a call that uses it. */
@@ -115,9 +145,11 @@ interface Form {
   chosen: readonly string[]
   validDays: string
   networks: string
+  /** A form that is sent twice creates one key. */
+  key: string
 }
 
-const firstForm: Form = {
+const firstForm: Omit<Form, 'key'> = {
   name: '',
   environment: 'test',
   chosen: ['candidates:read', 'scores:read'],
@@ -126,7 +158,7 @@ const firstForm: Form = {
 }
 
 function formOf(fields: Fields): Form {
-  const { name = '', environment = '', validDays = '', networks = '' } = fields
+  const { name = '', environment = '', validDays = '', networks = '', key = '' } = fields
   const isTerm = terms.some(({ value }) => value === validDays)
   return {
     name: name.trim(),
@@ -134,6 +166,7 @@ function formOf(fields: Fields): Form {
     chosen: chosenBoxes(fields, 'scopes'),
     validDays: isTerm ? validDays : '90',
     networks,
+    key: keyForm.test(key) ? key : randomUUID(),
   }
 }
 
@@ -148,13 +181,13 @@ function errorsOf(fault: string): FieldErrors {
 }
 
 function formView(form: Form, errors: FieldErrors = {}): View {
-  const { name, environment, chosen, validDays, networks } = form
+  const { name, environment, chosen, validDays, networks, key } = form
   const isRefused = Object.keys(errors).length > 0
   return {
     title: isRefused ? 'Error: create key' : 'Create key',
     main: html`${pageHead({ title: 'Create key', above: [{ title: 'API keys', url: keysPath }] })}
 <section class="card form-card" aria-label="API key"><form class="card-body stack" method="post" action="${path}" novalidate>
-${formErrors('The key was not created.', errors)}${hidden('do', 'create')}
+${formErrors('The key was not created.', errors)}${hidden('do', 'create')}${hidden('key', key)}
 ${textField({
   name: 'name',
   label: 'Name',
