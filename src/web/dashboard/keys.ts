@@ -93,6 +93,18 @@ export function environmentTag({ environment }: Pick<StoredKey, 'environment'>):
   return html`<span class="tag">${environment === 'test' ? 'Test' : 'Live'}</span>`
 }
 
+/** Returns the values of the columns that a narrow screen hides. */
+function lastUse(
+  { id, lastUsedAt, environment }: StoredKey,
+  { calls, now }: { calls: ReadonlyMap<string, number>; now: Date },
+): Part {
+  if (lastUsedAt === null) return 'Never used'
+  const inDays =
+    environment === 'live' &&
+    ` · ${counted(calls.get(id) ?? 0, 'call', 'calls')} in ${usageDays} days`
+  return html`Last used ${timeTag(lastUsedAt, now)}${inDays}`
+}
+
 function keyTable(
   label: string,
   rows: readonly StoredKey[],
@@ -105,7 +117,7 @@ function keyTable(
       {
         head: 'Name',
         cell: (key) =>
-          html`<a class="break strong" href="${keysPath}/${key.id}">${key.name}</a> ${environmentTag(key)}<span class="sub mono">${key.shown}</span><span class="sub narrow-only">${key.lastUsedAt === null ? 'Never used' : html`Last used ${timeTag(key.lastUsedAt, now)}`}${key.environment === 'live' && html` · ${counted(calls.get(key.id) ?? 0, 'call', 'calls')} in 30 days`}</span>`,
+          html`<a class="break strong" href="${keysPath}/${key.id}">${key.name}</a> ${environmentTag(key)}<span class="sub mono keep">${key.shown}</span><span class="sub narrow-only">${lastUse(key, { calls, now })}</span>`,
       },
       {
         head: 'Scopes',
