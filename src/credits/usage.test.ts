@@ -5,6 +5,7 @@ import { newKey } from '../../test/support/build/keys.ts'
 import { newSession } from '../../test/support/build/sessions.ts'
 import { ask } from '../../test/support/start/ask.ts'
 import { startService, type TestService } from '../../test/support/start/service.ts'
+import { sql } from '../platform/db/db.ts'
 import { enterCredits } from './credits.ts'
 import { rollUpAllUsage } from './roll-up-usage.ts'
 import { readPeriod } from './usage-period.ts'
@@ -131,6 +132,22 @@ test('the ledger as CSV has the entries of the account alone, newest first, and 
   const cursor = /cursor=(\d+)/.exec(String(link))?.[1]
   assert.deepEqual(await csv(`?cursor=${cursor}`), [header, ...expected.slice(2)])
   assert.deepEqual(await csv('', await newSession(db)), [header, ''])
+})
+
+test('a ledger of 10,001 entries is two files, and the Link of the first leads to the last entry', async () => {
+  const { db } = service.database
+  const { accountId, headers } = await newSession(db)
+  await db.run(sql`
+    insert into credit_entries (account_id, kind, delta, reference, reason)
+    select ${accountId}::uuid, 'grant', n, 'operator:' || ${accountId}::text || n, 'grant ' || n
+    from generate_series(1, 10001) n order by n`)
+  const first = await ask(service.base, { path: '/api/account/credits.csv', headers })
+  assert.equal(String(first.body).split('\r\n').length, 10_002)
+  const link = /^<https:\/\/scores\.example\.org(\S+)>; rel="next"$/
+  const path = link.exec(String(first.headers.link))?.[1] ?? ''
+  const second = await ask(service.base, { path, headers })
+  assert.match(String(second.body), /^at,[^\r]+\r\n[^,]+,grant,1,,,,,grant 1\r\n$/)
+  assert.equal(second.headers.link, undefined)
 })
 
 test('a period is whole days of UTC, both ends included; 30 days by default', () => {
