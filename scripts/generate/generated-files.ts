@@ -20,6 +20,7 @@ import { bundleName, coreBundle } from '../../src/scores/bundle.ts'
 import { dataSchema, webhookDeclarations } from '../../src/webhooks/events/contract.ts'
 import { eventTypeNames } from '../../src/webhooks/events/event-types.ts'
 import { docsSources, renderedPage } from './docs-pages.ts'
+import { sdkTypes } from './sdk-types.ts'
 
 export interface GeneratedFile {
   /** Relative to the root of the project. */
@@ -31,6 +32,7 @@ const contractPath = `openapi/${interfaceVersion}.json`
 
 export const generatedFiles: readonly GeneratedFile[] = [
   { path: contractPath, text: contractText },
+  { path: 'packages/sdk/src/wire.ts', text: () => sdkTypes(JSON.parse(contractText())) },
   ...eventTypeNames.map((type) => ({
     path: `events/${type}.v1.json`,
     text: () => `${JSON.stringify(dataSchema(type), null, 2)}\n`,

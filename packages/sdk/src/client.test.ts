@@ -1,0 +1,391 @@
+/** The client against the real service, directly and behind a proxy that fails. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { after, test } from 'node:test'
+import { inspect } from 'node:util'
+import { sql } from '../../../src/platform/db/db.ts'
+import { newKey } from '../../../test/support/build/keys.ts'
+import { ask } from '../../../test/support/start/ask.ts'
+import { startService } from '../../../test/support/start/service.ts'
+import {
+  AnswerError,
+  AuthenticationError,
+  Client,
+  type ClientOptions,
+  ConflictError,
+  ConnectionError,
+  InsufficientCreditsError,
+  InvalidRequestError,
+  NotFoundError,
+  PaymentRefusedError,
+  PermissionError,
+  RateLimitError,
+  signTestWebhook,
+  TimeoutError,
+  UnavailableError,
+  verifyWebhook,
+} from './index.ts'
+
+const service = await startService('https://scores.example.org')
+after(() => service.stop())
+const { db } = service.database
+const testKey = await newKey(db, {
+  environment: 'test',
+  scopes: ['candidates:read', 'scores:read'],
+})
+const sandbox = new Client({ baseUrl: service.base, apiKey: testKey.key, sandbox: true })
+
+test('one test key leads from a search to a verified credential', async () => {
+  const { candidates } = await sandbox.candidates.search({ q: 'typescript' })
+  const [first] = candidates
+  assert.ok(first !== undefined)
+  const candidate = await sandbox.candidates.get(`@${first.username}`)
+  assert.equal(candidate.username, first.username)
+  const credential = await sandbox.candidates.credential(first.username)
+  const verdict = await sandbox.verify(credential)
+  // The issuer of the sandbox is nobody's, so that no verifier takes it for real.
+  assert.deepEqual([verdict.valid, verdict.reason], [false, 'issuer_mismatch'])
+})
+
+test('the skill standard is read without a key', async () => {
+  const open = new Client({ baseUrl: `${service.base}/` })
+  const { skills } = await open.skills.list()
+  assert.ok(skills.length >= 100, `${skills.length} skills`)
+  assert.equal((await open.skills.get('hss:typescript'))['@type'], 'Skill')
+  await assert.rejects(open.skills.get('no-such-skill'), NotFoundError)
+})
+
+test('withResponse gives credits, limits and the request id', async () => {
+  const { key } = await newKey(db, { scopes: ['candidates:read'], credits: 10 })
+  const client = new Client({ baseUrl: service.base, apiKey: key })
+  const answer = await client.candidates.search({ q: 'nobody-has-this' }).withResponse()
+  assert.deepEqual([answer.creditsCharged, answer.creditsRemaining], [1, 9])
+  assert.match(answer.requestId ?? '', /./)
+  assert.ok(answer.rateLimits.every(({ remaining }) => remaining > 0))
+  assert.equal(answer.rateLimits.length, 2)
+})
+
+test('each family of errors has its class, with the page that explains it', async () => {
+  const poor = await newKey(db, { scopes: ['candidates:read'] })
+  const as = (apiKey: string): Client => new Client({ baseUrl: service.base, apiKey })
+  const unknown = as(`svc_live_${'a'.repeat(43)}`)
+  for (const [call, Family, error] of [
+    [() => unknown.candidates.search({ q: 'ada' }), AuthenticationError, 'invalid_api_key'],
+    [
+      () => as(poor.key).candidates.search({ q: 'ada' }),
+      InsufficientCreditsError,
+      'insufficient_credits',
+    ],
+    [() => as(poor.key).webhooks.events(), PermissionError, 'insufficient_scope'],
+    [() => sandbox.candidates.search({ q: 'x' }), InvalidRequestError, 'invalid_parameter'],
+    [() => sandbox.candidates.get('no-such-name'), NotFoundError, 'candidate_not_found'],
+  ] as const) {
+    const fault = await call()
+      .withResponse()
+      .then(
+        () => undefined,
+        (found: unknown) => found,
+      )
+    assert.ok(fault instanceof Family, `${error}: ${inspect(fault)}`)
+    assert.equal(fault.error, error)
+    assert.match(fault.docsUrl ?? '', new RegExp(`/docs/errors/${error}$`))
+    assert.match(fault.requestId ?? '', /./)
+  }
+})
+
+test('an idempotency key of the caller names the call, and other content under it is a conflict', async () => {
+  const { key } = await newKey(db, { scopes: ['agent-decisions:write'] })
+  const client = new Client({ baseUrl: service.base, apiKey: key })
+  const idempotencyKey = 'report-of-yesterday-1'
+  const subject = { kind: 'candidate', username: 'ada-lovelace' } as const
+  const report = { subject, decision: 'shortlisted' } as const
+  const first = await client.agentDecisions.report(report, { idempotencyKey })
+  const second = await client.agentDecisions.report(report, { idempotencyKey })
+  assert.deepEqual([first.replayed, second.replayed], [false, true])
+  assert.equal(second.report.id, first.report.id)
+  await assert.rejects(
+    client.agentDecisions
+      .report({ subject, decision: 'rejected' }, { idempotencyKey })
+      .withResponse(),
+    ConflictError,
+  )
+})
+
+/** How a proxy passes an answer on. */
+type Passing = 'whole' | 'half of the body' | 'a false length'
+
+type Fault = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  forward: (how?: Passing) => void,
+) => void
+
+/** Passes each request on to the service, or lets a fault answer it. */
+async function startProxy(fault: Fault): Promise<string> {
+  const proxy = createServer((request, response) => {
+    const { method = 'GET', url: path = '', headers } = request
+    const { host: _, connection: __, 'accept-encoding': ___, ...passed } = headers
+    const forward = async (how: Passing): Promise<void> => {
+      const body = await buffer(request)
+      const answer = await ask(service.base, {
+        method,
+        path,
+        headers: passed as Record<string, string>,
+        ...(body.length === 0 ? {} : { body }),
+      })
+      const length = answer.body.length
+      response.writeHead(answer.status, {
+        ...answer.headers,
+        'content-length': how === 'a false length' ? length + 1_000 : length,
+      })
+      const sent = how === 'half of the body' ? answer.body.subarray(0, length / 2) : answer.body
+      if (how === 'whole') response.end(sent)
+      else response.write(sent, () => response.destroy())
+    }
+    fault(request, response, (how = 'whole') => void forward(how))
+  })
+  after(() => proxy.close().closeAllConnections())
+  await new Promise<void>((done) => proxy.listen(0, '127.0.0.1', done))
+  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+}
+
+/** Every way to fail, before and after the service has done its work. */
+const faults: readonly Fault[] = [
+  (request) => void request.socket.destroy(),
+  (_, response) => void response.writeHead(503, { 'Content-Type': 'text/html' }).end('<h1>No</h1>'),
+  (_, response) => void response.writeHead(200, { 'Content-Type': 'text/html' }).end('<h1>Hi</h1>'),
+  (_, __, forward) => forward('half of the body'),
+  (_, __, forward) => forward('a false length'),
+]
+
+test('behind a proxy that fails 30 % of calls, 150 reads and 30 reports are charged and created once', async () => {
+  let count = 0
+  const baseUrl = await startProxy((request, response, forward) => {
+    count++
+    const fault = count % 10 < 3 ? faults[(count * 7) % faults.length] : undefined
+    if (fault === undefined) forward()
+    else fault(request, response, forward)
+  })
+  const { key, accountId } = await newKey(db, {
+    scopes: ['candidates:read', 'agent-decisions:write'],
+    credits: 1_000,
+  })
+  const client = new Client({ baseUrl, apiKey: key, maxRetries: 12 })
+  const one = async (call: number): Promise<string | null> => {
+    await client.candidates.search({ q: `query ${call}` })
+    if (call % 5 > 0) return null
+    const subject = { kind: 'candidate', username: 'ada-lovelace' } as const
+    const { report } = await client.agentDecisions.report({ subject, decision: 'no_action' })
+    return report.id
+  }
+  const ids = new Set<string>()
+  for (let begin = 0; begin < 150; begin += 30)
+    for (const id of await Promise.all(Array.from({ length: 30 }, (_, i) => one(begin + i))))
+      if (id !== null) ids.add(id)
+  const { creditsRemaining } = await client.candidates.search({ q: 'last one' }).withResponse()
+  assert.equal(creditsRemaining, 849)
+  const [reports] = await db.rows<{ n: number }>(sql`
+    select count(*)::int as n from agent_decision_reports where user_id = ${accountId}`)
+  assert.deepEqual([ids.size, reports?.n], [30, 30])
+  assert.ok(count > 230, `${count} requests`)
+})
+
+async function failing(fault: Fault, options: Partial<ClientOptions> = {}): Promise<unknown> {
+  const baseUrl = await startProxy(fault)
+  const client = new Client({
+    baseUrl,
+    apiKey: testKey.key,
+    timeoutMs: 300,
+    maxRetries: 1,
+    ...options,
+  })
+  return client.candidates.search({ q: 'ada' }).then(
+    () => assert.fail('it must fail'),
+    (error: unknown) => error,
+  )
+}
+
+test('a server that never answers, or never ends its body, is given up in time', async () => {
+  const startedAt = performance.now()
+  assert.ok((await failing(() => {})) instanceof TimeoutError)
+  assert.ok(
+    (await failing((_, response) => void response.writeHead(200).write('{"a":'))) instanceof
+      TimeoutError,
+  )
+  assert.ok(performance.now() - startedAt < 10_000)
+})
+
+test('a redirect is not followed, so the key stays with the service', async () => {
+  let asked = 0
+  const elsewhere = await startProxy((_, response) => {
+    asked++
+    response.end('{}')
+  })
+  const fault = await failing(
+    (_, response) => void response.writeHead(307, { Location: elsewhere }).end(),
+  )
+  assert.equal((fault as ConnectionError).error, 'redirect_refused')
+  assert.equal(asked, 0)
+})
+
+test('an error of 10 MB and an answer of 20 MB are not read to their end', async () => {
+  let sent = 0
+  const flood =
+    (status: number, megabytes: number): Fault =>
+    (_, response) => {
+      response.writeHead(status)
+      const chunk = Buffer.alloc(1024 * 1024, 32)
+      const more = (): void => {
+        if (response.destroyed || sent >= megabytes) return void response.end()
+        sent++
+        response.write(chunk, more)
+      }
+      more()
+    }
+  assert.ok((await failing(flood(500, 10), { maxRetries: 0 })) instanceof UnavailableError)
+  assert.ok(sent < 10, `${sent} MB of the error were sent`)
+  sent = 0
+  const options = { maxRetries: 0, timeoutMs: 10_000 }
+  assert.equal(
+    ((await failing(flood(200, 40), options)) as ConnectionError).error,
+    'invalid_answer',
+  )
+  assert.ok(sent < 40, `${sent} MB of the answer were sent`)
+})
+
+test('429 with a long Retry-After is an error at once, and a short one is waited for', async () => {
+  let calls = 0
+  const long = await failing((_, response) => {
+    calls++
+    response.writeHead(429, { 'Retry-After': '60' }).end('{"error":"rate_limited"}')
+  })
+  assert.ok(long instanceof RateLimitError)
+  assert.deepEqual([long.retryAfterSeconds, calls], [60, 1])
+})
+
+test('no error tells the key, also if the server repeats it', async () => {
+  for (const fault of [
+    (request, response) =>
+      void response
+        .writeHead(400)
+        .end(JSON.stringify({ error: 'bad_request', message: request.headers.authorization })),
+    (request) => void request.socket.destroy(),
+    () => {},
+  ] as Fault[]) {
+    const error = await failing(fault)
+    assert.ok(error instanceof Error)
+    assert.ok(!inspect(error, { depth: 10 }).includes(testKey.key))
+    assert.ok(!String(error.stack).includes(testKey.key))
+  }
+  assert.ok(!inspect(sandbox, { depth: 10, showHidden: true }).includes(testKey.key))
+})
+
+test('a caller can end a call, and it ends with the reason of the caller', async () => {
+  const ending = new AbortController()
+  const baseUrl = await startProxy(() => ending.abort(new Error('no longer needed')))
+  const client = new Client({ baseUrl })
+  await assert.rejects(
+    client.skills.list({ signal: ending.signal }).withResponse(),
+    /no longer needed/,
+  )
+})
+
+test('a wrong address, a wrong key and a live key in the sandbox are refused before any call', () => {
+  for (const options of [
+    { baseUrl: 'ftp://scores.example.org' },
+    { baseUrl: 'https://user:secret@scores.example.org' },
+    { baseUrl: 'https://scores.example.org', apiKey: 'Bearer svc_live_x' },
+    { baseUrl: 'https://scores.example.org', apiKey: 'svc_live_x', sandbox: true },
+  ])
+    assert.throws(() => new Client(options), TypeError)
+})
+
+const requirement = {
+  scheme: 'exact',
+  network: 'base-sepolia',
+  maxAmountRequired: '10000',
+  resource: 'ASKED',
+  description: '',
+  payTo: `0x${'1'.repeat(40)}`,
+  asset: `0x${'2'.repeat(40)}`,
+  extra: {},
+}
+
+test('a payment within the limits is made; any other challenge is refused before the wallet is asked', async () => {
+  let signed = 0
+  const pay = {
+    maxAmount: 10_000n,
+    networks: ['base-sepolia'],
+    assets: [requirement.asset.toUpperCase().replace('0X', '0x')],
+    header: async () => `payment ${++signed}`,
+  }
+  const answering = async (over: object): Promise<unknown> => {
+    const baseUrl = await startProxy((request, response) => {
+      const resource = `http://${request.headers.host}${request.url}`
+      if (request.headers['x-payment'] === `payment ${signed}` && signed > 0)
+        response.end('{"candidates":[]}')
+      else {
+        const accepts = [{ ...requirement, resource, ...over }]
+        response.writeHead(402).end(JSON.stringify({ x402Version: 1, accepts }))
+      }
+    })
+    return new Client({ baseUrl, pay, maxRetries: 0 }).candidates.search({ q: 'ada', limit: 2 })
+  }
+  assert.deepEqual(await answering({}), { candidates: [] })
+  assert.equal(signed, 1)
+  for (const over of [
+    { maxAmountRequired: '10001' },
+    { amount: '10001' },
+    { maxAmountRequired: '-1' },
+    { network: 'base' },
+    { asset: requirement.payTo },
+    { resource: 'https://elsewhere.example/api/v1/candidates/search?q=ada&limit=2' },
+    { resource: 'no address' },
+  ])
+    await assert.rejects(answering(over), PaymentRefusedError, JSON.stringify(over))
+  assert.equal(signed, 1)
+})
+
+test('the feed is followed from any position, and each event comes with its cursor', async () => {
+  const pages = [
+    { events: [{ id: 'evt_1' }, { id: 'evt_2' }], next: '2', hasMore: true },
+    { events: [], next: '2', hasMore: false },
+    { events: [{ id: 'evt_3' }], next: '3', hasMore: false },
+  ]
+  const asked: string[] = []
+  const baseUrl = await startProxy((request, response) => {
+    asked.push(new URL(request.url ?? '', 'http://x').searchParams.get('after') ?? '')
+    response.end(JSON.stringify(pages.shift()))
+  })
+  const client = new Client({ baseUrl, apiKey: testKey.key })
+  const heard: string[] = []
+  for await (const { event, next } of client.webhooks.listen({ after: '0', pollMs: 1 })) {
+    heard.push(`${event.id} ${next}`)
+    if (heard.length === 3) break
+  }
+  assert.deepEqual(heard, ['evt_1 0', 'evt_2 2', 'evt_3 3'])
+  assert.deepEqual(asked, ['0', '2', '2'])
+})
+
+test('webhooks: the signatures of the published vectors, and of our own test header', async () => {
+  const { signatures } = JSON.parse(readFileSync('vectors/webhook-signatures.json', 'utf8'))
+  for (const { name, body, header, secret, nowSeconds, valid } of signatures) {
+    const now = new Date(nowSeconds * 1_000)
+    const headers = { 'service-webhook-signature': header }
+    assert.equal(await verifyWebhook(body, headers, secret, { now }), valid, name)
+  }
+  const headers = new Headers(await signTestWebhook('{}', 'whsec_test'))
+  assert.equal(await verifyWebhook(Buffer.from('{}'), headers, 'whsec_test'), true)
+  assert.equal(await verifyWebhook('{ }', headers, 'whsec_test'), false)
+})
+
+test('an error value of tomorrow is an error of its family', async () => {
+  const error = await failing((_, response) => {
+    response.writeHead(409).end('{"error":"new_conflict"}')
+  })
+  assert.ok(error instanceof ConflictError && error instanceof AnswerError)
+  assert.equal(error.error, 'new_conflict')
+})

@@ -1,0 +1,205 @@
+/** A client of the service: web APIs alone, so it runs in Node, browsers and workers. */
+import {
+  type Call,
+  type CallOptions,
+  type ClientOptions,
+  callOf,
+  type Json,
+} from './client-types.ts'
+import { type ListenOptions, listen } from './listen.ts'
+import { type Question, Transport } from './transport.ts'
+import type * as wire from './wire.ts'
+
+export type ProofForm = 'native' | 'eddsa-jcs-2022' | 'eddsa-rdfc-2022'
+
+export class Client {
+  readonly candidates: Candidates
+  readonly scores: Scores
+  readonly skills: Skills
+  readonly webhooks: Webhooks
+  readonly agentDecisions: AgentDecisions
+  readonly #transport: Transport
+
+  constructor(options: ClientOptions) {
+    this.#transport = new Transport(options)
+    const call = <Value>(question: Question): Call<Value> =>
+      callOf(this.#transport.send<Value>(question))
+    this.candidates = new Candidates(call)
+    this.scores = new Scores(call)
+    this.skills = new Skills(call)
+    this.webhooks = new Webhooks(call)
+    this.agentDecisions = new AgentDecisions(call)
+  }
+
+  /**
+   * Returns the service's verdict on a credential. A text is sent as it is, so the service also
+   * sees whether it is ambiguous. Free, unless `withKey` asks for the higher limit of the key.
+   */
+  verify(
+    credential: Json | string,
+    { withKey = false, ...options }: CallOptions & { withKey?: boolean } = {},
+  ): Call<wire.VerifyScoreCredentialResult> {
+    return callOf(
+      this.#transport.send({
+        method: 'POST',
+        path: '/api/v1/score-vc/verify',
+        ...(typeof credential === 'string' ? { text: credential } : { body: credential }),
+        isOnce: withKey,
+        isAnonymous: !withKey,
+        ...options,
+      }),
+    )
+  }
+}
+
+type Send = <Value>(question: Question) => Call<Value>
+
+class Candidates {
+  readonly #send: Send
+  constructor(send: Send) {
+    this.#send = send
+  }
+
+  search(
+    query: { q: string; limit?: number | undefined },
+    options: CallOptions = {},
+  ): Call<wire.CandidateSearchResult> {
+    return this.#send({ path: '/api/v1/candidates/search', query, isOnce: true, ...options })
+  }
+
+  get(username: string, options: CallOptions = {}): Call<wire.CandidateDetail> {
+    return this.#send({ path: candidatePath(username), isOnce: true, ...options })
+  }
+
+  /** Returns the signed credential of the candidate's public score. */
+  credential(
+    username: string,
+    { proof, ...options }: CallOptions & { proof?: ProofForm | undefined } = {},
+  ): Call<wire.ScoreCredential> {
+    const path = `${candidatePath(username)}/credential`
+    return this.#send({ path, query: { proof }, isOnce: true, ...options })
+  }
+}
+
+function candidatePath(username: string): string {
+  return `/api/v1/candidates/${encodeURIComponent(username.replace(/^@/, ''))}`
+}
+
+class Scores {
+  readonly #send: Send
+  constructor(send: Send) {
+    this.#send = send
+  }
+
+  get(scoreId: string, options: CallOptions = {}): Call<wire.PublicScore> {
+    return this.#send({ path: scorePath(scoreId), isOnce: true, ...options })
+  }
+
+  credential(
+    scoreId: string,
+    { proof, ...options }: CallOptions & { proof?: ProofForm | undefined } = {},
+  ): Call<wire.ScoreCredential> {
+    const path = `${scorePath(scoreId)}/credential`
+    return this.#send({ path, query: { proof }, isOnce: true, ...options })
+  }
+}
+
+function scorePath(scoreId: string): string {
+  return `/api/v1/scores/${encodeURIComponent(scoreId)}`
+}
+
+class Skills {
+  readonly #send: Send
+  constructor(send: Send) {
+    this.#send = send
+  }
+
+  list(options: CallOptions = {}): Call<wire.SkillCatalog> {
+    return this.#send({ path: '/standard/v1/skills', isAnonymous: true, ...options })
+  }
+
+  /** `id` is a slug such as `typescript`, or an id such as `hss:typescript`. */
+  get(id: string, options: CallOptions = {}): Call<wire.Skill> {
+    const path = `/standard/v1/skills/${encodeURIComponent(id)}`
+    return this.#send({ path, isAnonymous: true, ...options })
+  }
+}
+
+class Webhooks {
+  readonly endpoints: WebhookEndpoints
+  readonly #send: Send
+  constructor(send: Send) {
+    this.#send = send
+    this.endpoints = new WebhookEndpoints(send)
+  }
+
+  /** Returns one page of the event feed. */
+  events(query: FeedQuery = {}, options: CallOptions = {}): Call<wire.WebhookEventFeed> {
+    const { types, ...rest } = query
+    return this.#send({
+      path: '/api/v1/webhooks/events',
+      query: { ...rest, types: types?.join(',') },
+      ...options,
+    })
+  }
+
+  /** Follows the event feed without an endpoint: `for await (const { event, next } of …)`. */
+  listen(options: ListenOptions = {}): AsyncGenerator<Heard, void, undefined> {
+    return listen((query, call) => this.events(query, call), options)
+  }
+}
+
+export interface FeedQuery {
+  /** The `next` of an earlier page. By default the feed begins with the oldest event. */
+  after?: string | undefined
+  types?: readonly string[] | undefined
+  limit?: number | undefined
+}
+
+export interface Heard {
+  event: WebhookEvent
+  /** Give it as `after` to continue behind this page. Store it once its events are processed. */
+  next: string
+}
+
+export type WebhookEvent = wire.WebhookEventFeed['events'][number]
+
+class WebhookEndpoints {
+  readonly #send: Send
+  constructor(send: Send) {
+    this.#send = send
+  }
+
+  create(
+    body: wire.WebhookEndpointRequest,
+    options: CallOptions = {},
+  ): Call<wire.WebhookEndpointCreated> {
+    const path = '/api/v1/webhooks/endpoints'
+    return this.#send({ method: 'POST', path, body, isOnce: true, ...options })
+  }
+
+  list(options: CallOptions = {}): Call<wire.WebhookEndpointList> {
+    return this.#send({ path: '/api/v1/webhooks/endpoints', ...options })
+  }
+
+  disable(endpointId: string, options: CallOptions = {}): Call<wire.WebhookEndpointChanged> {
+    const path = `/api/v1/webhooks/endpoints/${encodeURIComponent(endpointId)}`
+    return this.#send({ method: 'DELETE', path, ...options })
+  }
+}
+
+class AgentDecisions {
+  readonly #send: Send
+  constructor(send: Send) {
+    this.#send = send
+  }
+
+  /** Give an `idempotencyKey` of your own if the report may be repeated after a crash. */
+  report(
+    body: wire.ReportAgentDecisionRequest,
+    options: CallOptions = {},
+  ): Call<wire.AgentDecisionReportCreated> {
+    const path = '/api/v1/agent-decisions'
+    return this.#send({ method: 'POST', path, body, isOnce: true, ...options })
+  }
+}

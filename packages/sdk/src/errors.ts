@@ -1,0 +1,111 @@
+/** The errors that a call can end with. None of them holds a header, so none can hold the key. */
+import type { Json } from './client-types.ts'
+import type { PaymentChallenge } from './wire.ts'
+
+/** Every error of a call. */
+export class AssayError extends Error {
+  /** The `error` value of the service's answer, or the kind of fault without one. */
+  readonly error: string
+  readonly requestId: string | null
+
+  constructor(message: string, { error, requestId = null, cause }: Fault) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.name = new.target.name
+    this.error = error
+    this.requestId = requestId
+  }
+}
+
+interface Fault {
+  error: string
+  requestId?: string | null
+  cause?: unknown
+}
+
+/** No whole answer came: the network failed, or an answer was cut, too long or no JSON. */
+export class ConnectionError extends AssayError {}
+
+/** No whole answer came in time. */
+export class TimeoutError extends ConnectionError {}
+
+/** The payment was not made: the challenge is beyond the limits, or is for something else. */
+export class PaymentRefusedError extends AssayError {}
+
+/** The service answered with an error. */
+export class AnswerError extends AssayError {
+  readonly status: number
+  /** Explains this error. Null if the answer names no page. */
+  readonly docsUrl: string | null
+  /** Seconds after which a retry is worth it, if the service says so. */
+  readonly retryAfterSeconds: number | null
+  readonly body: Json
+
+  constructor(answer: ErrorAnswer) {
+    const { error, message } = answer.body
+    const value = typeof error === 'string' ? error : 'unknown_error'
+    super(`${answer.status} ${value}${typeof message === 'string' ? `: ${message}` : ''}`, {
+      error: value,
+      requestId: answer.requestId,
+    })
+    this.status = answer.status
+    this.docsUrl = answer.docsUrl
+    this.retryAfterSeconds = answer.retryAfterSeconds
+    this.body = answer.body
+  }
+}
+
+export interface ErrorAnswer {
+  status: number
+  requestId: string | null
+  docsUrl: string | null
+  retryAfterSeconds: number | null
+  body: Json
+}
+
+/** 400, 405, 413, 415, 417 and 431: the request is wrong, and is wrong again when repeated. */
+export class InvalidRequestError extends AnswerError {}
+/** 401: the key is missing or unknown. */
+export class AuthenticationError extends AnswerError {}
+/** 403: the key may not do this. */
+export class PermissionError extends AnswerError {}
+/** 402: the account has too few credits. */
+export class InsufficientCreditsError extends AnswerError {}
+/** 402: the call must be paid for. */
+export class PaymentRequiredError extends AnswerError {
+  readonly challenge: PaymentChallenge
+
+  constructor(answer: ErrorAnswer, challenge: PaymentChallenge) {
+    super({ ...answer, body: { error: 'payment_required', ...answer.body } })
+    this.challenge = challenge
+  }
+}
+/** 404: absent, or hidden from this caller. */
+export class NotFoundError extends AnswerError {}
+/** 409: the state of the service, or an earlier request under the same key, does not allow it. */
+export class ConflictError extends AnswerError {}
+/** 429: too many calls; `retryAfterSeconds` says when the next one is allowed. */
+export class RateLimitError extends AnswerError {}
+/** 408 and 5xx: the service cannot answer at present. */
+export class UnavailableError extends AnswerError {}
+
+const classes: Record<number, new (answer: ErrorAnswer) => AnswerError> = {
+  401: AuthenticationError,
+  402: InsufficientCreditsError,
+  403: PermissionError,
+  404: NotFoundError,
+  408: UnavailableError,
+  409: ConflictError,
+  429: RateLimitError,
+}
+
+export function errorOf(answer: ErrorAnswer): AnswerError {
+  if (answer.status === 402 && isChallenge(answer.body))
+    return new PaymentRequiredError(answer, answer.body)
+  const Family =
+    classes[answer.status] ?? (answer.status < 500 ? InvalidRequestError : UnavailableError)
+  return new Family(answer)
+}
+
+function isChallenge(body: Json): body is Json & PaymentChallenge {
+  return body.x402Version === 1 && Array.isArray(body.accepts) && body.accepts.length > 0
+}

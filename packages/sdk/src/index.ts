@@ -1,0 +1,14 @@
+/** What `@assay/client` offers. */
+export {
+  Client,
+  type FeedQuery,
+  type Heard,
+  type ProofForm,
+  type WebhookEvent,
+} from './client.ts'
+export type { Answer, Call, CallOptions, ClientOptions, Payer, RateLimit } from './client-types.ts'
+export * from './errors.ts'
+export type { ListenOptions } from './listen.ts'
+export { KeyDocumentError, type Reason, type Verdict, verifyCredential } from './verify.ts'
+export { signTestWebhook, verifyWebhook, type WebhookOptions } from './webhook-signature.ts'
+export type * from './wire.ts'
