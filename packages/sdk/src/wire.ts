@@ -738,6 +738,8 @@ export type VerifyScoreCredentialResult = {
   [name: string]: unknown
 }
 
+export type WebhookChangeRequest = Record<string, unknown>
+
 export type WebhookDelivery = {
   /** Of the attempt, as in the header of the request. */
   id: string
@@ -809,6 +811,17 @@ export type WebhookEndpointRequest = {
   description?: string
 }
 
+export type WebhookEndpointState = {
+  schemaVersion: 'service.webhook_endpoint_state.v1'
+  /** Of the endpoint. */
+  endpointId: string
+  pausedAt: string | null
+  /** The beginning of the secret that signs now. */
+  secretPrefix: string
+  nextSecretSignsFrom: string | null
+  previousSecretEndsAt: string | null
+}
+
 export type WebhookEventFeed = {
   schemaVersion: 'service.webhook_events.v1'
   events: Array<ScoreUpdatedEvent | ScoreRevisedEvent | EvidenceRevokedEvent | DisputeOpenedEvent | DisputeResolvedEvent | ConsentChangedEvent>
@@ -816,6 +829,48 @@ export type WebhookEventFeed = {
   next: string
   /** Whether more events may be available now. */
   hasMore: boolean
+}
+
+export type WebhookResend = {
+  schemaVersion: 'service.webhook_resend.v1'
+  /** Of the event that is sent again. */
+  eventId: string
+  /** Of the endpoint. */
+  endpointId: string
+  /** When the delivery was queued. */
+  queuedAt: string
+}
+
+export type WebhookSecret = {
+  schemaVersion: 'service.webhook_secret.v1'
+  /** Of the endpoint. */
+  endpointId: string
+  /** Keep it: it is not shown again. */
+  signingSecret: string
+  /** When it begins to sign. */
+  signsFrom: string
+}
+
+export type WebhookSecretReplacementRequest = {
+  /** must be the `secretPrefix` of the endpoint, 18 characters */
+  secretPrefix: string
+}
+
+export type WebhookSentEvent = {
+  schemaVersion: 'service.webhook_sent_event.v1'
+  /** Of the endpoint. */
+  endpointId: string
+  /** Of the event. */
+  eventId: string
+  /** The type of the event. */
+  eventType: 'score.updated' | 'score.revised' | 'evidence.revoked' | 'dispute.opened' | 'dispute.resolved' | 'candidate.consent_changed'
+  /** When the event happened. */
+  createdAt: string
+  /** Of the latest delivery; `exhausted`: every attempt failed. */
+  status: 'pending' | 'sending' | 'succeeded' | 'exhausted' | 'cancelled'
+  /** The body as it is signed and sent. */
+  payload: string
+  deliveries: Array<WebhookDelivery>
 }
 
 export type WebhookTestQueued = {
