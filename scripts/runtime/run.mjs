@@ -8,6 +8,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '../..')
 const assay = join(root, 'src/cli/assay.ts')
 
 const x402Client = 'test/clients/x402-fetch'
+const mcp = 'packages/mcp'
 const x402Peer = 'bench/peers/x402-express'
 const benchesX402 = (names) => names.length === 0 || names.includes('x402')
 
@@ -19,7 +20,7 @@ const commands = {
   start: { args: (more) => [assay, 'serve', '--demo', ...more] },
   assay: { args: (more) => [assay, ...more], cwd: process.cwd() },
   generate: { args: (more) => [join(root, 'scripts/generate/generate.ts'), ...more] },
-  check: { args: (more) => [join(root, 'scripts/check.mjs'), ...more] },
+  check: { args: (more) => [join(root, 'scripts/check.mjs'), ...more], folders: () => [mcp] },
   chaos: { args: (more) => [join(root, 'scripts/chaos/run.ts'), ...more] },
   bench: {
     args: (more) => [join(root, 'bench/run.ts'), ...more],
@@ -29,7 +30,7 @@ const commands = {
     args: (more) => [join(root, 'scripts/demo-x402.ts'), ...more],
     folders: () => [x402Client],
   },
-  test: { args: testArguments, folders: () => [x402Client] },
+  test: { args: testArguments, folders: () => [x402Client, mcp] },
 }
 
 const allTests = ['src/**/*.test.ts', 'packages/**/*.test.ts', 'test/**/*.test.ts']
