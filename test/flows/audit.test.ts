@@ -292,6 +292,9 @@ test('the demo writes the entries of an operator, once', async () => {
     assert.deepEqual(
       actions.filter((action: string) => action !== 'database.migrated'),
       [
+        'agent_reporting.locked',
+        'api_keys.created',
+        'accounts.created',
         'api_keys.created',
         'credits.granted',
         'api_keys.created',
