@@ -37,6 +37,9 @@ test('the packed client installs alone, runs, and type-checks under strict setti
   const shipped = readdirSync(join(folder, 'node_modules/@assay/client/dist'))
   assert.ok(!shipped.some((name) => name.includes('.test.')), shipped.join(' '))
 
+  const command = join(folder, 'node_modules/.bin/assay-client')
+  assert.match(run(command, ['--help'], folder), /^assay-client: /)
+
   const program = `
     import { Client, type Reason, verifyWebhook } from '@assay/client'
     import { verifyCredential } from '@assay/client/verify'

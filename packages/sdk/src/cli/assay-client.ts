@@ -1,0 +1,236 @@
+#!/usr/bin/env node
+/** The command `assay-client`, for developers who use a service of somebody else. */
+import { text as textOf } from 'node:stream/consumers'
+import { parseArgs } from 'node:util'
+import { Client, type ProofForm } from '../client.ts'
+import { AnswerError, AuthenticationError, PermissionError } from '../errors.ts'
+import type { ReportAgentDecisionRequest } from '../wire.ts'
+import { forwardEvents } from './listen-command.ts'
+import { readSettings, readStored, type Settings, store } from './settings.ts'
+import { verifySource } from './verify-command.ts'
+
+const help = `assay-client: use a service of assay from the command line.
+
+  verify FILE|URL|-          check a credential: 0 valid, 1 not valid, 2 could not check
+  skills [TEXT]              list the skills whose name contains TEXT
+  search TEXT                find candidates (costs credits)
+  candidate USERNAME         read a candidate (costs credits)
+  score ID                   read a score (costs credits)
+  credential USERNAME|ID     read a signed credential (costs credits)
+  report FILE|-              report a decision, as JSON
+  webhooks listen            bring events to a receiver on this machine
+  login URL                  store the address and the key, which is read from standard input
+  whoami                     say which service and key are used
+  completion                 print the completion for bash
+
+  --json                     print the answer as one line of JSON
+  --issuer DID               verify: the issuer that the credential must have
+  --limit N                  search: at most N candidates
+  --proof FORM               credential: native, eddsa-jcs-2022 or eddsa-rdfc-2022
+  --idempotency-key KEY      report: names the report, so that a repeat creates nothing
+  --forward-to URL           listen: the receiver, for example http://localhost:3000/hook
+  --after CURSOR             listen: begin behind this position; default: where the last one ended
+  --types A,B                listen: only these event types
+
+The address and the key come from \`login\`, or from ASSAY_URL and ASSAY_API_KEY.
+
+  assay-client verify credential.json
+  echo svc_test_… | assay-client login https://scores.example.org
+  assay-client webhooks listen --forward-to http://localhost:3000/hook
+`
+
+const commands = help.matchAll(/^ {2}([a-z]+)/gm)
+const names = [...new Set([...commands].map(([, name = '']) => name))]
+
+class UsageError extends Error {}
+
+function parsedArguments() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        json: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+        issuer: { type: 'string' },
+        limit: { type: 'string' },
+        proof: { type: 'string' },
+        'idempotency-key': { type: 'string' },
+        'forward-to': { type: 'string' },
+        after: { type: 'string' },
+        types: { type: 'string' },
+      },
+    })
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error))
+  }
+}
+
+type Options = ReturnType<typeof parsedArguments>['values']
+
+function clientOf({ baseUrl, apiKey }: Settings): Client {
+  if (baseUrl === undefined)
+    throw new UsageError('No service is known: run assay-client login URL, or set ASSAY_URL.')
+  return new Client(apiKey === undefined ? { baseUrl } : { baseUrl, apiKey })
+}
+
+function one(words: readonly string[], what: string): string {
+  const [word, ...more] = words
+  if (word === undefined || more.length > 0) throw new UsageError(`Give one ${what}.`)
+  return word
+}
+
+function print(value: unknown, { json }: Options): void {
+  process.stdout.write(`${json ? JSON.stringify(value) : JSON.stringify(value, null, 2)}\n`)
+}
+
+/** Returns the exit code. */
+async function run(): Promise<number> {
+  const { positionals, values: options } = parsedArguments()
+  const [command, ...words] = positionals
+  if (command === undefined || options.help) {
+    process.stdout.write(help)
+    return 0
+  }
+  const client = (): Client => clientOf(readSettings())
+  switch (command) {
+    case 'verify':
+      return verify(one(words, 'file, address or -'), options)
+    case 'skills':
+      return listSkills(client(), words.join(' '), options)
+    case 'search': {
+      const { limit } = options
+      const query = { q: words.join(' '), limit: limit === undefined ? undefined : Number(limit) }
+      print(await client().candidates.search(query), options)
+      return 0
+    }
+    case 'candidate':
+      print(await client().candidates.get(one(words, 'username')), options)
+      return 0
+    case 'score':
+      print(await client().scores.get(one(words, 'id of a score')), options)
+      return 0
+    case 'credential':
+      return credential(client(), one(words, 'username or id of a score'), options)
+    case 'report':
+      return report(client(), one(words, 'file or -'), options)
+    case 'webhooks':
+      return listen(client(), words, options)
+    case 'login':
+      return login(one(words, 'address'))
+    case 'whoami':
+      return whoami(client(), options)
+    case 'completion':
+      process.stdout.write(`complete -W '${names.join(' ')}' assay-client\n`)
+      return 0
+    default:
+      throw new UsageError(`There is no command ${command}.`)
+  }
+}
+
+async function verify(source: string, options: Options): Promise<number> {
+  const { verdict, issuer } = await verifySource(source, options.issuer)
+  const { valid, reason, message } = verdict
+  if (options.json) print({ valid, reason: reason ?? null, message, issuer }, options)
+  else
+    process.stdout.write(
+      `${valid ? 'valid' : `not valid: ${reason}`}\n${message}\nissuer: ${issuer}\n`,
+    )
+  return valid ? 0 : 1
+}
+
+async function listSkills(client: Client, part: string, options: Options): Promise<number> {
+  const { skills } = await client.skills.list()
+  const sought = part.toLowerCase()
+  const found = skills.filter(({ id, label, aliases }) =>
+    [id, label, ...aliases].some((name) => name.toLowerCase().includes(sought)),
+  )
+  if (options.json) print(found, options)
+  else for (const { id, label } of found) process.stdout.write(`${id.padEnd(36)} ${label}\n`)
+  return 0
+}
+
+async function credential(client: Client, name: string, options: Options): Promise<number> {
+  const call = options.proof === undefined ? {} : { proof: options.proof as ProofForm }
+  const isScore = /^[0-9a-f]{64}$/i.test(name)
+  print(
+    await (isScore
+      ? client.scores.credential(name, call)
+      : client.candidates.credential(name, call)),
+    options,
+  )
+  return 0
+}
+
+async function report(client: Client, source: string, options: Options): Promise<number> {
+  const { readFileSync } = await import('node:fs')
+  const text = source === '-' ? await textOf(process.stdin) : readFileSync(source, 'utf8')
+  const body: ReportAgentDecisionRequest = JSON.parse(text)
+  const key = options['idempotency-key']
+  const call = key === undefined ? {} : { idempotencyKey: key }
+  print(await client.agentDecisions.report(body, call), options)
+  return 0
+}
+
+async function listen(client: Client, words: readonly string[], options: Options): Promise<number> {
+  const receiver = options['forward-to']
+  if (one(words, 'verb: listen') !== 'listen' || receiver === undefined || !URL.canParse(receiver))
+    throw new UsageError('Give webhooks listen --forward-to http://localhost:3000/hook.')
+  const { baseUrl = '', apiKey = '' } = readSettings()
+  const ending = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ending.abort())
+  await forwardEvents({
+    client,
+    feed: `${baseUrl} ${apiKey}`,
+    receiver,
+    after: options.after,
+    types: options.types?.split(','),
+    say: (line) => process.stdout.write(`${line}\n`),
+    signal: ending.signal,
+  }).catch((error: unknown) => {
+    if (!ending.signal.aborted) throw error
+  })
+  return 0
+}
+
+async function login(baseUrl: string): Promise<number> {
+  if (process.stdin.isTTY) process.stderr.write('Paste the API key, then Enter and Ctrl-D: ')
+  const apiKey = (await textOf(process.stdin)).trim()
+  const settings = { baseUrl, apiKey }
+  await assertKeyWorks(clientOf(settings))
+  const file = store('client.json', { ...readStored('client.json'), ...settings })
+  process.stdout.write(`Stored in ${file}.\n`)
+  return 0
+}
+
+/** A key that lacks the scope of this call is known to the service all the same. */
+async function assertKeyWorks(client: Client): Promise<void> {
+  await client.webhooks.events({ limit: 1 }).catch((error: unknown) => {
+    if (!(error instanceof PermissionError)) throw error
+  })
+}
+
+async function whoami(client: Client, options: Options): Promise<number> {
+  const { baseUrl, apiKey } = readSettings()
+  if (apiKey !== undefined) await assertKeyWorks(client)
+  const kind = apiKey?.startsWith('svc_test_') ? 'test' : 'live'
+  print(
+    {
+      baseUrl,
+      key: apiKey === undefined ? null : `${apiKey.slice(0, 13)}…`,
+      kind: apiKey === undefined ? null : kind,
+    },
+    options,
+  )
+  return 0
+}
+
+function fail(error: unknown): number {
+  const { message } = error instanceof Error ? error : new Error(String(error))
+  const page = error instanceof AnswerError && error.docsUrl !== null ? `\n${error.docsUrl}` : ''
+  const advice = error instanceof UsageError ? '\nassay-client --help shows all commands.' : ''
+  const login = error instanceof AuthenticationError ? '\nassay-client login URL stores a key.' : ''
+  process.stderr.write(`assay-client: ${message}${page}${advice}${login}\n`)
+  return 2
+}
+
+process.exitCode = await run().catch(fail)
