@@ -63,7 +63,7 @@ export async function debitsOf(db: Db, order: DebitsOrder): Promise<void> {
   ])
 }
 
-/** Of 256 callers. */
+/** Returns the calls a second of 256 callers, who each wait for their answer. */
 async function callsASecond(
   seconds: number,
   call: (i: number) => Promise<unknown>,

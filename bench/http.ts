@@ -26,7 +26,7 @@ const warmUpRounds = 4
 const verifyPath = '/api/v1/score-vc/verify'
 
 const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
-// As root, the embedded server runs as another user that must be able to enter.
+// If this process is root, the embedded server runs as another user, which must be able to enter.
 chmodSync(folder, 0o755)
 const keysDir = join(folder, 'keys')
 

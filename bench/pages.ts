@@ -1,8 +1,9 @@
 /**
- * Measures public pages (`pages-public.ts`), and the pages of the dashboard for one busy account: 10,000 delivery attempts in 24 hours at
- * one endpoint, 1,000 API keys, 100,000 ledger entries in 30 days, 100,000 logged calls. Each page is requested by one
- * caller at a time. Limits: 15 ms at p95 from the request to the whole answer; 120 KB gzip for a
- * page with its style sheet and scripts, 20 KB of them scripts.
+ * Measures public pages (`pages-public.ts`), and the pages of the dashboard for one busy account:
+ * 10,000 delivery attempts in 24 hours at one endpoint, 1,000 API keys, 100,000 ledger entries in
+ * 30 days, 100,000 logged calls. Each page is requested by one caller at a time. Limits: 15 ms at
+ * p95 from the request to the whole answer; 120 KB gzip for a page with its style sheet and
+ * scripts, 20 KB of them scripts.
  */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -78,7 +78,7 @@ interface Read {
 
 interface MeasuredServer {
   target: Target
-  /** Of the embedded database. */
+  /** Data directory of the embedded database. */
   dataDir: string
 }
 
@@ -94,7 +94,7 @@ async function measure({ target, dataDir }: MeasuredServer, file: string): Promi
 interface SandboxSetup {
   db: Db
   url: string
-  /** Of the embedded database. */
+  /** Data directory of the embedded database. */
   dataDir: string
   /** Cookies, of many more sessions than are used. */
   sessions: readonly string[]
@@ -104,7 +104,7 @@ interface SandboxSetup {
 export async function benchSandbox({ db, url, dataDir, sessions }: SandboxSetup): Promise<void> {
   await makeWorkers(db)
   const keys = await makeKeys(db)
-  // As in a database that is not a minute old.
+  // An older database has statistics; this one is too young for autovacuum.
   await db.run(sql`analyze`)
   const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
   const cookies = sessions.slice(0, callersCount).map((cookie) => `Cookie: ${cookie}`)

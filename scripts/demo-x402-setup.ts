@@ -35,7 +35,7 @@ const username = 'demo-amara-okonkwo'
 export async function openSetup(closing: AsyncDisposableStack): Promise<DemoSetup> {
   const folder = mkdtempSync(join(tmpdir(), 'assay-demo-x402-'))
   closing.defer(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
-  // As root, the database runs as another user that must be able to enter.
+  // If this process is root, the database runs as another user, which must be able to enter.
   chmodSync(folder, 0o755)
   const chain = await startChain()
   closing.defer(() => chain.stop())

@@ -62,7 +62,7 @@ export async function highlight(code: string, language: string): Promise<Html> {
   const { tokens } = highlighter.codeToTokens(code, {
     lang,
     theme: 'classes',
-    // By default shiki stops after 500 ms a line: on a busy machine the colours would differ.
+    // No limit of time: shiki stops after 500 ms a line, so a busy machine would colour less.
     tokenizeTimeLimit: 0,
   })
   return html`${tokens.map((line, i) => [i > 0 && '\n', ...line.map(spanOf)])}`

@@ -64,7 +64,7 @@ test('an owner creates, lists, rotates and revokes a key, effective on the next 
   assert.ok(!String(listed.body).includes(key), 'no list shows a key')
 })
 
-test('of two tabs that rotate a key at once, one gets the successor and the other 409', async () => {
+test('two tabs rotate a key at once: one gets the successor and the other 409', async () => {
   const { db } = service.database
   const owner = await newSession(db)
   const { keyId } = await newKey(db, { accountId: owner.accountId })

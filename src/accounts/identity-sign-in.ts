@@ -1,7 +1,7 @@
 /**
  * Sign-in by an identity that the OpenID Connect provider has proven (decisions D44, D47, D48). The
  * first sign-in finds the user by the verified mail address and stores the identity. Every later
- * one finds the user by issuer and subject alone, whatever the address is by then.
+ * one finds the user by issuer and subject alone, even if the address has changed.
  *
  * Tables: reads `users` and `memberships`; inserts `user_identities`; inserts and deletes
  * `sessions`. With open sign-up it also inserts the user and the account.

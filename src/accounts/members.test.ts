@@ -43,7 +43,7 @@ test('an owner invites a user and removes one: the sessions in this account end,
   assert.deepEqual(new Set(emails), new Set([owner.email, 'ada@example.com']))
 })
 
-test('of two owners who remove each other at once, one stays', async () => {
+test('two owners remove each other at once: one of them stays', async () => {
   const { db } = service.database
   const first = await newSession(db)
   const { accountId } = first

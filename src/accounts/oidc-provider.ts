@@ -13,7 +13,7 @@ import type { AttemptSecrets } from './attempt-cookie.ts'
 
 export interface OidcProviderOptions {
   egress: Egress
-  /** As in the settings; `http:` is for a provider on this machine. */
+  /** The setting OIDC_ISSUER; `http:` is for a provider on this machine. */
   issuer: string
   clientId: string
   clientSecret: string
@@ -24,7 +24,7 @@ export interface OidcProviderOptions {
 export interface ProvenIdentity {
   issuer: string
   subject: string
-  /** As the provider writes it. Null: the provider did not tell it, or has not verified it. */
+  /** Spelled as the provider does. Null: the provider did not tell it, or has not verified it. */
   verifiedEmail: string | null
 }
 

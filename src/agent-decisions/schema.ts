@@ -91,7 +91,7 @@ const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, T
 const agentDecisionReport = Type.Object(
   {
     schemaVersion: Type.Literal(schemaVersion('agent_decision_report')),
-    id: uuid('Of the report.'),
+    id: uuid('The id of the report.'),
     userId: uuid('The account that reported.'),
     apiKeyId: orNull(uuid('The API key it came with.')),
     subject,

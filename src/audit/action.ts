@@ -15,7 +15,7 @@ export interface ActionContext {
   clock: Clock
 }
 
-/** What a verb returns, with the entries that record it. */
+/** The result of a verb, with the entries that record its change. */
 interface Change<Name extends ActionName> {
   result: unknown
   /** Empty if nothing changed. */
@@ -51,7 +51,7 @@ export function audited<Name extends ActionName, Done extends Change<Name>>(
 /** The details of an entry belong to its action, which `recordAction` checks once more. */
 type Recorded = Parameters<typeof recordAction>[1]
 
-/** A result whose change is recorded by `entries`. */
+/** Pairs a result with the entries that record its change. */
 export function changed<const Result, const Entries extends readonly object[]>(
   result: Result,
   ...entries: Entries

@@ -107,7 +107,7 @@ const combinations = flags.flatMap((onboarded) =>
   ),
 )
 
-/** As registered. */
+/** The facts of a newly registered worker. */
 const held: Facts = {
   onboarded: true,
   public_profile: true,

@@ -58,7 +58,7 @@ export async function findBySnapshot(
 
 export interface IssuedRow {
   snapshotId: string
-  /** As it was issued, with the native proof; null if the score has none. */
+  /** The issued document with the native proof; null if the score has none. */
   credential: Credential | null
 }
 

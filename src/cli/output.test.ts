@@ -13,7 +13,7 @@ test('neither a password nor a private key is printed', () => {
   assert.ok(said.includes('db.example.org/assay failed near'))
 })
 
-test('what a message quotes cannot move the cursor of the terminal or rename its window', () => {
+test('a quoted value in a message cannot move the cursor of the terminal or rename its window', () => {
   const quoted = 'answered 500: \u001b]0;owned\u0007\u001b[2J\u009b31m\u202e\r'
   assert.equal(
     withoutControls(`${quoted}gone\n\tnext`),
@@ -21,7 +21,7 @@ test('what a message quotes cannot move the cursor of the terminal or rename its
   )
 })
 
-test('what a credential says cannot move the cursor of the terminal or add a line', () => {
+test('a text in a credential cannot move the cursor of the terminal or add a line', () => {
   const lines = renderResult({
     schemaVersion: 'service.score_vc_verify.v1',
     valid: false,

@@ -103,7 +103,7 @@ export interface OidcConfig {
   issuer: string
   clientId: string
   clientSecret: string
-  /** As users know the provider. */
+  /** The name under which users know the provider. */
   name: string
 }
 

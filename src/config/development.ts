@@ -3,7 +3,7 @@ import { isWithin, parseAddress } from '../platform/http/networks.ts'
 import type { Config } from './config.ts'
 
 interface DevelopmentSetting {
-  /** As the operator wrote it. */
+  /** The setting in the words of the operator's file. */
   setting: string
   isUsed(config: Config): boolean
   consequence: string

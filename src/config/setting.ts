@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { parseNetwork } from '../platform/http/networks.ts'
 
 export interface Setting<Value> {
-  /** As shown to the operator; empty if there is none. */
+  /** The default in the form that operators read; empty if there is none. */
   default: string
   unit: string
   /** The effect and the consequence of the setting, for the operator. */

@@ -30,7 +30,7 @@ test('an operator’s reference is entered once: the same entry again is reporte
   assert.deepEqual(await enter({ reference: 'R-2' }), { outcome: 'too little', balance: 0 })
 })
 
-test('of two accounts that are entered with one reference at once, only one gets the entry', async () => {
+test('one reference for two accounts at once: only one account gets the entry', async () => {
   const keys = [await newKey(db), await newKey(db)]
   const enter =
     ({ accountId }: TestKey) =>

@@ -45,7 +45,7 @@ export const usage = Type.Object(
           }),
           refunded: Type.Integer({
             minimum: 0,
-            description: 'Of these, calls that were refunded.',
+            description: 'The number of these calls that were refunded.',
           }),
           credits: Type.Integer({ description: 'Credits that were charged and not refunded.' }),
         },

@@ -1,4 +1,4 @@
-/** SQL of credit_entries for the people who watch an account. */
+/** SQL for views of an account's usage, read from `credit_entries`. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { entryKinds, UsageGroup } from './schema.ts'
 

@@ -169,7 +169,7 @@ test('a failed migration is rolled back whole, and the migrations before it stay
   assert.deepEqual(await pendingMigrations(db, broken), ['0002_c.sql'])
 })
 
-test('of eight processes that migrate at once, exactly one applies each migration', async () => {
+test('eight processes migrate at once: exactly one applies each migration', async () => {
   const { url, db } = await database()
   const files = directory(second)
   const done = await Promise.all(Array.from({ length: 8 }, () => migrate(url, files, now)))

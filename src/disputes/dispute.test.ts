@@ -20,7 +20,7 @@ test('a dispute moves from open to under_review to resolved or withdrawn, and in
 const items = ['a', 'b', 'c']
 const about = { kind: 'evidence', items } as const
 
-test('of disputed evidence, all items, the named ones or none are upheld', () => {
+test('a resolution upholds all disputed items, the named ones or none', () => {
   for (const [ending, named, upheld] of [
     ['upheld', [], items],
     ['partly_upheld', ['c', 'a'], ['c', 'a']],

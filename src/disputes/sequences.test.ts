@@ -34,7 +34,7 @@ async function workerWithScore() {
   return worker
 }
 
-/** As in `enough`. */
+/** The groups of the items, in the order of `enough`. */
 const groupOf = ['board', 'board', 'acme', 'acme', 'board']
 const all = new Set([0, 1, 2, 3, 4])
 

@@ -12,7 +12,7 @@ function folder(): string {
   return path
 }
 
-test('of twenty contenders for the lock one holds it at a time, and all get their turn', async () => {
+test('twenty contenders for the lock: one holds it at a time, and each gets its turn', async () => {
   const lock = folder()
   let inside = 0
   let turns = 0

@@ -1,9 +1,9 @@
-/** Pure: whom to believe offline, from the issuer's key document or its did.json. */
+/** Pure: reads the issuer and its keys from a key document or a did.json, to verify offline. */
 import { isJsonObject } from '../platform/json/json-object.ts'
 import { kidOf, publicKeyOfKid } from './signing-key.ts'
 import { type SigningKey, type Trust, trustOf } from './trust.ts'
 
-/** Why a file says nothing of whom to believe. */
+/** Thrown if a file is not a key document or a did.json. The message gives the reason. */
 export class KeyFileRefused extends Error {
   override readonly name = 'KeyFileRefused'
 }

@@ -73,7 +73,7 @@ test('registering a key again changes nothing', async () => {
   assert.deepEqual([again.state, again.createdAt], ['active', keySince])
 })
 
-test('of two first keys registered concurrently, one is active and one pending', async () => {
+test('two first keys are registered at once: one is active and one pending', async () => {
   const db = await emptyRegistry()
   await Promise.all([
     createSigningKey(contextAt(db, now), signer.kid),

@@ -88,7 +88,7 @@ test('status_unavailable: lists that the credential does not name leave its own 
   assert.deepEqual(result.revocation, { checked: false, revoked: false })
 })
 
-test('of several lists the one that the credential names is asked, wherever it stands', () => {
+test('several lists in any order: the list that the credential names decides', () => {
   const others = [listOf({ listId: 'aaaaaaaaaa', revoked: [index] }), did]
   assert.equal(verified({ key, lists: [...others, listOf()] }).valid, true)
   assert.equal(
@@ -97,7 +97,7 @@ test('of several lists the one that the credential names is asked, wherever it s
   )
 })
 
-test('revoked: of several copies of the list, usable or not, one that tells of the revocation is enough', () => {
+test('revoked: one usable copy of the list with the revocation is enough, beside any other copies', () => {
   const old = listOf({ publishedAt: new Date(now.getTime() - 3_600_000) })
   const late = listOf({ revoked: [index] })
   const forged = listOf({ by: signerOf(8), revoked: [index] })
@@ -117,7 +117,7 @@ for (const form of ['native', 'eddsa-jcs-2022', 'eddsa-rdfc-2022'] as const)
     assert.deepEqual(result.revocation, { checked: true, revoked: true })
   })
 
-test('signature_invalid and expired stand before what a list says', () => {
+test('signature_invalid and expired come before revoked and status_unavailable', () => {
   const list = listOf({ revoked: [index] })
   const tampered = changed(credential, (copy) => {
     inside(copy, 'credentialSubject').score = 999

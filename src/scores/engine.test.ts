@@ -93,7 +93,7 @@ test('the engine is loaded with the hash of its bytes and computes the scores of
     goldenSha256: readGoldens(root).sha256,
     size: Buffer.byteLength(text),
     parameters,
-    // As in the text of the algorithm.
+    // The digest that the text of the algorithm prints.
     tableSha256: '676f678d86d37db4805f134a64fcd1b370d7fe59651755978fae503123897ba6',
   })
   fc.assert(

@@ -38,7 +38,7 @@ export function creditProblem({ metering }: ChargeParts, call: KeyCall): Refusal
   return idempotencyKey === null ? metering.shortfall(key, policy.meter) : null
 }
 
-/** What the call asks for: a repeated purchase asks for the same. */
+/** The input of a call. A repeated purchase has the same input. */
 export interface CallInput {
   path: Parameters
   query: Parameters

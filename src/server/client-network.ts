@@ -1,7 +1,7 @@
 /**
  * Pure: decides which client network a request is counted against (decision D11). Only configured
- * proxies are trusted. Of the addresses that they forward, the right-most one that is not a trusted
- * proxy counts: the caller can write everything to its left.
+ * proxies are trusted. The right-most address that they forward and that is not a trusted proxy
+ * counts: the caller can write everything to its left.
  */
 import type ipaddr from 'ipaddr.js'
 import {

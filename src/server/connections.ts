@@ -36,7 +36,7 @@ export interface ConnectionLimits {
 
 /** Responses that a connection has not taken yet. */
 interface Unread {
-  /** Where they end, in bytes written since the connection began, queued bytes included. */
+  /** Their end, in bytes written since the connection began, queued bytes included. */
   upTo: number
   /** Milliseconds of the monotonic clock. */
   deadline: number

@@ -21,7 +21,7 @@ export interface Route {
    * cache stores them.
    */
   readonly isSameOrigin?: boolean
-  /** Of a page: how it shows a refusal. */
+  /** Renders a refusal. Only routes of pages have it. */
   readonly refusalPage?: RefusalPage | undefined
   /**
    * Whether only a browser gets refusals as a page: a caller that ranks `text/html` above JSON

@@ -8,7 +8,7 @@ import { parameterCheck } from './parameters.ts'
 import type { EndpointRoute, Route } from './request-context.ts'
 
 export interface PathRoutes {
-  /** As declared, with `{name}`. */
+  /** The declared path, with `{name}` for each parameter. */
   path: string
   endpoints: EndpointRoute[]
   /** The route of requests that reach no endpoint of this path: preflight and wrong methods. */

@@ -40,8 +40,8 @@ export async function checkVocabulary(
 }
 
 /**
- * Writes `release.json` and the archive of the release if the vocabulary differs from its last
- * release only in what a release may change (V12). Otherwise returns the findings and writes nothing.
+ * Writes `release.json` and the archive of the release, if every difference from the last release
+ * is allowed in a release (V12). Otherwise returns the findings and writes nothing.
  */
 export function releaseVocabulary(
   directory: string,

@@ -1,6 +1,6 @@
 /**
- * The handlers of the skill standard. Every document is made once, at start or at its first request,
- * from files of the release, so they answer while the database is down.
+ * The handlers of the skill standard. Every document is made once, at start or at its first
+ * request, from files of the release, so they answer while the database is down.
  */
 import { jsonLdType } from '../platform/http/contract.ts'
 import { documentMemory, type PublicDocument, publicDocument } from '../platform/http/document.ts'
@@ -118,7 +118,7 @@ function skillAnswer(documents: ReadonlyMap<string, PublicDocument>, id: string)
   return { status: 404, body, contentType: jsonLdType }
 }
 
-/** By slug. */
+/** Returns the document of each skill, by slug. */
 function skillDocuments(
   vocabulary: Vocabulary,
   publicUrl: string,
@@ -139,7 +139,7 @@ function skillDocuments(
   )
 }
 
-/** By slug. */
+/** Returns the notes on each skill, by slug. */
 function notesDocuments(
   { release }: Vocabulary,
   { publicUrl, vocabularyNotes }: { publicUrl: string; vocabularyNotes: VocabularyNotes },

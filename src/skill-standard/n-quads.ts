@@ -38,7 +38,7 @@ export function nQuadsOf(document: Json, context: Scope): string {
     return `_:b${blankNodes++}`
   }
 
-  /** Writes a node and returns its name. `inherited` are the terms of the property that holds it. */
+  /** Writes a node and returns its name. `inherited`: the terms of the property that holds it. */
   function writeNode(node: Json, inherited: Scope): string {
     const typeName = node['@type']
     const type = typeof typeName === 'string' ? definitionOf(context, typeName) : undefined

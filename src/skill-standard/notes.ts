@@ -58,7 +58,7 @@ type SourceList = Static<typeof sourceList>
 const shapes = { notes: Compile(notesFile), sources: Compile(sourceList) }
 
 export interface VocabularyNotes {
-  /** By the slug of the skill. */
+  /** The notes by the slug of their skill. */
   notes: ReadonlyMap<string, NotesFile>
   sources: SourceList
 }

@@ -88,8 +88,8 @@ function releaseUrls(
 }
 
 /**
- * The versions before and after (RFC 5829). A released document does not name its successor, because
- * that would change it. The forms of the catalog are alternates of each other.
+ * Returns links to the versions before and after (RFC 5829). A released document does not name its
+ * successor, because that would change it. The forms of the catalog are alternates of each other.
  */
 function linksOf(
   file: ReleaseFile,

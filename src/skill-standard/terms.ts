@@ -46,7 +46,7 @@ function property(
 const levelNote =
   'A level describes performance that can be observed, not a job title or years of experience.'
 
-/** By their name in the namespace. A credential signs some of these names, so none is ever removed. */
+/** The terms by name. A credential signs some of these names, so none is ever removed. */
 export const terms: Readonly<Record<string, Term>> = {
   Skill: {
     kind: 'class',

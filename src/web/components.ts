@@ -38,7 +38,7 @@ export interface Empty {
   action?: Part
 }
 
-/** Says why there is nothing, and what to do next. */
+/** A list without entries: the reason, and the next step. */
 export function empty({ icon: name, title, text, action }: Empty): Html {
   return html`<div class="empty">${icon(name)}<h3>${title}</h3><p>${text}</p>${action}</div>`
 }
@@ -75,7 +75,7 @@ export interface Column<Row> {
 }
 
 export interface Table<Row> {
-  /** What a row is, for assistive software. */
+  /** The name of the table for assistive software, such as `API keys`. */
   label: string
   columns: readonly Column<Row>[]
   rows: readonly Row[]
@@ -118,7 +118,7 @@ export function pagination({ summary, newer, older }: Pagination): Html {
   return html`<div class="pagination"><span>${summary}</span><div class="row">${step('Newer', 'prev', newer)}${step('Older', 'next', older)}</div></div>`
 }
 
-/** What is wrong with the fields of a form, by the name of the field. */
+/** The error of each refused field of a form, by the name of the field. */
 export type FieldErrors = Readonly<Record<string, string>>
 
 /** At the top of a form that was refused. Focused by a script; each line leads to its field. */
@@ -255,7 +255,7 @@ export function submit({ label, kind, isSmall = false, id }: Button): Html {
   return html`<button class="${name}" type="submit"${attributes({ id })}>${label}</button>`
 }
 
-/** A form of one button. `action` names what the page does with it. */
+/** A form of one button. The page runs its action named `action`. */
 export function actionForm(
   url: string,
   action: string,
@@ -336,7 +336,7 @@ export function pageHead({ title, text, badge, actions, above = [] }: PageHead):
 
 export interface Confirmation {
   title: string
-  /** What will happen, in numbers, and whether it can be undone. */
+  /** The consequences, in numbers, and whether you can undo them. */
   text: Part
   url: string
   action: string
@@ -344,7 +344,7 @@ export interface Confirmation {
   button: string
   /** True unless given. */
   isDestructive?: boolean
-  /** Says what stays, such as `Keep key`. */
+  /** `label` names the unchanged state, such as `Keep key`. */
   cancel: { label: string; url: string }
   /** Text to type before the action, which the server compares as well. */
   typed?: { value: string; error: string | undefined }

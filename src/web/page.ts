@@ -41,7 +41,7 @@ export interface Visit<Path = Fields, Query = Fields> {
 }
 
 export interface View {
-  /** Of the tab. */
+  /** Title of the tab. */
   title: string
   main: Part
   /** 200 unless given. */
@@ -59,7 +59,7 @@ export interface DashboardPage<Path extends TObject, Query extends TObject> {
   pathParameters?: Path
   queryParameters?: Query
   show(visit: Visit<Static<Path>, Static<Query>>): Promise<Shown>
-  /** By the field `do` of the form. */
+  /** The actions by the value of the form's field `do`. */
   actions?: Readonly<
     Record<string, (visit: Visit<Static<Path>, Static<Query>>, fields: Fields) => Promise<Shown>>
   >

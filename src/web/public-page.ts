@@ -42,7 +42,7 @@ export interface Alternate {
 }
 
 export interface PublicView {
-  /** Of the tab. */
+  /** Title of the tab. */
   title: string
   description?: string
   main: Part
@@ -86,7 +86,7 @@ type Public<Path extends TObject, Query extends TObject> = Pick<
 > & {
   /** Unique over the service. */
   name: string
-  /** Of each address. Absent: the page costs no more than its bytes. */
+  /** Limits of each address. Absent: the page costs no more than its bytes. */
   limits?: RateLimits
 }
 

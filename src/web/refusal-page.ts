@@ -11,20 +11,20 @@ const titles: Partial<Record<string, string>> = {
   unavailable: 'The service is busy',
 }
 
-/** Of public pages, and of paths that match nothing. */
+/** Renders refusals of public pages, and of paths that match nothing. */
 export function publicRefusalPage(host: string): RefusalPage {
   return ({ error, message }) =>
     refusalPage(host, { error, message, back: toHome, site: { current: '' } })
 }
 
-/** Of the sign-in pages. */
+/** Renders refusals of the sign-in pages. */
 export function startRefusalPage(host: string): RefusalPage {
   return ({ error, message }) => refusalPage(host, { error, message, back: toStart })
 }
 
 /**
- * Of dashboard pages. A visitor without a session signs in first and then comes back to the page:
- * each page takes its forms under its own path.
+ * Renders refusals of dashboard pages. A visitor without a session signs in first and then comes
+ * back to the page: each page takes its forms under its own path.
  */
 export function dashboardRefusalPage(host: string): RefusalPage {
   return ({ error, message, target }) =>

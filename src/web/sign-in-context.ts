@@ -26,7 +26,7 @@ export interface SignInOptions {
 }
 
 export interface SignInProvider extends OidcProvider {
-  /** As users know it. */
+  /** The name under which users know it. */
   name: string
   signUp: SignUp
   /** Logs a failure of the provider. */

@@ -142,7 +142,7 @@ test('303: a verified address signs its user in, and the browser opens the page 
   assert.deepEqual([again.status, again.headers.location], [303, '/dashboard/keys'])
 })
 
-test('after the first sign-in issuer and subject find the user, whatever the address is by then', async () => {
+test('after the first sign-in issuer and subject find the user, even if the address has changed', async () => {
   const { userId } = await invited()
   assert.equal((await signIn()).status, 303)
   const other = await newSession(db)
@@ -172,7 +172,7 @@ test('an ID token that holds the address needs no further request to the provide
 })
 
 for (const verified of [false, 'true', 'false', 1, null, undefined])
-  test(`403: email_verified ${JSON.stringify(verified)} signs nobody in by mail`, async () => {
+  test(`403: email_verified ${JSON.stringify(verified)} starts no session by mail`, async () => {
     const { userId } = await invited({ email_verified: verified })
     await assertNoSession(await signIn(), 403, /Your mail address is not verified/, userId)
   })
@@ -193,20 +193,20 @@ const lies: Record<string, (claims: Record<string, unknown>) => void> = {
   'no subject': (claims) => delete claims.sub,
 }
 for (const [lie, changeToken] of Object.entries(lies))
-  test(`503: an ID token with ${lie} signs nobody in`, async () => {
+  test(`503: an ID token with ${lie} is rejected`, async () => {
     const { userId } = await invited()
     provider.changeToken = changeToken
     await assertNoSession(await signIn(), 503, /The sign-in did not work/, userId)
     assert.match(logged(), /the sign-in provider failed/)
   })
 
-test('503: an ID token with a foreign signature signs nobody in', async () => {
+test('503: an ID token with a foreign signature is rejected', async () => {
   const { userId } = await invited()
   provider.hasForeignSignature = true
   await assertNoSession(await signIn(), 503, /The sign-in did not work/, userId)
 })
 
-test('503: a callback that names another issuer signs nobody in', async () => {
+test('503: a callback that names another issuer is rejected', async () => {
   const { userId } = await invited()
   const { back, cookie } = await atProvider()
   const iss = `iss=${encodeURIComponent(provider.issuer)}`
@@ -218,7 +218,7 @@ test('503: a callback that names another issuer signs nobody in', async () => {
     await assertNoSession(await comeBack(wrong, cookie), 503, /did not work/, userId)
 })
 
-test('400: a used code, an expired code and the code of another browser sign nobody in', async () => {
+test('400: a used code, an expired code and the code of another browser are rejected', async () => {
   await invited()
   const used = await atProvider()
   assert.equal((await comeBack(used.back, used.cookie)).status, 303)

@@ -16,7 +16,7 @@ export interface SignInMethods {
 }
 
 export interface SignInForm extends SignInMethods {
-  /** As the user typed it. */
+  /** The address in the user's spelling. */
   email: string
   /** A path of this service, or null. */
   next: string | null
@@ -66,7 +66,7 @@ function signUpAdvice({ isSignUpOpen, sendsMail, provider }: SignInMethods): str
     : `Sign in with ${provider}: the first sign-in makes one for you.`
 }
 
-/** Of a deployment without a mail server and without a provider. */
+/** The view of a deployment without a mail server and without a provider. */
 export function noMethodView(): SignInView {
   return {
     title: 'Sign in',

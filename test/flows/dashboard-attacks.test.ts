@@ -1,4 +1,4 @@
-/** Forms of the dashboard that two tabs send at once, or that a tab sends after its session ended. */
+/** Forms of the dashboard that two tabs send at once, or a tab sends after its session ended. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { sql } from '../../src/platform/db/db.ts'
@@ -9,7 +9,7 @@ const dashboard = await startDashboard()
 const { db } = dashboard.service.database
 after(() => dashboard.service.stop())
 
-test('of ten tabs that rotate a key at the same time, one gets the new key, and the others are told', async () => {
+test('ten tabs rotate a key at the same time: one gets the new key, and the others are told so', async () => {
   const owner = await dashboard.newUser()
   const { keyId } = await newKey(db, { accountId: owner.accountId })
   const path = `/dashboard/keys/${keyId}`

@@ -195,7 +195,7 @@ test('404: every webhook page and form answers for a foreign endpoint as for an 
   }
 })
 
-test('of two tabs that replace a secret, the second is told that the first has done it', async () => {
+test('two tabs replace a secret: the second is told that the first has done it', async () => {
   const { db } = service.database
   const owner = await dashboard.newUser()
   const userId = owner.accountId

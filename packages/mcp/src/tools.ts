@@ -24,7 +24,7 @@ export interface ObjectSchema {
   additionalProperties: boolean
 }
 
-/** Of the types that `inputSchema` says. */
+/** The arguments of all tools. `inputSchema` says which a tool takes. */
 export interface Arguments {
   q?: string
   limit?: number

@@ -1,4 +1,4 @@
-/** What `@assay/client` offers. */
+/** The exports of `@assay/client`. */
 export {
   Client,
   type FeedQuery,

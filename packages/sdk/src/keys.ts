@@ -17,7 +17,7 @@ export interface IssuerKey {
 export interface Issuer {
   /** `did:web:` and the host. */
   id: string
-  /** By verification method, `<issuer>#<key>`. */
+  /** The keys by verification method, `<issuer>#<key>`. */
   keys: ReadonlyMap<string, IssuerKey>
 }
 

@@ -15,8 +15,8 @@ export interface ListenOptions extends Pick<CallOptions, 'signal'> {
 type ReadPage = (query: FeedQuery, options: CallOptions) => Call<WebhookEventFeed>
 
 /**
- * Yields each event with the cursor behind it. Ends when `signal` is aborted. A fault of the network
- * ends it with the error of the call, after its retries.
+ * Yields each event with the cursor behind it. Ends when `signal` is aborted. If the network
+ * fails, it ends with the error of the call, after its retries.
  */
 export async function* listen(
   readPage: ReadPage,

@@ -3,7 +3,7 @@ import type { Payer } from './client-types.ts'
 import { PaymentRefusedError } from './errors.ts'
 import type { PaymentChallenge, PaymentRequirement } from './wire.ts'
 
-/** Returns the payment header for what was asked at `url`. Throws before it asks for a signature. */
+/** Returns the payment header for a request to `url`. Throws before it asks for a signature. */
 export async function payFor(
   challenge: PaymentChallenge,
   payer: Payer,
@@ -34,7 +34,7 @@ function refusalOf(
     if (!/^\d{1,78}$/.test(price)) return 'the amount is not a whole number'
     if (BigInt(price) > BigInt(maxAmount)) return `${price} is more than ${maxAmount}`
   }
-  // By the parsed address: one service may write a port or an encoded letter in another way.
+  // Compares parsed addresses: a service may write a port or an encoded letter in another way.
   return isSameAddress(resource, url) ? null : `it is for ${resource}, and ${url} was asked`
 }
 

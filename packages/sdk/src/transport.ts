@@ -169,7 +169,7 @@ export class Transport {
     }
   }
 
-  /** In case that a server or a proxy repeats what it was sent. */
+  /** Removes the key from a text: a server or a proxy may repeat the request in its answer. */
   #withoutKey(text: string): string {
     const { apiKey } = this.#options
     return apiKey === undefined ? text : text.replaceAll(apiKey, '[key]')

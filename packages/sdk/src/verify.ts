@@ -46,7 +46,7 @@ export interface Verdict {
   /** The claims. Only for a genuine credential: others may be forged. */
   credential?: Json
   notes: string[]
-  /** What was computed on the way, for a reader to follow. */
+  /** The intermediate values, so that a reader can follow the steps. */
   work: Work
 }
 

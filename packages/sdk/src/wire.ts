@@ -7,7 +7,7 @@ export type AgentDecisionCandidate = {
 
 export type AgentDecisionReport = {
   schemaVersion: 'service.agent_decision_report.v1'
-  /** Of the report. */
+  /** The id of the report. */
   id: string
   /** The account that reported. */
   userId: string
@@ -714,7 +714,7 @@ export type UsageRow = {
   group: string
   /** Calls that were charged; by status all calls. */
   calls: number
-  /** Of these, calls that were refunded. */
+  /** The number of these calls that were refunded. */
   refunded: number
   /** Credits that were charged and not refunded. */
   credits: number
@@ -741,9 +741,9 @@ export type VerifyScoreCredentialResult = {
 export type WebhookChangeRequest = Record<string, unknown>
 
 export type WebhookDelivery = {
-  /** Of the attempt, as in the header of the request. */
+  /** The id of the attempt, which is a header of its request. */
   id: string
-  /** Of the event. */
+  /** The id of the event. */
   eventId: string
   /** The type of the event. */
   eventType: 'score.updated' | 'score.revised' | 'evidence.revoked' | 'dispute.opened' | 'dispute.resolved' | 'candidate.consent_changed'
@@ -769,19 +769,19 @@ export type WebhookDeliveryList = {
 
 export type WebhookEndpoint = {
   schemaVersion: 'service.webhook_endpoint.v1'
-  /** Of the endpoint. */
+  /** The id of the endpoint. */
   id: string
   /** The account that owns it. */
   userId: string
-  /** Where events are sent. */
+  /** Events are sent to this URL. */
   url: string
   description: string | null
   eventTypes: Array<'score.updated' | 'score.revised' | 'evidence.revoked' | 'dispute.opened' | 'dispute.resolved' | 'candidate.consent_changed'>
   /** The beginning of the signing secret. */
   secretPrefix: string
-  /** Of its creation. */
+  /** The time of its creation. */
   createdAt: string
-  /** Of its last change. */
+  /** The time of its last change. */
   updatedAt: string
   disabledAt: string | null
 }
@@ -813,7 +813,7 @@ export type WebhookEndpointRequest = {
 
 export type WebhookEndpointState = {
   schemaVersion: 'service.webhook_endpoint_state.v1'
-  /** Of the endpoint. */
+  /** The id of the endpoint. */
   endpointId: string
   pausedAt: string | null
   /** The beginning of the secret that signs now. */
@@ -833,9 +833,9 @@ export type WebhookEventFeed = {
 
 export type WebhookResend = {
   schemaVersion: 'service.webhook_resend.v1'
-  /** Of the event that is sent again. */
+  /** The id of the event that is sent again. */
   eventId: string
-  /** Of the endpoint. */
+  /** The id of the endpoint. */
   endpointId: string
   /** When the delivery was queued. */
   queuedAt: string
@@ -843,7 +843,7 @@ export type WebhookResend = {
 
 export type WebhookSecret = {
   schemaVersion: 'service.webhook_secret.v1'
-  /** Of the endpoint. */
+  /** The id of the endpoint. */
   endpointId: string
   /** Keep it: it is not shown again. */
   signingSecret: string
@@ -858,15 +858,15 @@ export type WebhookSecretReplacementRequest = {
 
 export type WebhookSentEvent = {
   schemaVersion: 'service.webhook_sent_event.v1'
-  /** Of the endpoint. */
+  /** The id of the endpoint. */
   endpointId: string
-  /** Of the event. */
+  /** The id of the event. */
   eventId: string
   /** The type of the event. */
   eventType: 'score.updated' | 'score.revised' | 'evidence.revoked' | 'dispute.opened' | 'dispute.resolved' | 'candidate.consent_changed'
   /** When the event happened. */
   createdAt: string
-  /** Of the latest delivery; `exhausted`: every attempt failed. */
+  /** The status of the latest delivery. `exhausted`: every attempt failed. */
   status: 'pending' | 'sending' | 'succeeded' | 'exhausted' | 'cancelled'
   /** The body as it is signed and sent. */
   payload: string
@@ -875,11 +875,11 @@ export type WebhookSentEvent = {
 
 export type WebhookTestQueued = {
   schemaVersion: 'service.webhook_test.v1'
-  /** Of the test event: begins with `evt_test_`. */
+  /** The id of the test event. It begins with `evt_test_`. */
   eventId: string
   /** The requested type. */
   eventType: 'score.updated' | 'score.revised' | 'evidence.revoked' | 'dispute.opened' | 'dispute.resolved' | 'candidate.consent_changed'
-  /** Of the endpoint. */
+  /** The id of the endpoint. */
   endpointId: string
   /** When the event was queued. */
   queuedAt: string

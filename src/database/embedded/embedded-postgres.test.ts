@@ -252,7 +252,7 @@ test('the error of a server that cannot start quotes the end of its log', async 
 })
 
 if (process.getuid?.() === 0) {
-  test('as root, in a folder closed to others: another user runs the server and may enter the folder, not read it', async () => {
+  test('root, in a folder closed to others: another user runs the server and may enter the folder, not read it', async () => {
     const dataDir = join(openFolder(), 'data')
     mkdirSync(dataDir, { mode: 0o700 })
     const server = await start(dataDir)
@@ -262,7 +262,7 @@ if (process.getuid?.() === 0) {
     await server.stop()
   })
 
-  test('as root, below a folder the server cannot enter: the error names the folder and its mode stays', async () => {
+  test('root, below a folder the server cannot enter: the error names the folder and its mode stays', async () => {
     const closed = folder()
     chmodSync(closed, 0o700)
     const dataDir = join(closed, 'data')

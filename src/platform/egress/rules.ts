@@ -65,7 +65,7 @@ const privateName = /(^|\.)(arpa|internal|local|localhost|test)$/
 const unresolvableName = /(^|\.)(alt|invalid|onion)$/
 /** Letters, digits and inner hyphens (RFC 1123): certificates hold no other names. */
 const hostLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
-/** As text, without the final dot (RFC 1035). */
+/** Maximum length of a host name as text, without the final dot (RFC 1035). */
 const hostLengthMax = 253
 
 /**

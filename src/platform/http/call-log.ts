@@ -1,6 +1,6 @@
 /** The request log as the server sees it: it is told about each call with a key or a session. */
 
-/** Who called what, known once the caller is authenticated. */
+/** The caller and the operation of a call, known once the caller is authenticated. */
 export interface LoggedCall {
   accountId: string
   /** Null for a call with a session. */

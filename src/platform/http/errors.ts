@@ -318,7 +318,7 @@ export type ErrorName = keyof typeof errorTable
 /** An expected refusal as a value, rendered only at the HTTP edge. */
 export interface Refusal {
   refusal: ErrorName
-  /** Replaces the row's message. Seen by the caller: never put internal detail here. */
+  /** Replaces the row's message. The caller sees it, so it holds no internal detail. */
   message?: string
   headers?: Record<string, string>
 }
@@ -334,7 +334,7 @@ export function refuse(refusal: ErrorName, more: Omit<Refusal, 'refusal'> = {}):
 export class UnavailableError extends Error {
   override readonly name = 'UnavailableError'
   readonly retryAfterSeconds: number
-  /** Replaces the row's message. Seen by the caller: never put internal detail here. */
+  /** Replaces the row's message. The caller sees it, so it holds no internal detail. */
   readonly publicMessage: string | undefined
 
   constructor(

@@ -99,8 +99,8 @@ function requestText({ line, at }: Held): string {
 type Texts = Map<string | undefined, string>
 
 /**
- * By route, method, status and error value. Nested maps, because a joined key would be made for
- * each line.
+ * The shared parts of lines by route, method, status and error value. The maps are nested, because
+ * a joined key would be made for each line.
  */
 const shared = new Map<string, Map<string, Texts[]>>()
 

@@ -24,7 +24,7 @@ export interface InProcessRateLimiterOptions {
 const dayMs = 86_400_000
 
 interface CallLog {
-  /** Of the granted calls of the last day, ascending. */
+  /** The times of the granted calls of the last day, ascending. */
   times: number[]
   /** The time from which the bucket has room, as far as its last call found. */
   freeAt: number
@@ -32,7 +32,7 @@ interface CallLog {
 
 export function inProcessRateLimiter(options: InProcessRateLimiterOptions): RateLimiter {
   const { nodes, entriesMax = 2_000_000, now: clock = () => performance.now() } = options
-  /** By bucket name. The bucket that called longest ago comes first. */
+  /** The logs by bucket name. The bucket whose last call is oldest comes first. */
   const logs = new Map<string, CallLog>()
   let entries = 0
   const share = (limit: number): number => Math.max(1, Math.floor(limit / nodes))
@@ -87,7 +87,7 @@ export function inProcessRateLimiter(options: InProcessRateLimiterOptions): Rate
   }
 }
 
-/** Of a log in which every call counts for the day. */
+/** Returns the fill of a log in which every call counts for the day. */
 function fillOf({ times }: CallLog, now: number, { perMinute, perDay }: RateLimits): RateFill {
   const minuteBegin = times.findLastIndex((time) => time <= now - minuteMs) + 1
   const leaves = (time: number | undefined, ms: number): number =>

@@ -287,7 +287,7 @@ test('a network of many hosts gets ten times the limit, and its denied calls are
 test('a host whose own bucket frees later than its network gets the later time from any process', async () => {
   const host = network('wide 2')
   const began = performance.now()
-  /** Of the seconds that would be left without any delay. */
+  /** Whether `seconds` are left of `of`, minus the time that the test itself took. */
   const isLeft = (seconds: number, of: number): boolean =>
     seconds <= of && seconds >= of - (performance.now() - began) / 1_000
   for (let i = 0; i < 9; i++) await takes(process(), network('wide 2'), 60)

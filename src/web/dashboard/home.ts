@@ -1,4 +1,4 @@
-/** The first page of the dashboard: what to do next, and how the account stands. */
+/** The first page of the dashboard: the next step, and the state of the account. */
 import { findShownKeys } from '../../access/store.ts'
 import { findCreditAccount } from '../../credits/store.ts'
 import { lastDays } from '../../credits/usage-period.ts'

@@ -34,7 +34,7 @@ interface Problem {
   status: number
   /** Above the page. */
   notice?: string
-  /** Of the text to type. */
+  /** The error of the text to type. */
   typed?: string
 }
 

@@ -1,6 +1,6 @@
 /**
- * The page on which a developer tries the reads on fictional candidates, and the verifier. The forms
- * of reads send GET: each call has a URL. A credential is too long for one, so it is posted.
+ * The page on which a developer tries the reads on fictional candidates, and the verifier. The
+ * forms of reads send GET, so each call has a URL. A credential is too long for one and is posted.
  */
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
@@ -37,7 +37,7 @@ interface Call {
   url(value: string): string
   /** The same call with the client library. The value is a literal of TypeScript. */
   typescript(literal: string): string
-  /** Null: there is no such resource. A text: what is wrong with the value. */
+  /** Null: there is no such resource. A text: the fault of the value. */
   answer(reads: Reads, value: string): Promise<object | null | string>
 }
 

@@ -365,7 +365,7 @@ interface Filter {
   before: { startedAt: Date; id: string } | null
 }
 
-/** What is no filter is none: an old link still shows the page. */
+/** Reads the filter. Ignores unknown values, so that an old link still shows the page. */
 function filterOf(query: Readonly<Record<string, string | undefined>>): Filter {
   const { status, type, event = '', before = '' } = query
   const [, at = '', id = ''] = /^(\d{1,15})\.([0-9a-f-]{36})$/.exec(before) ?? []

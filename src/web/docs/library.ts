@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { pagePathOf, type RenderedPage, renderedFileOf } from '../../discovery/docs-page.ts'
 
 export interface DocsPage extends RenderedPage {
-  /** Of the HTML page. */
+  /** Path of the HTML page. */
   path: string
-  /** Of its Markdown. */
+  /** Path of its Markdown. */
   markdownPath: string
   markdown: string
   /** Heading of its group in the navigation; absent if no group names the page. */
@@ -19,7 +19,7 @@ export interface DocsGroup {
 }
 
 export interface DocsLibrary {
-  /** By path. */
+  /** The pages by path. */
   pages: ReadonlyMap<string, DocsPage>
   /** The navigation, in the order of learning. */
   groups: readonly DocsGroup[]

@@ -35,7 +35,7 @@ export interface DocsContext {
    */
   openApi: () => OpenApi
   clock: Clock
-  /** Of `security.txt`: a URL. Null: there is no such file. */
+  /** The contact in `security.txt`, a URL. Null: there is no such file. */
   securityContact: string | null
   /** Paths of other pages that search engines may list. */
   otherPaths: readonly string[]

@@ -7,7 +7,7 @@ export interface Badge {
   score: number
   low: number
   high: number
-  /** As in the standard, such as `strong`. */
+  /** The name in the standard, such as `strong`. */
   band: string
   state: BadgeState
   /** Day of the revocation or of the end, such as `21 Nov 2026`. */

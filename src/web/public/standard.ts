@@ -1,7 +1,7 @@
 /**
- * The skill standard for people: all skills with a search, one skill, the bands and the terms. The
- * pages are made at their first request from files of the release, so they answer while the database
- * is away.
+ * The skill standard as pages: all skills with a search, one skill, the bands and the terms. The
+ * pages are made at their first request from files of the release, so they answer while the
+ * database is down.
  */
 import { Type } from 'typebox'
 import { documentMemory } from '../../platform/http/document.ts'

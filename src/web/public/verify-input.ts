@@ -1,4 +1,4 @@
-/** Pure: what a visitor gave to the verify page. */
+/** Pure: the input of a visitor to the verify page. */
 import { inflateRawSync } from 'node:zlib'
 import { verifyBodyBytesMax } from '../../score-credentials/schema.ts'
 import { count } from '../text.ts'

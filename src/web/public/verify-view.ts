@@ -14,7 +14,7 @@ import { count, dateTag, fullTime, timeTag } from '../text.ts'
 export interface FormView {
   /** The demo's documents, by the words of their buttons. Empty: no demo. */
   demos: readonly { name: string; word: string }[]
-  /** What is wrong with the input. */
+  /** The fault of the input. */
   problem?: string
   text?: string
 }

@@ -26,7 +26,7 @@ export const sentEventPath = Type.Object({
 export const endpointState = Type.Object(
   {
     schemaVersion: Type.Literal(schemaVersion('webhook_endpoint_state')),
-    endpointId: uuid('Of the endpoint.'),
+    endpointId: uuid('The id of the endpoint.'),
     pausedAt: orNull(time('Since when deliveries wait.')),
     secretPrefix: Type.String({
       pattern: prefixPattern,
@@ -54,7 +54,7 @@ export const emptyRequest = Type.Object({}, { title: 'WebhookChangeRequest', ...
 export const newSecret = Type.Object(
   {
     schemaVersion: Type.Literal(schemaVersion('webhook_secret')),
-    endpointId: uuid('Of the endpoint.'),
+    endpointId: uuid('The id of the endpoint.'),
     signingSecret: Type.String({
       pattern: '^whsec_[A-Za-z0-9_-]{43}$',
       description: 'Keep it: it is not shown again.',
@@ -67,8 +67,8 @@ export const newSecret = Type.Object(
 export const resendQueued = Type.Object(
   {
     schemaVersion: Type.Literal(schemaVersion('webhook_resend')),
-    eventId: Type.String({ description: 'Of the event that is sent again.' }),
-    endpointId: uuid('Of the endpoint.'),
+    eventId: Type.String({ description: 'The id of the event that is sent again.' }),
+    endpointId: uuid('The id of the endpoint.'),
     queuedAt: time('When the delivery was queued.'),
   },
   { title: 'WebhookResend', ...closed },
@@ -77,13 +77,13 @@ export const resendQueued = Type.Object(
 export const sentEvent = Type.Object(
   {
     schemaVersion: Type.Literal(schemaVersion('webhook_sent_event')),
-    endpointId: uuid('Of the endpoint.'),
-    eventId: Type.String({ description: 'Of the event.' }),
+    endpointId: uuid('The id of the endpoint.'),
+    eventId: Type.String({ description: 'The id of the event.' }),
     eventType: oneOf(eventTypeNames, 'The type of the event.'),
     createdAt: time('When the event happened.'),
     status: oneOf(
       ['pending', 'sending', 'succeeded', 'exhausted', 'cancelled'],
-      'Of the latest delivery; `exhausted`: every attempt failed.',
+      'The status of the latest delivery. `exhausted`: every attempt failed.',
     ),
     payload: Type.String({ description: 'The body as it is signed and sent.' }),
     deliveries: Type.Array(delivery, { maxItems: 50 }),

@@ -1,4 +1,4 @@
-/** SQL for the people who watch an endpoint: how it does, what was sent to it, and one event. */
+/** SQL for views of an endpoint: its health, its attempts, and one event. */
 import { type Queryable, sql } from '../../platform/db/db.ts'
 import type { EventType } from '../events/event-types.ts'
 import type { ShownAttempt } from './delivery-store.ts'
@@ -23,7 +23,7 @@ export interface EndpointHealth {
   /** Number of pending deliveries. */
   waiting: number
   nextDueAt: Date | null
-  /** Of the secret that signs now. */
+  /** The beginning of the secret that signs now. */
   secretPrefix: string
   /** When an announced secret will sign; null if none is announced. */
   nextSecretSignsFrom: Date | null

@@ -28,7 +28,7 @@ const options = {
   db,
   clock: systemClock,
   ring: new Map([['k1', randomBytes(32)]]),
-  // As with WEBHOOK_ALLOW_HTTP=true and port 80 open: the API still rejects http.
+  // The rules of WEBHOOK_ALLOW_HTTP=true with port 80 open: the API still rejects http.
   rules: strangerRules({ allowHttp: true, ports: [80, 443] }),
   activeMax: 20,
   onSecretShown: (endpointId: string) => shown.push(endpointId),

@@ -54,17 +54,17 @@ export const createRequest = Type.Object(
 const webhookEndpoint = Type.Object(
   {
     schemaVersion: Type.Literal(schemaVersion('webhook_endpoint')),
-    id: uuid('Of the endpoint.'),
+    id: uuid('The id of the endpoint.'),
     userId: uuid('The account that owns it.'),
-    url: Type.String({ format: 'uri', description: 'Where events are sent.' }),
+    url: Type.String({ format: 'uri', description: 'Events are sent to this URL.' }),
     description: orNull(Type.String({ maxLength: descriptionLengthMax })),
     eventTypes: Type.Array(oneOf(eventTypeNames, 'A type it is subscribed to.'), eventTypeList),
     secretPrefix: Type.String({
       pattern: '^whsec_[A-Za-z0-9_-]{12}$',
       description: 'The beginning of the signing secret.',
     }),
-    createdAt: time('Of its creation.'),
-    updatedAt: time('Of its last change.'),
+    createdAt: time('The time of its creation.'),
+    updatedAt: time('The time of its last change.'),
     disabledAt: orNull(time('Since when nothing is sent to it.')),
   },
   { title: 'WebhookEndpoint', ...closed },
@@ -109,9 +109,9 @@ export const testRequest = Type.Object(
 export const testQueued = Type.Object(
   {
     schemaVersion: Type.Literal(schemaVersion('webhook_test')),
-    eventId: Type.String({ description: 'Of the test event: begins with `evt_test_`.' }),
+    eventId: Type.String({ description: 'The id of the test event. It begins with `evt_test_`.' }),
     eventType: oneOf(eventTypeNames, 'The requested type.'),
-    endpointId: uuid('Of the endpoint.'),
+    endpointId: uuid('The id of the endpoint.'),
     queuedAt: time('When the event was queued.'),
   },
   { title: 'WebhookTestQueued', ...closed },
@@ -119,8 +119,8 @@ export const testQueued = Type.Object(
 
 export const delivery = Type.Object(
   {
-    id: uuid('Of the attempt, as in the header of the request.'),
-    eventId: Type.String({ description: 'Of the event.' }),
+    id: uuid('The id of the attempt, which is a header of its request.'),
+    eventId: Type.String({ description: 'The id of the event.' }),
     eventType: oneOf(eventTypeNames, 'The type of the event.'),
     attempt: Type.Integer({ minimum: 1, description: 'The first attempt is 1.' }),
     trigger: oneOf(

@@ -64,7 +64,7 @@ async function post(
     totalMs,
   })
   if (answer.outcome === 'failed') throw new NoAnswerError(answer.failure)
-  // A gateway may answer anything. Of the facilitator's own answers, only these statuses concern
+  // A gateway may answer anything. If the facilitator itself answers, only these statuses concern
   // the payment.
   const isAbout = answer.status === 200 || (answer.status >= 400 && answer.status < 500)
   if (!isAbout || answer.isCut) throw new NoAnswerError(`it answered with status ${answer.status}`)

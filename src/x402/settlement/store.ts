@@ -140,7 +140,7 @@ export async function freePurchaseKey(db: Queryable, id: string): Promise<void> 
     update x402_payments set idempotency_key = null where id = ${id} and state = 'settled'`)
 }
 
-/** Takes an open payment over once its lease has expired. Of several callers one succeeds. */
+/** Takes an open payment over once its lease has expired. Only one of several callers succeeds. */
 export async function takeOver(
   db: Queryable,
   id: string,

@@ -76,7 +76,7 @@ function baseOf(item: Evidence, vocabulary: Vocabulary): bigint {
   return BigInt(weight) * BigInt(item.assurance)
 }
 
-/** Step 2, pair by pair. Of two items that are equal in every respect, the first is kept. */
+/** Step 2, pair by pair. If two items are equal in every respect, the first is kept. */
 function withoutLosers(items: readonly Evidence[], vocabulary: Vocabulary): Evidence[] {
   const better = (a: Evidence, b: Evidence): boolean => {
     const byBase = baseOf(a, vocabulary) - baseOf(b, vocabulary)

@@ -1,4 +1,4 @@
-/** Chromium for tests of pages: one process for a test file, and what every page is held to. */
+/** Chromium for tests of pages: one process for a test file, and the rules for every page. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -43,7 +43,7 @@ const looks = [
   { colorScheme: 'dark', viewport: { width: 390, height: 844 }, hasAxe: true },
 ] as const
 
-/** Where screenshots go, for a reader; none are made unless it is set. */
+/** The folder for screenshots. If it is not set, none are made. */
 const shots = process.env.SCREENSHOTS
 
 /**

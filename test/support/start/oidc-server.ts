@@ -1,4 +1,4 @@
-/** A real OpenID Connect provider on another site than the service, which answers as a test says. */
+/** A real OpenID Connect provider on another site than the service. Tests control its answers. */
 import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'

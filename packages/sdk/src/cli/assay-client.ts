@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command `assay-client`, for developers who use a service of somebody else. */
+/** The command `assay-client`, for developers who use the service of another operator. */
 import { text as textOf } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import { Client, type ProofForm } from '../client.ts'

@@ -1,4 +1,4 @@
-/** What `assay-client login` stores: the address and the key, for this user alone. */
+/** The settings that `assay-client login` stores for this user alone: the address and the key. */
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
