@@ -46,6 +46,8 @@ test('a test event is sent once through the same queue, marked as a test; one a 
   assert.equal(first.outcome, 'queued')
   const soon = await queue(new Date(began.getTime() + 20_500))
   assert.deepEqual(soon, { outcome: 'too soon', retryAfterSeconds: 40 })
+  const concurrent = await queue(new Date(began.getTime() - 500))
+  assert.deepEqual(concurrent, { outcome: 'too soon', retryAfterSeconds: 60 })
   const deliverer = startDelivering(db)
   await deliverer.deliver()
   deliverer.moveBy(1_000)

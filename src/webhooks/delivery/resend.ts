@@ -78,7 +78,11 @@ export async function queueTestEvent(
   if (endpoint === undefined) return { outcome: 'no such endpoint' }
   if (endpoint.disabledAt !== null) return { outcome: 'disabled' }
   const waitMs = (endpoint.testedAt?.getTime() ?? Number.NEGATIVE_INFINITY) + testPauseMs - +at
-  if (waitMs > 0) return { outcome: 'too soon', retryAfterSeconds: Math.ceil(waitMs / 1_000) }
+  // `at` may be earlier than the last test, if that one was read later and took the lock first.
+  if (waitMs > 0) {
+    const retryAfterSeconds = Math.ceil(Math.min(waitMs, testPauseMs) / 1_000)
+    return { outcome: 'too soon', retryAfterSeconds }
+  }
   const id = eventId(at, randomBytes(eventIdRandomBytes)).replace('evt_', 'evt_test_')
   const body = envelopeText({ id, type, data: eventTypes[type].example }, at)
   await insertTest(tx, { endpointId, eventId: id, type, body, at })
