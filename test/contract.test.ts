@@ -221,7 +221,7 @@ const drives: Drive[] = [
     },
   ]),
 
-  refused('getScoreCredentialPublicKey', 400, 'a kid that is none', '?kid=z6Mk'),
+  refused('getScoreCredentialPublicKey', 400, 'an invalid kid', '?kid=z6Mk'),
   refused('getScoreCredentialPublicKey', 404, 'an unknown kid', `?kid=z6Mk${'a'.repeat(44)}`),
   {
     operation: 'getScoreCredentialPublicKey',
@@ -319,7 +319,7 @@ const drives: Drive[] = [
     question: { path: `${statusPath}/${valid.statusToken.toUpperCase().replace(/^./, 'A')}` },
     error: 'invalid_parameter',
   },
-  refused('getScoreCredentialStatus', 400, 'a digest that is none', '?vcSha256=abc'),
+  refused('getScoreCredentialStatus', 400, 'an invalid digest', '?vcSha256=abc'),
   {
     operation: 'getScoreCredentialStatus',
     status: 404,
@@ -350,7 +350,7 @@ const drives: Drive[] = [
     error: 'status_list_not_found',
   })),
 
-  refused('getSandboxCredentialStatus', 400, 'a digest that is none', '?vcSha256=abc'),
+  refused('getSandboxCredentialStatus', 400, 'an invalid digest', '?vcSha256=abc'),
   refused('getSandboxStatusList', 400, 'an unknown proof form', '?proof=rsa'),
   ...(
     [
@@ -373,7 +373,7 @@ const drives: Drive[] = [
       {
         operation,
         status: 401,
-        sent: 'a key that is none',
+        sent: 'an invalid key',
         question: { path, headers: { Authorization: 'Bearer svc_live_x' } },
         error: 'invalid_api_key',
       },
@@ -413,10 +413,10 @@ const drives: Drive[] = [
         '/api/v1/candidates/nobody/credential',
       ],
       ['getCandidateCredential', 404, 'no score', '/api/v1/candidates/mateo-rios/credential'],
-      ['getScore', 400, 'an id that is none', '/api/v1/scores/abc'],
+      ['getScore', 400, 'an invalid id', '/api/v1/scores/abc'],
       ['getScore', 404, 'an unknown id', `/api/v1/scores/${absent}`],
       ['getScore', 200, 'an id in upper case', `/api/v1/scores/${fictionalScore.toUpperCase()}`],
-      ['getScoreCredential', 400, 'an id that is none', '/api/v1/scores/abc/credential'],
+      ['getScoreCredential', 400, 'an invalid id', '/api/v1/scores/abc/credential'],
       ['getScoreCredential', 400, 'an unknown form', `${fictionalCredential}?proof=rsa`],
       ['getScoreCredential', 200, 'a form by name', `${fictionalCredential}?proof=eddsa-rdfc-2022`],
       ['getScoreCredential', 404, 'an unknown id', `/api/v1/scores/${absent}/credential`],

@@ -91,7 +91,7 @@ function keysFor(method: unknown, publicKeys: readonly string[]): readonly strin
 
 function keyOf(kid: string) {
   const publicKey = publicKeyOfKid(kid)
-  if (publicKey === null) throw new Error('a source has a key that is none')
+  if (publicKey === null) throw new Error('a source has an invalid key')
   return trustedPublicKey(publicKey)
 }
 

@@ -121,7 +121,7 @@ const strays: Record<string, (copy: Json) => void> = {
   'a backslash in a text': (copy) => (inside(copy, 'credentialSubject').scoreBand = 'a\\u0022'),
   'a line break in a text': (copy) => (inside(copy, 'credentialSubject').engineVersion = '1\n2'),
   'a text outside ASCII': (copy) => (inside(copy, 'credentialSubject').engineVersion = '１'),
-  'a date that is none': (copy) => (copy.validFrom = '2026" .\n'),
+  'an invalid date': (copy) => (copy.validFrom = '2026" .\n'),
   'the score as a string': (copy) => (inside(copy, 'credentialSubject').score = '742'),
   'the score with a fraction': (copy) => (inside(copy, 'credentialSubject').score = 742.5),
   'the score as an array': (copy) => (inside(copy, 'credentialSubject').score = [742]),

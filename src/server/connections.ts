@@ -45,11 +45,9 @@ interface Unread {
 export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimits): Connections {
   const states = new WeakMap<Socket, Connection>()
   const perAddress = new Map<string, number>()
-  const slowReaders = new Map<Socket, Unread>()
+  const slowReaders = trackSlowReaders(limits)
   let open = 0
   let refused = 0
-  const timer = setInterval(closeSlowReaders, limits.checkIntervalMs)
-  timer.unref()
 
   function opened(socket: Socket): void {
     const connection = stateOf(socket)
@@ -66,7 +64,7 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
     perAddress.set(key, sameAddress)
     socket.once('close', () => {
       open--
-      slowReaders.delete(socket)
+      slowReaders.forget(socket)
       const left = (perAddress.get(key) ?? 1) - 1
       if (left === 0) perAddress.delete(key)
       else perAddress.set(key, left)
@@ -104,6 +102,28 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
     return clientFrom(socket, hops)
   }
 
+  return {
+    opened,
+    of: stateOf,
+    clientOf,
+    watch: ({ connection: { socket } }) => slowReaders.watch(socket),
+    count: () => open,
+    refused: () => refused,
+    stop: slowReaders.stop,
+  }
+}
+
+interface SlowReaders {
+  watch(socket: Socket): void
+  forget(socket: Socket): void
+  stop: () => void
+}
+
+function trackSlowReaders({ checkIntervalMs, readTimeoutMs }: ConnectionLimits): SlowReaders {
+  const slowReaders = new Map<Socket, Unread>()
+  const timer = setInterval(closeSlowReaders, checkIntervalMs)
+  timer.unref()
+
   function closeSlowReaders(): void {
     const now = performance.now()
     for (const [socket, { upTo, deadline }] of slowReaders) {
@@ -118,19 +138,15 @@ export function trackConnections(trusted: TrustedProxies, limits: ConnectionLimi
    * once these have been taken.
    */
   function expectRead(socket: Socket): void {
-    const deadline = performance.now() + limits.readTimeoutMs
+    const deadline = performance.now() + readTimeoutMs
     slowReaders.set(socket, { upTo: socket.bytesWritten, deadline })
   }
 
   return {
-    opened,
-    of: stateOf,
-    clientOf,
-    watch({ connection: { socket } }) {
+    watch(socket) {
       if (!slowReaders.has(socket)) expectRead(socket)
     },
-    count: () => open,
-    refused: () => refused,
+    forget: (socket) => void slowReaders.delete(socket),
     stop: () => clearInterval(timer),
   }
 }

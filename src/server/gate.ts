@@ -96,20 +96,14 @@ export function createGate(
   isAlone: () => boolean,
   scheduler: Scheduler = eventLoop,
 ): Gate {
-  /** The lanes in which requests wait, and no others. */
-  const lanes = new Map<string, Lane>()
-  /** The same lanes in the order in which they are served. */
-  const rotation = createLink<Lane>()
-  const ages = createLink<Entry>()
+  const waiting = createWaitingRequests(scheduler)
   let active = 0
-  let waiting = 0
   /**
    * Milliseconds that the starts of this turn took. The budget applies twice: to the requests that
    * waited, then to those that are read after them.
    */
   let spentMs = 0
   let isTurnDue = false
-  let isRefusalDue = false
 
   const hasRoom = (): boolean =>
     active < slots && (spentMs < turnMs || (spentMs < turnAloneMs && isAlone()))
@@ -133,45 +127,16 @@ export function createGate(
       isActive: false,
       isWaiting: () => entry.lane !== null,
       leave() {
-        unhold(entry)
+        waiting.remove(entry)
         if (!entry.isActive) return
         entry.isActive = false
         active--
-        if (waiting > 0) requestTurn()
+        if (waiting.count() > 0) requestTurn()
       },
     }
     entry.inLane.item = entry
     entry.byAge.item = entry
     return entry
-  }
-
-  function hold(entry: Entry, laneName: string): void {
-    const lane = lanes.get(laneName) ?? addLane(laneName)
-    entry.lane = lane
-    append(lane.entries, entry.inLane)
-    append(ages, entry.byAge)
-    waiting++
-    requestRefusals()
-  }
-
-  function addLane(name: string): Lane {
-    const lane: Lane = { name, entries: createLink(), inRotation: createLink() }
-    lane.inRotation.item = lane
-    lanes.set(name, lane)
-    append(rotation, lane.inRotation)
-    return lane
-  }
-
-  function unhold(entry: Entry): void {
-    const { lane } = entry
-    if (lane === null) return
-    entry.lane = null
-    waiting--
-    unlink(entry.byAge)
-    unlink(entry.inLane)
-    if (first(lane.entries) !== null) return
-    lanes.delete(lane.name)
-    unlink(lane.inRotation)
   }
 
   /**
@@ -186,16 +151,61 @@ export function createGate(
   function takeTurn(): void {
     isTurnDue = false
     spentMs = 0
-    for (let lane = first(rotation); lane !== null && hasRoom(); lane = first(rotation)) {
-      // Moves the lane behind those that were added meanwhile.
-      append(rotation, lane.inRotation)
-      const entry = first(lane.entries) as Entry
-      unhold(entry)
-      start(entry)
-    }
+    while (waiting.count() > 0 && hasRoom()) start(waiting.takeNext())
     // The requests that are read next have their own budget: after a burst, requests start at once
     // again.
     spentMs = 0
+  }
+
+  return {
+    enter(laneName, entrant) {
+      const entry = newEntry(entrant)
+      if (waiting.count() === 0 && hasRoom()) start(entry)
+      else waiting.add(entry, laneName)
+      return entry
+    },
+    active: () => active,
+    waiting: waiting.count,
+  }
+}
+
+/** Requests that wait, by lane and by age. Rejects each at its deadline. */
+interface WaitingRequests {
+  add(entry: Entry, laneName: string): void
+  /** Has no effect on a request that does not wait. */
+  remove(entry: Entry): void
+  /** Removes the first request of the lane whose turn it is. At least one request must wait. */
+  takeNext(): Entry
+  count(): number
+}
+
+function createWaitingRequests(scheduler: Scheduler): WaitingRequests {
+  /** The lanes in which requests wait, and no others. */
+  const lanes = new Map<string, Lane>()
+  /** The same lanes in the order in which they are served. */
+  const rotation = createLink<Lane>()
+  const ages = createLink<Entry>()
+  let count = 0
+  let isRefusalDue = false
+
+  function addLane(name: string): Lane {
+    const lane: Lane = { name, entries: createLink(), inRotation: createLink() }
+    lane.inRotation.item = lane
+    lanes.set(name, lane)
+    append(rotation, lane.inRotation)
+    return lane
+  }
+
+  function remove(entry: Entry): void {
+    const { lane } = entry
+    if (lane === null) return
+    entry.lane = null
+    count--
+    unlink(entry.byAge)
+    unlink(entry.inLane)
+    if (first(lane.entries) !== null) return
+    lanes.delete(lane.name)
+    unlink(lane.inRotation)
   }
 
   function requestRefusals(): void {
@@ -214,21 +224,31 @@ export function createGate(
       oldest !== null && oldest.deadline <= now;
       oldest = first(ages)
     ) {
-      unhold(oldest)
+      remove(oldest)
       oldest.entrant.refuse()
     }
     requestRefusals()
   }
 
   return {
-    enter(laneName, entrant) {
-      const entry = newEntry(entrant)
-      if (waiting === 0 && hasRoom()) start(entry)
-      else hold(entry, laneName)
+    add(entry, laneName) {
+      const lane = lanes.get(laneName) ?? addLane(laneName)
+      entry.lane = lane
+      append(lane.entries, entry.inLane)
+      append(ages, entry.byAge)
+      count++
+      requestRefusals()
+    },
+    remove,
+    takeNext() {
+      const lane = first(rotation) as Lane
+      // Moves the lane behind the others, also behind those that were added meanwhile.
+      append(rotation, lane.inRotation)
+      const entry = first(lane.entries) as Entry
+      remove(entry)
       return entry
     },
-    active: () => active,
-    waiting: () => waiting,
+    count: () => count,
   }
 }
 

@@ -4,7 +4,7 @@
  * A request passes `receive` → `router` → `serve` (waits for a slot) → `handle` (checks, work,
  * charge) → `write`. Data that is not HTTP ends in `wire-errors`.
  */
-import { createServer as createHttpServer } from 'node:http'
+import { createServer as createHttpServer, type Server as HttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Authenticate, AuthenticateSession, Metering } from '../platform/http/admission.ts'
@@ -151,10 +151,7 @@ export function createServer(options: ServerOptions): Server {
 
   return {
     async listen(address) {
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject)
-        server.listen(address, resolve)
-      })
+      await listenOn(server, address)
       return { port: (server.address() as AddressInfo).port }
     },
     async drain(delayMs) {
@@ -167,14 +164,26 @@ export function createServer(options: ServerOptions): Server {
       // These requests began before the drain. Their connections must close after the response.
       for (const { response } of edge.pending) response.shouldKeepAlive = false
       await wait(delayMs)
-      const closed = new Promise((resolve) => server.close(resolve))
-      const force = setTimeout(() => server.closeAllConnections(), limits.drainTimeoutMs)
-      await closed
-      clearTimeout(force)
+      await closeWithin(server, limits.drainTimeoutMs)
       clearInterval(sweep)
       connections.stop()
     },
   }
+}
+
+function listenOn(server: HttpServer, address: { host: string; port: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(address, resolve)
+  })
+}
+
+/** Waits until all requests are answered, and cuts off those that are not after `ms`. */
+async function closeWithin(server: HttpServer, ms: number): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve))
+  const force = setTimeout(() => server.closeAllConnections(), ms)
+  await closed
+  clearTimeout(force)
 }
 
 /**

@@ -39,9 +39,10 @@ type Events = Extract<Answer, { events: unknown }>
 const forgottenBytesMax = 1_048_576
 
 export function createWriter(options: WriterOptions): Writer {
-  const { sets, log, calls } = options
+  const { sets, streams } = options
   const prepared = documentPreparer(sets)
-  const { streams } = options
+  const send = sender(options)
+  const record = recorder(options)
 
   function answer(context: RequestContext, given: Answer): void {
     if (context.answered) return
@@ -60,22 +61,12 @@ export function createWriter(options: WriterOptions): Writer {
     const { status, body, text, contentType = 'application/json', headers } = given
     const error = status >= 400 ? errorOf(body) : undefined
     const isPage = contentType.startsWith('text/html')
-    const lines = isPage ? [...sets.page] : [...headerSet(context, headers)]
+    const lines = isPage ? [...sets.page] : [...headerSetOf(sets, context, headers)]
     lines.push('Content-Type', contentType)
     if (error !== undefined) lines.push('Link', sets.helpLink(error))
     for (const name in headers) pushHeader(lines, name, headers[name])
     writeText(context, status, lines, text ?? JSON.stringify(body))
     record(context, status, error)
-  }
-
-  function headerSet(
-    context: RequestContext,
-    headers: Readonly<Record<string, unknown>> = {},
-  ): readonly string[] {
-    const { route } = context
-    if (route.refusalPage !== undefined && !route.isNegotiated) return sets.page
-    if (route.isSameOrigin) return sets.sameOrigin
-    return headers['Cache-Control'] === undefined ? sets.private : sets.common
   }
 
   function writeRefusal(context: RequestContext, refusal: Refusal): void {
@@ -90,16 +81,9 @@ export function createWriter(options: WriterOptions): Writer {
   }
 
   function writeDocument(context: RequestContext, choose: ReturnType<typeof prepared>): void {
-    const { request, response } = context
-    const { headers } = request
-    const chosen = choose(headers['accept-encoding'], headers.accept)
-    const known = headers['if-none-match']
-    const modified = known === undefined || !etagMatches(known, chosen.etag)
-    const lines = modified ? chosen.headers : chosen.headersWhenNotModified
-    lines[lines.length - 1] = context.requestId
-    const body = modified && request.method !== 'HEAD' ? chosen.body : undefined
-    send(context, modified ? 200 : 304, lines, body)
-    record(context, response.statusCode)
+    const { status, lines, body } = chosenDocument(context, choose)
+    send(context, status, lines, body)
+    record(context, status)
   }
 
   function writeEvents(context: RequestContext, { follow }: Events['events']): void {
@@ -107,7 +91,7 @@ export function createWriter(options: WriterOptions): Writer {
       writeRefusal(context, refuse('unavailable', { headers: { 'Retry-After': '5' } }))
       return
     }
-    const lines = [...headerSet(context), 'Content-Type', 'text/event-stream']
+    const lines = [...headerSetOf(sets, context), 'Content-Type', 'text/event-stream']
     context.response.writeHead(200, [...lines, 'X-Request-Id', context.requestId])
     record(context, 200)
     if (context.request.method === 'HEAD') context.response.end()
@@ -126,39 +110,42 @@ export function createWriter(options: WriterOptions): Writer {
     send(context, status, headers, context.request.method === 'HEAD' ? undefined : bytes)
   }
 
-  function record(trace: Trace, status: number, error?: string): void {
-    trace.answered = true
-    const { method, route, requestId, startedAt, logged } = trace
-    const ms = performance.now() - startedAt
-    if (logged !== null)
-      calls?.add({
-        ...logged,
-        at: new Date(Date.now() - ms),
-        requestId,
-        status,
-        error: error ?? null,
-        durationUs: Math.round(ms * 1_000),
-        address: trace.client.network.address,
-      })
-    observe(route.meter, status, ms)
-    log.request({
-      method,
-      route: route.path,
-      status,
-      us: Math.round(ms * 1_000),
-      requestId,
-      client: trace.client.digest,
-      error,
-    })
+  return {
+    answer,
+    record,
+    empty(context, headers) {
+      send(context, 204, [
+        ...headerSetOf(sets, context),
+        ...headers,
+        'X-Request-Id',
+        context.requestId,
+      ])
+      record(context, 204)
+    },
   }
+}
 
-  /** Sends a response. A text body is Latin-1. */
-  function send(
+function chosenDocument(
+  { request: { method, headers }, requestId }: RequestContext,
+  choose: ReturnType<ReturnType<typeof documentPreparer>>,
+) {
+  const chosen = choose(headers['accept-encoding'], headers.accept)
+  const known = headers['if-none-match']
+  const isModified = known === undefined || !etagMatches(known, chosen.etag)
+  const lines = isModified ? chosen.headers : chosen.headersWhenNotModified
+  lines[lines.length - 1] = requestId
+  const body = isModified && method !== 'HEAD' ? chosen.body : undefined
+  return { status: isModified ? 200 : 304, lines, body }
+}
+
+/** Returns the function that sends a response. A text body is Latin-1. */
+function sender({ onSlowReader }: WriterOptions) {
+  return (
     context: RequestContext,
     status: number,
     headers: string[],
     body?: Buffer | string,
-  ): void {
+  ): void => {
     const { request, response, connection } = context
     const isUnread = !request.complete && hasBody(request)
     if (isUnread && !(willBeForgotten(context) && response.shouldKeepAlive)) {
@@ -167,17 +154,40 @@ export function createWriter(options: WriterOptions): Writer {
     }
     response.writeHead(status, headers)
     response.end(body, 'latin1')
-    if (connection.socket.writableLength > 0) options.onSlowReader(context)
+    if (connection.socket.writableLength > 0) onSlowReader(context)
   }
+}
 
-  return {
-    answer,
-    record,
-    empty(context, headers) {
-      send(context, 204, [...headerSet(context), ...headers, 'X-Request-Id', context.requestId])
-      record(context, 204)
-    },
+function recorder({ log, calls }: WriterOptions): Writer['record'] {
+  return (trace, status, error) => {
+    trace.answered = true
+    const { method, route, requestId, startedAt, logged } = trace
+    const ms = performance.now() - startedAt
+    const us = Math.round(ms * 1_000)
+    if (logged !== null)
+      calls?.add({
+        ...logged,
+        at: new Date(Date.now() - ms),
+        requestId,
+        status,
+        error: error ?? null,
+        durationUs: us,
+        address: trace.client.network.address,
+      })
+    observe(route.meter, status, ms)
+    const client = trace.client.digest
+    log.request({ method, route: route.path, status, us, requestId, client, error })
   }
+}
+
+function headerSetOf(
+  sets: HeaderSets,
+  { route }: RequestContext,
+  headers: Readonly<Record<string, unknown>> = {},
+): readonly string[] {
+  if (route.refusalPage !== undefined && !route.isNegotiated) return sets.page
+  if (route.isSameOrigin) return sets.sameOrigin
+  return headers['Cache-Control'] === undefined ? sets.private : sets.common
 }
 
 /** Returns how the caller sees the refusal as a page, if it sees one. */

@@ -41,15 +41,15 @@ export function nQuadsOf(document: Json, context: Scope): string {
   /** Writes a node and returns its name. `inherited`: the terms of the property that holds it. */
   function writeNode(node: Json, inherited: Scope): string {
     const typeName = node['@type']
-    const type = typeof typeName === 'string' ? definitionOf(context, typeName) : undefined
+    const type = typeof typeName === 'string' ? definitionOf(context, context, typeName) : undefined
     const scope: Scope = type === undefined ? inherited : { ...inherited, ...type.scope }
     const aliased = Object.keys(node).find((name) => scope[name] === '@id')
     const id = node['@id'] ?? (aliased === undefined ? undefined : node[aliased])
-    const subject = id === undefined ? blankNode() : iriRef(id)
+    const subject = id === undefined ? blankNode() : iriRef(context, id)
     if (type !== undefined) write(subject, `${rdf}type`, `<${type.iri}>`)
     for (const [name, value] of Object.entries(node)) {
       if (name.startsWith('@') || name === aliased) continue
-      writeProperty(subject, definitionOf(scope, name), value)
+      writeProperty(subject, definitionOf(context, scope, name), value)
     }
     return subject
   }
@@ -77,50 +77,50 @@ export function nQuadsOf(document: Json, context: Scope): string {
 
   function objectOf(value: unknown, { type, scope }: Term): string {
     if (typeof value === 'object' && value !== null) return writeNode(value as Json, scope)
-    if (type === '@id') return iriRef(value)
-    if (type !== undefined) return `${quoted(value)}^^<${iriOf(type)}>`
+    if (type === '@id') return iriRef(context, value)
+    if (type !== undefined) return `${quoted(value)}^^<${iriOf(context, type)}>`
     if (typeof value === 'number') return numberLiteral(value)
     if (typeof value === 'boolean') return `"${value}"^^<${xsd}boolean>`
     return quoted(value)
   }
+}
 
-  function definitionOf(scope: Scope, name: string): Term {
-    const found = Object.hasOwn(scope, name) ? scope[name] : undefined
-    const definition: Json = typeof found === 'string' ? { '@id': found } : Object(found)
-    const {
-      '@id': id,
-      '@type': type,
-      '@container': container,
-      '@context': terms,
-      ...rest
-    } = definition
-    const isKnown =
-      typeof id === 'string' &&
-      Object.keys(rest).length === 0 &&
-      (container === undefined || container === '@set' || container === '@list')
-    if (!isKnown) throw new Error(`the context defines no term ${name} that can be written`)
-    const nested: Scope = Object(terms)
-    return {
-      iri: iriOf(id),
-      type: typeof type === 'string' ? type : undefined,
-      isList: container === '@list',
-      scope: nested,
-    }
+function definitionOf(context: Scope, scope: Scope, name: string): Term {
+  const found = Object.hasOwn(scope, name) ? scope[name] : undefined
+  const definition: Json = typeof found === 'string' ? { '@id': found } : Object(found)
+  const {
+    '@id': id,
+    '@type': type,
+    '@container': container,
+    '@context': terms,
+    ...rest
+  } = definition
+  const isKnown =
+    typeof id === 'string' &&
+    Object.keys(rest).length === 0 &&
+    (container === undefined || container === '@set' || container === '@list')
+  if (!isKnown) throw new Error(`the context defines no term ${name} that can be written`)
+  const nested: Scope = Object(terms)
+  return {
+    iri: iriOf(context, id),
+    type: typeof type === 'string' ? type : undefined,
+    isList: container === '@list',
+    scope: nested,
   }
+}
 
-  function iriRef(value: unknown): string {
-    if (typeof value !== 'string') throw new TypeError('the name of a node is a text')
-    return `<${iriOf(value)}>`
-  }
+function iriRef(context: Scope, value: unknown): string {
+  if (typeof value !== 'string') throw new TypeError('the name of a node is a text')
+  return `<${iriOf(context, value)}>`
+}
 
-  /** Replaces a prefix of the context, e.g. that of `hss:git`. */
-  function iriOf(text: string): string {
-    const colon = text.indexOf(':')
-    const base = context[text.slice(0, colon)]
-    const iri = typeof base === 'string' ? `${base}${text.slice(colon + 1)}` : text
-    if (!/^https?:[!#-;=?-[\]_a-z~]+$/.test(iri)) throw new Error(`not an absolute IRI: ${iri}`)
-    return iri
-  }
+/** Replaces a prefix of the context, e.g. that of `hss:git`. */
+function iriOf(context: Scope, text: string): string {
+  const colon = text.indexOf(':')
+  const base = context[text.slice(0, colon)]
+  const iri = typeof base === 'string' ? `${base}${text.slice(colon + 1)}` : text
+  if (!/^https?:[!#-;=?-[\]_a-z~]+$/.test(iri)) throw new Error(`not an absolute IRI: ${iri}`)
+  return iri
 }
 
 function jsonLiteral(value: unknown): string {

@@ -67,6 +67,79 @@ test('no private word of 500 workers is in any public answer, event, log line or
     writeFileSync(path, lines.map((one) => `${JSON.stringify(one)}\n`).join(''))
     return path
   }
+  const { key, workers } = await fillDatabase(run, file)
+
+  const server = await startServer({
+    ...line.env,
+    METERING: 'off',
+    METRICS_PORT: '0',
+    LOG_LEVEL: 'debug',
+    KEY_CALLS_PER_MINUTE: '60000',
+    KEY_NOT_FOUND_PER_MINUTE: '60000',
+  })
+  const statuses = new Map<number, number>()
+  const read = async (path: string): Promise<string> => {
+    const { status, headers, body } = await ask(server.base, {
+      path,
+      headers: { Authorization: `Bearer ${key}` },
+    })
+    statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    const text = `${path}\n${JSON.stringify(headers)}\n${body.toString('utf8')}`
+    outputs.push(text)
+    return body.toString('utf8')
+  }
+  for (const q of ['person', 'type', 'ca', 'na', 'ti', 'bi', '@person', 'Ada'])
+    await read(`/api/v1/candidates/search?limit=50&q=${encodeURIComponent(q)}`)
+  for (let n = 0; n < count; n++) await read(`/api/v1/candidates/${username(n)}`)
+  const scores = await database.db.rows<{ id: string; token: string | null }>(sql`
+    select encode(snapshot_id, 'hex') as id, encode(status_token, 'hex') as token
+    from score_snapshots`)
+  assert.ok(scores.length >= count, `${scores.length} scores`)
+  for (const { id, token } of scores) {
+    await read(`/api/v1/scores/${id}`)
+    await read(`/api/v1/scores/${id}/credential`)
+    if (token !== null) await read(`/standard/v1/score-vc-status/${token}`)
+  }
+  for (const path of [
+    '/api/v1/openapi.json',
+    '/.well-known/service-engine.json',
+    '/.well-known/service-score-core-release-manifest.json',
+    '/api/v1/webhooks/endpoints',
+    '/readyz',
+    '/nowhere',
+  ])
+    await read(path)
+  assert.ok((statuses.get(200) ?? 0) > count, JSON.stringify([...statuses]))
+  assert.ok((statuses.get(404) ?? 0) >= count / 2, JSON.stringify([...statuses]))
+
+  const metricsPort = Number(/"metricsPort":(\d+)/.exec(server.out())?.[1])
+  const metrics = await ask(`http://127.0.0.1:${metricsPort}`, { path: '/metrics' })
+  const events = await database.db.rows<{ body: string }>(sql`select body from webhook_events`)
+  assert.ok(events.length > count)
+  server.signal('SIGTERM')
+  await server.ended
+  outputs.push(metrics.body.toString('utf8'), server.out(), server.err())
+  outputs.push(...events.map(({ body }) => body))
+  const leak = outputs.find((text) => canary.test(text))
+  assert.equal(leak, undefined)
+  // The canaries exist in the private data, so the search can find them.
+  assert.match(readFileSync(workers, 'utf8'), canary)
+  const [kept] = await database.db.rows<{ payload: string }>(sql`
+    select payload from evidence_private limit 1`)
+  assert.match(kept?.payload ?? '', canary)
+})
+
+/** The parts that this test reads of what commands print. */
+interface Report {
+  key: string
+  dispute: { id: string }
+}
+
+/** Writes canaries into the database by every command that takes private data. */
+async function fillDatabase(
+  run: (...args: string[]) => Promise<Report>,
+  file: (name: string, lines: readonly unknown[]) => string,
+): Promise<{ key: string; workers: string }> {
   const numbers = Array.from({ length: count }, (_, n) => n)
   await run('keys', 'create')
   const sources = [
@@ -112,63 +185,5 @@ test('no private word of 500 workers is in any public answer, event, log line or
   const scopes = ['candidates:read', 'scores:read', 'webhooks:write']
   const { key } = await run('api-keys', 'create', 'customer', '--scope', ...scopes)
   await run('audit', 'list', '--limit', '100')
-
-  const server = await startServer({
-    ...line.env,
-    METERING: 'off',
-    METRICS_PORT: '0',
-    LOG_LEVEL: 'debug',
-    KEY_CALLS_PER_MINUTE: '60000',
-    KEY_NOT_FOUND_PER_MINUTE: '60000',
-  })
-  const statuses = new Map<number, number>()
-  const read = async (path: string): Promise<string> => {
-    const { status, headers, body } = await ask(server.base, {
-      path,
-      headers: { Authorization: `Bearer ${key}` },
-    })
-    statuses.set(status, (statuses.get(status) ?? 0) + 1)
-    const text = `${path}\n${JSON.stringify(headers)}\n${body.toString('utf8')}`
-    outputs.push(text)
-    return body.toString('utf8')
-  }
-  for (const q of ['person', 'type', 'ca', 'na', 'ti', 'bi', '@person', 'Ada'])
-    await read(`/api/v1/candidates/search?limit=50&q=${encodeURIComponent(q)}`)
-  for (const n of numbers) await read(`/api/v1/candidates/${username(n)}`)
-  const scores = await database.db.rows<{ id: string; token: string | null }>(sql`
-    select encode(snapshot_id, 'hex') as id, encode(status_token, 'hex') as token
-    from score_snapshots`)
-  assert.ok(scores.length >= count, `${scores.length} scores`)
-  for (const { id, token } of scores) {
-    await read(`/api/v1/scores/${id}`)
-    await read(`/api/v1/scores/${id}/credential`)
-    if (token !== null) await read(`/standard/v1/score-vc-status/${token}`)
-  }
-  for (const path of [
-    '/api/v1/openapi.json',
-    '/.well-known/service-engine.json',
-    '/.well-known/service-score-core-release-manifest.json',
-    '/api/v1/webhooks/endpoints',
-    '/readyz',
-    '/nowhere',
-  ])
-    await read(path)
-  assert.ok((statuses.get(200) ?? 0) > count, JSON.stringify([...statuses]))
-  assert.ok((statuses.get(404) ?? 0) >= count / 2, JSON.stringify([...statuses]))
-
-  const metricsPort = Number(/"metricsPort":(\d+)/.exec(server.out())?.[1])
-  const metrics = await ask(`http://127.0.0.1:${metricsPort}`, { path: '/metrics' })
-  const events = await database.db.rows<{ body: string }>(sql`select body from webhook_events`)
-  assert.ok(events.length > count)
-  server.signal('SIGTERM')
-  await server.ended
-  outputs.push(metrics.body.toString('utf8'), server.out(), server.err())
-  outputs.push(...events.map(({ body }) => body))
-  const leak = outputs.find((text) => canary.test(text))
-  assert.equal(leak, undefined)
-  // The canaries exist in the private data, so the search can find them.
-  assert.match(readFileSync(workers, 'utf8'), canary)
-  const [kept] = await database.db.rows<{ payload: string }>(sql`
-    select payload from evidence_private limit 1`)
-  assert.match(kept?.payload ?? '', canary)
-})
+  return { key, workers }
+}

@@ -91,52 +91,9 @@ test('a running server honours an account, key and credits made by command: it c
     /below zero/,
   )
 
-  const rotated = await report('api-keys', 'rotate', id)
-  assert.match(await refused(1, 'api-keys', 'rotate', id), /successor already/)
-  assert.equal((await verify(two.base, key)).status, 200, 'during the overlap both are valid')
-  assert.equal((await verify(two.base, rotated.key)).status, 402)
-  const successor = rotated.id
-  const kept = await report(
-    'api-keys',
-    'restrict',
-    successor,
-    '--allow-from',
-    '192.0.2.7/24',
-    '::1',
-  )
-  assert.deepEqual(kept.allowedFrom, ['192.0.2.0/24', '0:0:0:0:0:0:0:1/128'])
-  for (const { base } of [one, two]) assert.equal((await verify(base, rotated.key)).status, 401)
-  const list = await run(['api-keys', 'list', account.id])
-  assert.match(list.out, /scores:read +192\.0\.2\.0\/24 0:0:0:0:0:0:0:1\/128/)
-  await report('api-keys', 'restrict', successor, '--anywhere')
-  assert.equal((await verify(one.base, rotated.key)).status, 402)
-  await report('api-keys', 'revoke', id)
-  for (const { base } of [one, two]) {
-    const answer = await verify(base, key)
-    assert.equal(answer.status, 401)
-    assert.equal(answer.headers['www-authenticate'], 'Bearer')
-  }
+  await rotateRestrictAndRevoke([one.base, two.base], { accountId: account.id, id, key })
 
-  const usage = await report('credits', 'usage', 'Example Ltd')
-  assert.equal(usage.credits, 2)
-  const [{ meter, operation, calls, credits }] = usage.usage
-  assert.deepEqual(
-    { meter, operation, calls, credits },
-    {
-      meter: 'score_lookup',
-      operation: 'verifyScoreCredential',
-      calls: 2,
-      credits: 2,
-    },
-  )
-  const day = usage.usage[0].day
-  const table = await run(['credits', 'usage', 'Example Ltd', '--csv'])
-  assert.deepEqual(table.out.trimEnd().split('\n'), [
-    'day,meter,operation,calls,givenBack,credits',
-    `${day},score_lookup,verifyScoreCredential,2,0,2`,
-  ])
-  const shown = await run(['credits', 'usage', 'Example Ltd'])
-  assert.match(shown.out, /verifyScoreCredential +2 +0 +2\n2 credits in all/)
+  await assertUsageOfTwoCalls()
   const audit = await report('credits', 'audit')
   const whole = { ok: true, accounts: 1, broken: [], wholeAgain: [] }
   assert.deepEqual(audit, { ...whole, archives: [], files: [] })
@@ -167,6 +124,61 @@ test('a running server honours an account, key and credits made by command: it c
   ])
   assert.ok(!JSON.stringify(entries).includes(key.slice(9)))
 })
+
+async function rotateRestrictAndRevoke(
+  bases: readonly [string, string],
+  { accountId, id, key }: { accountId: string; id: string; key: string },
+): Promise<void> {
+  const [first, second] = bases
+  const rotated = await report('api-keys', 'rotate', id)
+  assert.match(await refused(1, 'api-keys', 'rotate', id), /successor already/)
+  assert.equal((await verify(second, key)).status, 200, 'during the overlap both are valid')
+  assert.equal((await verify(second, rotated.key)).status, 402)
+  const successor = rotated.id
+  const kept = await report(
+    'api-keys',
+    'restrict',
+    successor,
+    '--allow-from',
+    '192.0.2.7/24',
+    '::1',
+  )
+  assert.deepEqual(kept.allowedFrom, ['192.0.2.0/24', '0:0:0:0:0:0:0:1/128'])
+  for (const base of bases) assert.equal((await verify(base, rotated.key)).status, 401)
+  const list = await run(['api-keys', 'list', accountId])
+  assert.match(list.out, /scores:read +192\.0\.2\.0\/24 0:0:0:0:0:0:0:1\/128/)
+  await report('api-keys', 'restrict', successor, '--anywhere')
+  assert.equal((await verify(first, rotated.key)).status, 402)
+  await report('api-keys', 'revoke', id)
+  for (const base of bases) {
+    const answer = await verify(base, key)
+    assert.equal(answer.status, 401)
+    assert.equal(answer.headers['www-authenticate'], 'Bearer')
+  }
+}
+
+async function assertUsageOfTwoCalls(): Promise<void> {
+  const usage = await report('credits', 'usage', 'Example Ltd')
+  assert.equal(usage.credits, 2)
+  const [{ meter, operation, calls, credits }] = usage.usage
+  assert.deepEqual(
+    { meter, operation, calls, credits },
+    {
+      meter: 'score_lookup',
+      operation: 'verifyScoreCredential',
+      calls: 2,
+      credits: 2,
+    },
+  )
+  const day = usage.usage[0].day
+  const table = await run(['credits', 'usage', 'Example Ltd', '--csv'])
+  assert.deepEqual(table.out.trimEnd().split('\n'), [
+    'day,meter,operation,calls,givenBack,credits',
+    `${day},score_lookup,verifyScoreCredential,2,0,2`,
+  ])
+  const shown = await run(['credits', 'usage', 'Example Ltd'])
+  assert.match(shown.out, /verifyScoreCredential +2 +0 +2\n2 credits in all/)
+}
 
 test('a command with a typing error changes nothing and ends with exit code 2 and a message', async () => {
   for (const args of [

@@ -237,6 +237,34 @@ chainTest(
 chainTest('402: a tampered payment is rejected and nothing is transferred', async () => {
   const wallet = await loop.richWallet()
   const signed = await signAuthorization(wallet, terms)
+  for (const [name, header, reason] of await tamperedPayments(wallet, signed)) {
+    const reply = await pay(server, header)
+    assert.equal(reply.status, 402, name)
+    assert.equal(receiptOf(reply)['errorReason'], reason, name)
+  }
+  assert.equal(await loop.spent(wallet), 0)
+  assertPaid(await pay(server, base64Json(payloadV1(signed, terms))))
+})
+
+/** Headers that hold no payload at all. */
+const notPayloads: [string, string, string][] = [
+  ['null', base64Json(null), 'invalid_payload'],
+  ['a number', base64Json(1), 'invalid_payload'],
+  ['half a JSON', Buffer.from('{"x402Version":1').toString('base64'), 'invalid_payload'],
+  ['base64url', base64Json({ '?': '???>>>' }).replaceAll('/', '_'), 'invalid_payload'],
+  [
+    'a duplicate member',
+    Buffer.from('{"x402Version":1,"x402Version":2}').toString('base64'),
+    'invalid_payload',
+  ],
+  ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x00]).toString('base64'), 'invalid_payload'],
+]
+
+/** Returns changed copies of a good payment: the name of the change, the header, and the error. */
+async function tamperedPayments(
+  wallet: Parameters<typeof signAuthorization>[0],
+  signed: Awaited<ReturnType<typeof signAuthorization>>,
+): Promise<[string, string, string][]> {
   const seconds = Math.floor(Date.now() / 1_000)
   const changed = (over: Partial<Authorization>) =>
     base64Json(payloadV1({ ...signed, authorization: { ...signed.authorization, ...over } }, terms))
@@ -244,7 +272,7 @@ chainTest('402: a tampered payment is rejected and nothing is transferred', asyn
   const v2 = payloadV2(signed, terms)
   const flipped = `${signed.signature.slice(0, 10)}${signed.signature[10] === '0' ? '1' : '0'}${signed.signature.slice(11)}`
   const signatureReason = 'invalid_exact_evm_payload_signature'
-  const cases: [string, string, string][] = [
+  return [
     ['value', changed({ value: '1' }), 'invalid_exact_evm_payload_authorization_value'],
     ['to', changed({ to: other.address }), 'invalid_exact_evm_payload_recipient_mismatch'],
     ['from', changed({ from: other.address }), signatureReason],
@@ -292,20 +320,7 @@ chainTest('402: a tampered payment is rejected and nothing is transferred', asyn
       base64Json({ ...payloadV1(signed, terms), network: 'x'.repeat(4_000) }),
       'invalid_network',
     ],
-    ['null', base64Json(null), 'invalid_payload'],
-    ['a number', base64Json(1), 'invalid_payload'],
-    ['half a JSON', Buffer.from('{"x402Version":1').toString('base64'), 'invalid_payload'],
-    ['base64url', base64Json({ '?': '???>>>' }).replaceAll('/', '_'), 'invalid_payload'],
-    [
-      'a duplicate member',
-      Buffer.from('{"x402Version":1,"x402Version":2}').toString('base64'),
-      'invalid_payload',
-    ],
-    [
-      'bytes that are no text',
-      Buffer.from([0xff, 0xfe, 0x00]).toString('base64'),
-      'invalid_payload',
-    ],
+    ...notPayloads,
     ['a value of 300 bits', changed({ value: (2n ** 300n).toString() }), 'invalid_payload'],
     ['a negative value', changed({ value: '-10000' }), 'invalid_payload'],
     ['a value in hex', changed({ value: '0x2710' }), 'invalid_payload'],
@@ -329,14 +344,7 @@ chainTest('402: a tampered payment is rejected and nothing is transferred', asyn
       signatureReason,
     ],
   ]
-  for (const [name, header, reason] of cases) {
-    const reply = await pay(server, header)
-    assert.equal(reply.status, 402, name)
-    assert.equal(receiptOf(reply)['errorReason'], reason, name)
-  }
-  assert.equal(await loop.spent(wallet), 0)
-  assertPaid(await pay(server, base64Json(payloadV1(signed, terms))))
-})
+}
 
 chainTest(
   '400: two different payment headers or an overlong one are rejected and nothing is transferred',

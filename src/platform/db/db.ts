@@ -156,36 +156,9 @@ export function openDb(options: DbOptions): Db {
   // next statement fails; without this listener the process would end.
   pool.on('connect', (client) => client.on('error', () => {}))
 
-  const prepared = new WeakSet<pg.PoolClient>()
-  let sessionsChecked: Promise<void> | undefined
-
-  async function connected(): Promise<pg.PoolClient> {
-    const client = await pool.connect()
-    if (!isSession || prepared.has(client)) return client
-    try {
-      await prepare(client)
-      prepared.add(client)
-      return client
-    } catch (error) {
-      client.release(error as Error)
-      throw error
-    }
-  }
-
-  async function prepare(client: pg.PoolClient): Promise<void> {
-    const text = settingStatement(limits, 'session')
-    const asked = { text, query_timeout: connectionWaitMs }
-    const { rows } = await client.query<{ pid: number }>(asked)
-    // A pooler reports its own process id. Without a pooler, settings cannot be lost.
-    if (rows[0]?.pid === Reflect.get(client, 'processID')) return
-    sessionsChecked ??= refuseSharedSessions(url, deadlineMs('poolingCheck')).catch(
-      (error: unknown) => {
-        sessionsChecked = undefined
-        throw error
-      },
-    )
-    await sessionsChecked
-  }
+  const connected = isSession
+    ? preparedConnections(pool, { url, limits, waitMs: connectionWaitMs })
+    : () => pool.connect()
 
   async function withClient<Result>(use: (client: pg.PoolClient) => Promise<Result>) {
     let client: pg.PoolClient
@@ -221,6 +194,43 @@ export function openDb(options: DbOptions): Db {
       closing = true
       return pool.end()
     },
+  }
+}
+
+/** Returns a function that gives a connection whose session has the settings of `limits`. */
+function preparedConnections(
+  pool: pg.Pool,
+  { url, limits, waitMs }: { url: string; limits: SessionLimits; waitMs: number },
+): () => Promise<pg.PoolClient> {
+  const prepared = new WeakSet<pg.PoolClient>()
+  let sessionsChecked: Promise<void> | undefined
+
+  async function prepare(client: pg.PoolClient): Promise<void> {
+    const text = settingStatement(limits, 'session')
+    const asked = { text, query_timeout: waitMs }
+    const { rows } = await client.query<{ pid: number }>(asked)
+    // A pooler reports its own process id. Without a pooler, settings cannot be lost.
+    if (rows[0]?.pid === Reflect.get(client, 'processID')) return
+    sessionsChecked ??= refuseSharedSessions(url, deadlineMs('poolingCheck')).catch(
+      (error: unknown) => {
+        sessionsChecked = undefined
+        throw error
+      },
+    )
+    await sessionsChecked
+  }
+
+  return async () => {
+    const client = await pool.connect()
+    if (prepared.has(client)) return client
+    try {
+      await prepare(client)
+      prepared.add(client)
+      return client
+    } catch (error) {
+      client.release(error as Error)
+      throw error
+    }
   }
 }
 

@@ -39,48 +39,34 @@ const attemptsShown = 50
 const emptyShape = Compile(emptyRequest)
 const replacementShape = Compile(replacementRequest)
 
-export function accountWebhookHandlers({
-  db,
-  clock,
-  ring,
-}: AccountWebhookOptions): Handlers<typeof accountWebhookContract> {
-  const contextOf = ({ userId }: SessionCaller): ActionContext => ({
-    db,
-    clock,
-    actor: `user ${userId}`,
-  })
+type AccountHandlers = Handlers<typeof accountWebhookContract>
 
-  const state = async ({ accountId: userId }: SessionCaller, id: string): Promise<Answer> => {
-    const [endpoint] = await findEndpointHealth(db, { userId, endpointId: id }, clock())
-    if (endpoint === undefined) return refuse('webhook_endpoint_not_found')
-    const { pausedAt, nextSecretSignsFrom, previousSecretEndsAt } = endpoint
-    const body: Static<typeof endpointState> = {
-      schemaVersion: schemaVersion('webhook_endpoint_state'),
-      endpointId: endpoint.id,
-      pausedAt: pausedAt && wireTime(pausedAt),
-      secretPrefix: endpoint.secretPrefix,
-      nextSecretSignsFrom: nextSecretSignsFrom && wireTime(nextSecretSignsFrom),
-      previousSecretEndsAt: previousSecretEndsAt && wireTime(previousSecretEndsAt),
-    }
-    return { status: 200, body }
-  }
+export function accountWebhookHandlers(options: AccountWebhookOptions): AccountHandlers {
+  return { ...stateHandlers(options), ...secretHandlers(options), ...deliveryHandlers(options) }
+}
 
+type StateHandlers = Pick<
+  AccountHandlers,
+  'disableAccountWebhookEndpoint' | 'pauseWebhookEndpoint' | 'resumeWebhookEndpoint'
+>
+
+function stateHandlers(options: AccountWebhookOptions): StateHandlers {
   const setPaused = async (
     { caller, path: { endpointId: id }, body }: PauseRequest,
     isPaused: boolean,
   ) => {
     const fault = faultOf(body)
     if (fault !== null) return fault
-    const { outcome } = await setDeliveriesPaused(contextOf(caller), own(caller, id), isPaused)
+    const context = contextOf(options, caller)
+    const { outcome } = await setDeliveriesPaused(context, own(caller, id), isPaused)
     if (outcome === 'no such endpoint') return refuse('webhook_endpoint_not_found')
     if (outcome === 'disabled') return refuse('webhook_endpoint_disabled')
-    return state(caller, id)
+    return stateAnswer(options, caller, id)
   }
-
   return {
     async disableAccountWebhookEndpoint({ caller, path: { endpointId } }) {
       const of = own(caller, endpointId)
-      const stopped = await stopDeliveries(contextOf(caller), of, 'owner')
+      const stopped = await stopDeliveries(contextOf(options, caller), of, 'owner')
       return stopped.outcome === 'no such endpoint'
         ? refuse('webhook_endpoint_not_found')
         : { status: 200, body: { endpoint: wireEndpoint(stopped.endpoint) } }
@@ -88,12 +74,24 @@ export function accountWebhookHandlers({
 
     pauseWebhookEndpoint: (request) => setPaused(request, true),
     resumeWebhookEndpoint: (request) => setPaused(request, false),
+  }
+}
 
+type SecretHandlers = Pick<
+  AccountHandlers,
+  'rotateWebhookSecret' | 'activateWebhookSecret' | 'replaceWebhookSecretNow'
+>
+
+function secretHandlers(options: AccountWebhookOptions): SecretHandlers {
+  const { clock, ring } = options
+  return {
     async rotateWebhookSecret({ caller, path: { endpointId }, body }) {
       const fault = faultOf(body)
       if (fault !== null) return fault
       if (ring === null) return refuse('webhooks_not_configured')
-      const rotated = await announceSecret(contextOf(caller), own(caller, endpointId), { ring })
+      const rotated = await announceSecret(contextOf(options, caller), own(caller, endpointId), {
+        ring,
+      })
       if (rotated.outcome === 'rotated') return secretAnswer(endpointId, rotated)
       if (rotated.outcome === 'no such endpoint') return refuse('webhook_endpoint_not_found')
       return rotated.outcome === 'disabled'
@@ -105,10 +103,10 @@ export function accountWebhookHandlers({
       const fault = faultOf(body)
       if (fault !== null) return fault
       const of = own(caller, endpointId)
-      const { outcome } = await activateAnnouncedSecret(contextOf(caller), of)
+      const { outcome } = await activateAnnouncedSecret(contextOf(options, caller), of)
       if (outcome === 'no such endpoint') return refuse('webhook_endpoint_not_found')
       if (outcome === 'none announced') return refuse('webhook_secret_not_announced')
-      return state(caller, endpointId)
+      return stateAnswer(options, caller, endpointId)
     },
 
     async replaceWebhookSecretNow({ caller, path: { endpointId }, body }) {
@@ -116,12 +114,19 @@ export function accountWebhookHandlers({
       const read = parseBody(replacementShape, body)
       if ('fault' in read) return refuse('invalid_field', { message: read.fault })
       const of = { ...own(caller, endpointId), ...read.body }
-      const replaced = await replaceLeakedSecret(contextOf(caller), of, ring)
+      const replaced = await replaceLeakedSecret(contextOf(options, caller), of, ring)
       if (replaced.outcome === 'no such endpoint') return refuse('webhook_endpoint_not_found')
       if (replaced.outcome !== 'replaced') return refuse('webhook_secret_changed')
       return secretAnswer(endpointId, { secret: replaced.secret, signsFrom: clock() })
     },
+  }
+}
 
+type DeliveryHandlers = Pick<AccountHandlers, 'resendWebhookDelivery' | 'getWebhookSentEvent'>
+
+function deliveryHandlers(options: AccountWebhookOptions): DeliveryHandlers {
+  const { db, clock } = options
+  return {
     async resendWebhookDelivery({ caller, path: { endpointId, deliveryId }, body }) {
       const fault = faultOf(body)
       if (fault !== null) return fault
@@ -130,7 +135,7 @@ export function accountWebhookHandlers({
       if (eventId === undefined || eventId.startsWith('evt_test_'))
         return refuse('webhook_delivery_not_found')
       const at = clock()
-      const context = { ...contextOf(caller), clock: () => at }
+      const context = { ...contextOf(options, caller), clock: () => at }
       const { outcome } = await sendAgain(context, { ...own(caller, endpointId), eventId })
       if (outcome === 'disabled') return refuse('webhook_endpoint_disabled')
       if (outcome !== 'queued') return refuse('webhook_delivery_not_found')
@@ -164,6 +169,29 @@ export function accountWebhookHandlers({
       }
     },
   }
+}
+
+function contextOf({ db, clock }: AccountWebhookOptions, { userId }: SessionCaller): ActionContext {
+  return { db, clock, actor: `user ${userId}` }
+}
+
+async function stateAnswer(
+  { db, clock }: AccountWebhookOptions,
+  { accountId: userId }: SessionCaller,
+  id: string,
+): Promise<Answer> {
+  const [endpoint] = await findEndpointHealth(db, { userId, endpointId: id }, clock())
+  if (endpoint === undefined) return refuse('webhook_endpoint_not_found')
+  const { pausedAt, nextSecretSignsFrom, previousSecretEndsAt } = endpoint
+  const body: Static<typeof endpointState> = {
+    schemaVersion: schemaVersion('webhook_endpoint_state'),
+    endpointId: endpoint.id,
+    pausedAt: pausedAt && wireTime(pausedAt),
+    secretPrefix: endpoint.secretPrefix,
+    nextSecretSignsFrom: nextSecretSignsFrom && wireTime(nextSecretSignsFrom),
+    previousSecretEndsAt: previousSecretEndsAt && wireTime(previousSecretEndsAt),
+  }
+  return { status: 200, body }
 }
 
 interface PauseRequest {

@@ -10,7 +10,7 @@ import { ask, type Question } from '../start/ask.ts'
 import type { TestService } from '../start/service.ts'
 import { contextAt } from './actions.ts'
 import type { KeyedDrive } from './keyed-drives.ts'
-import { newKey } from './keys.ts'
+import { newKey, type TestKey } from './keys.ts'
 import { newSession, type TestSession } from './sessions.ts'
 
 export const sandboxPath = '/api/account/developer/sandbox'
@@ -113,13 +113,41 @@ export async function accountDrives(
   })
   const good = accountRequests(session.ownOrigin, { endpointId })
   const drives: KeyedDrive[] = []
-  const drive = (operation: string, status: number, sent: string, more: Partial<Question> = {}) => {
+  const drive: Drive = (operation, status, sent, more = {}) => {
     const { headers, ...asked } = { ...(good[operation] as Question), ...more }
     const question = { ...asked, headers: { ...good[operation]?.headers, ...headers } }
-    return (error?: string) =>
-      drives.push({ operation, status, sent, question, ...(error && { error }) })
+    return (error) => drives.push({ operation, status, sent, question, ...(error && { error }) })
   }
+  driveEachOperation(drive, good, key)
+  driveSandbox(drive)
+  driveCreation(drive, full.session.ownOrigin)
+  driveEndpoints(drive, { tested, disabled, foreign: full.endpointIds[0] })
+  drivePages(drive, endpointId)
+  drive('requestUnlockReview', 200, 'a second request while one is open', {
+    body: JSON.stringify({ note: '✎'.repeat(1_000) }),
+  })()
+  drive('requestUnlockReview', 400, 'a note of 1,001 characters', {
+    body: JSON.stringify({ note: 'x'.repeat(1_001) }),
+  })('invalid_field')
+  drive('requestUnlockReview', 409, 'an account that is not locked', {
+    headers: unlocked.ownOrigin,
+  })('agent_reporting_unlocked')
+  return { good, drives }
+}
 
+/** Adds the request `operation` with the changes `more`; the returned function names its error. */
+type Drive = (
+  operation: string,
+  status: number,
+  sent: string,
+  more?: Partial<Question>,
+) => (error?: string) => void
+
+function driveEachOperation(
+  drive: Drive,
+  good: Readonly<Record<string, Question>>,
+  key: TestKey,
+): void {
   for (const [operation, { method, path }] of Object.entries(good)) {
     drive(operation, goodStatus[operation] ?? 200, 'a good request')()
     drive(operation, 400, 'the version 2025-01-01', {
@@ -144,7 +172,9 @@ export async function accountDrives(
     const plain = { 'Content-Type': 'text/plain' }
     drive(operation, 415, 'plain text', { headers: plain })('unsupported_media_type')
   }
+}
 
+function driveSandbox(drive: Drive): void {
   for (const limit of ['0', '51', '1e1', ''])
     drive('searchSandboxCandidates', 400, `the limit “${limit}”`, {
       path: `${sandboxPath}/candidates/search?q=java&limit=${limit}`,
@@ -158,7 +188,7 @@ export async function accountDrives(
   drive('getSandboxCandidate', 404, 'nobody', { path: `${sandboxPath}/candidates/nobody` })(
     'candidate_not_found',
   )
-  drive('getSandboxScore', 400, 'an id that is none', { path: `${sandboxPath}/scores/abc` })(
+  drive('getSandboxScore', 400, 'an invalid id', { path: `${sandboxPath}/scores/abc` })(
     'invalid_parameter',
   )
   drive('getSandboxScore', 404, 'an unknown id', { path: `${sandboxPath}/scores/${absent}` })(
@@ -167,7 +197,9 @@ export async function accountDrives(
   drive('getSandboxScore', 200, 'a score without a credential', {
     path: `${sandboxPath}/scores/${sha256Hex('sandbox score oriol-serra').toUpperCase()}`,
   })()
+}
 
+function driveCreation(drive: Drive, ownOriginOfFull: Record<string, string>): void {
   const used = { 'Idempotency-Key': randomUUID() }
   drive('createAccountWebhookEndpoint', 201, 'a fresh key', { headers: used })()
   drive('createAccountWebhookEndpoint', 201, 'the same again', { headers: used })()
@@ -179,17 +211,22 @@ export async function accountDrives(
     headers: { 'Idempotency-Key': 'short' },
   })('invalid_idempotency_key')
   drive('createAccountWebhookEndpoint', 409, 'one endpoint more than the maximum', {
-    headers: full.session.ownOrigin,
+    headers: ownOriginOfFull,
   })('webhook_endpoints_maximum')
+}
 
+function driveEndpoints(
+  drive: Drive,
+  { tested, disabled, foreign }: { tested: string; disabled: string; foreign: string | undefined },
+): void {
   for (const [operation, rest] of [
     ['sendTestEvent', 'test'],
     ['listWebhookDeliveries', 'deliveries'],
   ] as const)
     for (const [status, sent, id, error] of [
-      [400, 'an id that is none', 'x', 'invalid_parameter'],
+      [400, 'an invalid id', 'x', 'invalid_parameter'],
       [404, 'an unknown id', randomUUID(), 'webhook_endpoint_not_found'],
-      [404, 'the endpoint of another account', full.endpointIds[0], 'webhook_endpoint_not_found'],
+      [404, 'the endpoint of another account', foreign, 'webhook_endpoint_not_found'],
     ] as const)
       drive(operation, status, sent, { path: `${endpointsPath}/${id}/${rest}` })(error)
   const testing = (id: string) => `${endpointsPath}/${id}/test`
@@ -203,6 +240,9 @@ export async function accountDrives(
   drive('sendTestEvent', 429, 'a second one within a minute', { path: testing(tested) })(
     'rate_limited',
   )
+}
+
+function drivePages(drive: Drive, endpointId: string): void {
   for (const [operation, path] of [
     ['listWebhookDeliveries', `${endpointsPath}/${endpointId}/deliveries`],
     ['listAgentDecisions', decisionsPath],
@@ -218,15 +258,4 @@ export async function accountDrives(
     drive('listAgentDecisions', 400, `the cursor “${cursor}”`, {
       path: `${decisionsPath}?cursor=${cursor}`,
     })('invalid_parameter')
-
-  drive('requestUnlockReview', 200, 'a second request while one is open', {
-    body: JSON.stringify({ note: '✎'.repeat(1_000) }),
-  })()
-  drive('requestUnlockReview', 400, 'a note of 1,001 characters', {
-    body: JSON.stringify({ note: 'x'.repeat(1_001) }),
-  })('invalid_field')
-  drive('requestUnlockReview', 409, 'an account that is not locked', {
-    headers: unlocked.ownOrigin,
-  })('agent_reporting_unlocked')
-  return { good, drives }
 }

@@ -124,7 +124,7 @@ export async function accountWebhookDrives(
     for (const [sent, endpointId, refused] of [
       ['the endpoint of another account', foreign?.endpointId ?? '', [404, error]],
       ['an unknown id', randomUUID(), [404, error]],
-      ['an id that is none', 'abc', [400, 'invalid_parameter']],
+      ['an invalid id', 'abc', [400, 'invalid_parameter']],
     ] as const)
       refuse(operation, sent, refused, of({ ...one, endpointId })[operation] as Question)
   }

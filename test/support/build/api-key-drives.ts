@@ -67,7 +67,7 @@ export async function apiKeyDrives(
     ['an unknown scope', { scopes: ['everything'] }],
     ['an empty name', { name: ' ' }],
     ['a name with a line break', { name: 'a\nb' }],
-    ['a network that is none', { allowedFrom: ['localhost'] }],
+    ['an invalid network', { allowedFrom: ['localhost'] }],
     ['no day', { validDays: 0 }],
   ] as const)
     refuse('createApiKey', sent, [400, 'invalid_field'], {
@@ -81,7 +81,7 @@ export async function apiKeyDrives(
     for (const [sent, id, refused] of [
       ['the key of another account', foreignId, [404, 'api_key_not_found']],
       ['an unknown id', randomUUID(), [404, 'api_key_not_found']],
-      ['an id that is none', 'abc', [400, 'invalid_parameter']],
+      ['an invalid id', 'abc', [400, 'invalid_parameter']],
     ] as const)
       refuse(operation, sent, refused, at(operation, id))
   const revoked = at('rotateApiKey', revokedId)

@@ -37,17 +37,17 @@ export async function creditDrives(
     })
   for (const [query, sent] of [
     ['by=hour', 'an unknown group'],
-    ['from=2026-02-30', 'a day that is none'],
+    ['from=2026-02-30', 'an invalid day'],
     ['from=yesterday', 'a word for a day'],
     ['from=2026-05-14&to=2026-05-13', 'an end before the beginning'],
     ['from=2020-01-01&to=2026-05-13', 'more than 400 days'],
   ] as const)
     refused('getUsage', `/api/account/usage?${query}`, sent)
   refused('getCredits', '/api/account/credits?limit=101', 'a limit of 101')
-  refused('getCredits', '/api/account/credits?cursor=-1', 'a cursor that is none')
-  refused('getCreditsCsv', '/api/account/credits.csv?cursor=x', 'a cursor that is none')
+  refused('getCredits', '/api/account/credits?cursor=-1', 'an invalid cursor')
+  refused('getCreditsCsv', '/api/account/credits.csv?cursor=x', 'an invalid cursor')
   for (const [query, sent] of [
-    ['status=abc', 'a status that is none'],
+    ['status=abc', 'an invalid status'],
     ['from=yesterday', 'a word for a time'],
     ['from=2026-05-14T09:00:00Z&to=2026-05-14T08:00:00Z', 'an end before the beginning'],
     ['key=1', 'a key that is no id'],

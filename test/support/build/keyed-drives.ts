@@ -27,6 +27,13 @@ const decisionBody = {
   decision: 'interview_requested',
 }
 
+const posts = {
+  createWebhookEndpoint: { path: endpointsPath, body: endpointBody },
+  reportAgentDecision: { path: decisionsPath, body: decisionBody },
+}
+type PostName = keyof typeof posts
+const postNames = Object.keys(posts) as PostName[]
+
 /**
  * Prepares accounts and keys, and returns the requests. The server answers each request in `good`
  * (keyed by operation id) with the first success that the contract lists.
@@ -45,11 +52,6 @@ export async function keyedDrives(
   const disabled = made[0] ?? ''
   for (let i = 0; i < 20; i++) await createdBy(service, full)
 
-  const posts = {
-    createWebhookEndpoint: { path: endpointsPath, body: endpointBody },
-    reportAgentDecision: { path: decisionsPath, body: decisionBody },
-  }
-  type PostName = keyof typeof posts
   const post = (name: PostName, changes: { body?: unknown; by?: TestKey; key?: string } = {}) =>
     posting(posts[name].path, { body: posts[name].body, by: key, ...changes })
   const asking = (path: string): Question => ({ path, headers: key.headers })
@@ -66,71 +68,11 @@ export async function keyedDrives(
     createWebhookEndpoint: post('createWebhookEndpoint'),
     reportAgentDecision: post('reportAgentDecision'),
   }
-  const drives: KeyedDrive[] = Object.entries(good).flatMap(([operation, question]) => {
-    const status = question.method === 'POST' ? 201 : 200
-    const drive = (sent: string, refused: [number, string], asked: Question): KeyedDrive => ({
-      operation,
-      status: refused[0],
-      sent,
-      question: asked,
-      error: refused[1],
-    })
-    const as = (headers: object): Question => ({
-      ...question,
-      headers: { ...question.headers, ...headers },
-    })
-    const { Authorization: _, ...anonymous } = question.headers ?? {}
-    return [
-      { operation, status, sent: 'a good request', question },
-      drive(
-        'the version 2025-01-01',
-        [400, 'unsupported_version'],
-        as({ 'Service-Version': '2025-01-01' }),
-      ),
-      drive('a query parameter twice', [400, 'invalid_parameter'], {
-        ...as(fresh()),
-        path: `${question.path}?a=1&a=1`,
-      }),
-      drive('no key', [401, 'missing_api_key'], { ...question, headers: anonymous }),
-      drive(
-        'a key that is none',
-        [401, 'invalid_api_key'],
-        as({ Authorization: 'Bearer svc_live_x' }),
-      ),
-      drive('a key without the scope', [403, 'insufficient_scope'], as(unscoped.headers)),
-      drive('a test key', [403, 'test_key'], as(test.headers)),
-    ]
-  })
-
-  const used = randomUUID()
-  for (const name of Object.keys(posts) as PostName[]) {
-    const drive = (status: number, sent: string, question: Question, error?: string): void => {
-      drives.push({ operation: name, status, sent, question, ...(error && { error }) })
-    }
-    const again = name === 'createWebhookEndpoint' ? 201 : 200
-    drive(201, 'a fresh Idempotency-Key', post(name, { key: used }))
-    drive(again, 'the same again', post(name, { key: used }))
-    const other = { ...posts[name].body, ...otherContent[name] }
-    drive(
-      409,
-      'the key with other content',
-      post(name, { key: used, body: other }),
-      'idempotency_key_reused',
-    )
-    const { 'Idempotency-Key': _, ...keyless } = post(name).headers ?? {}
-    drive(400, 'no Idempotency-Key', { ...post(name), headers: keyless }, 'invalid_idempotency_key')
-    drive(400, 'no JSON', { ...post(name), body: '{' }, 'invalid_json')
-    drive(
-      400,
-      'an unknown field',
-      post(name, { body: { ...posts[name].body, x: 1 } }),
-      'invalid_field',
-    )
-    drive(413, 'a large body', { ...post(name), body: ' '.repeat(32_769) }, 'payload_too_large')
-    const plain = { ...post(name).headers, 'Content-Type': 'text/plain' }
-    drive(415, 'plain text', { ...post(name), headers: plain }, 'unsupported_media_type')
-  }
-  drives.push(
+  const drives = [
+    ...Object.entries(good).flatMap(([operation, question]) =>
+      drivesOfEach(operation, question, { unscoped, test }),
+    ),
+    ...postNames.flatMap((name) => drivesOfPost(name, (changes) => post(name, changes))),
     {
       operation: 'createWebhookEndpoint',
       status: 409,
@@ -148,14 +90,14 @@ export async function keyedDrives(
     {
       operation: 'disableWebhookEndpoint',
       status: 400,
-      sent: 'an id that is none',
+      sent: 'an invalid id',
       question: disabling('x'),
       error: 'invalid_parameter',
     },
     {
       operation: 'disableWebhookEndpoint',
       status: 404,
-      sent: 'somebody else’s endpoint',
+      sent: 'the endpoint of another account',
       question: disabling(disabled, full),
       error: 'webhook_endpoint_not_found',
     },
@@ -166,8 +108,74 @@ export async function keyedDrives(
       question: asking('/api/v1/webhooks/events?types=score.deleted'),
       error: 'invalid_parameter',
     },
-  )
+  ]
   return { good, drives }
+}
+
+/** Returns the requests that every operation answers in the same way. */
+function drivesOfEach(
+  operation: string,
+  question: Question,
+  { unscoped, test }: { unscoped: TestKey; test: TestKey },
+): KeyedDrive[] {
+  const status = question.method === 'POST' ? 201 : 200
+  const drive = (sent: string, refused: [number, string], asked: Question): KeyedDrive => ({
+    operation,
+    status: refused[0],
+    sent,
+    question: asked,
+    error: refused[1],
+  })
+  const as = (headers: object): Question => ({
+    ...question,
+    headers: { ...question.headers, ...headers },
+  })
+  const { Authorization: _, ...anonymous } = question.headers ?? {}
+  return [
+    { operation, status, sent: 'a good request', question },
+    drive(
+      'the version 2025-01-01',
+      [400, 'unsupported_version'],
+      as({ 'Service-Version': '2025-01-01' }),
+    ),
+    drive('a query parameter twice', [400, 'invalid_parameter'], {
+      ...as(fresh()),
+      path: `${question.path}?a=1&a=1`,
+    }),
+    drive('no key', [401, 'missing_api_key'], { ...question, headers: anonymous }),
+    drive('an invalid key', [401, 'invalid_api_key'], as({ Authorization: 'Bearer svc_live_x' })),
+    drive('a key without the scope', [403, 'insufficient_scope'], as(unscoped.headers)),
+    drive('a test key', [403, 'test_key'], as(test.headers)),
+  ]
+}
+
+type Post = (changes?: { body?: unknown; by?: TestKey; key?: string }) => Question
+
+/** Returns the requests with the bodies and Idempotency-Keys of an operation that posts. */
+function drivesOfPost(name: PostName, post: Post): KeyedDrive[] {
+  const drives: KeyedDrive[] = []
+  const used = randomUUID()
+  const drive = (status: number, sent: string, question: Question, error?: string): void => {
+    drives.push({ operation: name, status, sent, question, ...(error && { error }) })
+  }
+  const again = name === 'createWebhookEndpoint' ? 201 : 200
+  drive(201, 'a fresh Idempotency-Key', post({ key: used }))
+  drive(again, 'the same again', post({ key: used }))
+  const other = { ...posts[name].body, ...otherContent[name] }
+  drive(
+    409,
+    'the key with other content',
+    post({ key: used, body: other }),
+    'idempotency_key_reused',
+  )
+  const { 'Idempotency-Key': _, ...keyless } = post().headers ?? {}
+  drive(400, 'no Idempotency-Key', { ...post(), headers: keyless }, 'invalid_idempotency_key')
+  drive(400, 'no JSON', { ...post(), body: '{' }, 'invalid_json')
+  drive(400, 'an unknown field', post({ body: { ...posts[name].body, x: 1 } }), 'invalid_field')
+  drive(413, 'a large body', { ...post(), body: ' '.repeat(32_769) }, 'payload_too_large')
+  const plain = { ...post().headers, 'Content-Type': 'text/plain' }
+  drive(415, 'plain text', { ...post(), headers: plain }, 'unsupported_media_type')
+  return drives
 }
 
 const otherContent = {

@@ -71,7 +71,7 @@ export async function memberDrives(
   for (const [sent, id, refused] of [
     ['a user of another account', stranger.userId, [404, 'member_not_found']],
     ['an unknown id', randomUUID(), [404, 'member_not_found']],
-    ['an id that is none', 'abc', [400, 'invalid_parameter']],
+    ['an invalid id', 'abc', [400, 'invalid_parameter']],
     ['the only owner', owner.userId, [409, 'last_owner']],
   ] as const)
     refuse('removeMember', sent, refused, removing(id))

@@ -68,7 +68,7 @@ export async function sessionDrives(
   for (const [status, sent, id, error] of [
     [404, 'the session of another user', stranger.sessionId, 'session_not_found'],
     [404, 'an unknown id', randomUUID(), 'session_not_found'],
-    [400, 'an id that is none', 'abc', 'invalid_parameter'],
+    [400, 'an invalid id', 'abc', 'invalid_parameter'],
   ] as const)
     drives.push({ operation: 'endSession', status, sent, question: ending(id, session), error })
   return { good, drives }

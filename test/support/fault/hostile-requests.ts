@@ -35,7 +35,7 @@ const framing: HostileCase[] = [
     400,
     'bad_request',
   ],
-  ['a Host that is none', lines('GET /document HTTP/1.1', 'Host: a b'), 400, 'bad_request'],
+  ['an invalid Host', lines('GET /document HTTP/1.1', 'Host: a b'), 400, 'bad_request'],
   ['a Host with a path', lines('GET /document HTTP/1.1', 'Host: a/b'), 400, 'bad_request'],
   [
     'two Authorization headers',
@@ -110,7 +110,7 @@ const framing: HostileCase[] = [
     'bad_request',
   ],
   [
-    'a chunk size that is none',
+    'an invalid chunk size',
     request('POST /echo', [json, 'Transfer-Encoding: chunked'], 'zz\r\n'),
     400,
     'bad_request',
