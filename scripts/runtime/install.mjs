@@ -114,15 +114,17 @@ function emptyCompileCache(root) {
 }
 
 /**
- * Compiles ahead, because otherwise the first server keeps the compiler in memory as long as it
- * runs.
+ * Compiles the modules of every command ahead, because otherwise the first server keeps the
+ * compiler in memory as long as it runs.
  */
 function compileAhead(root, node) {
-  const load =
-    "for (const name of ['main', 'cli/serve', 'cli/assay']) await import(`./src/${name}.ts`)"
+  const load = `import { readdirSync } from 'node:fs'
+    const commands = './src/cli/commands/'
+    for (const file of readdirSync(commands)) await import(commands + file)`
   const env = { ...process.env, NODE_COMPILE_CACHE: compileCache(root) }
   const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', load]
-  spawnSync(node, args, { cwd: root, env, stdio: 'ignore' })
+  const { status, stderr } = spawnSync(node, args, { cwd: root, env, encoding: 'utf8' })
+  if (status !== 0) say(`the sources could not be compiled ahead; starts take longer:\n${stderr}`)
 }
 
 function isInstalled(folder, lockFile) {
