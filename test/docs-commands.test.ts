@@ -4,8 +4,9 @@
  *
  * A fence `sh` is run. A fence `json` or `text` after it is the response, which must have the
  * printed shape. A fence `ts` or `python` whose first line is a comment with a file name is saved
- * under that name. `sh production` needs a deployment of its own, `sh python` needs PyNaCl, and
- * `sh demo` ends or changes the demo itself: the first and the last are not run.
+ * under that name. `sh python` needs Python and `sh pynacl` also PyNaCl. These are not run:
+ * `sh production` needs a deployment of its own, `sh install` fetches packages, and `sh demo` runs
+ * without end or changes the demo itself.
  */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
@@ -25,10 +26,15 @@ interface Fence {
 
 const printedBase = 'localhost:8080'
 const separator = '\u001e'
-/** Folder of a Python with PyNaCl; undefined without one. */
-const pythonFolder = ['/usr/bin', '/usr/local/bin'].find(
-  (folder) => spawnSync(join(folder, 'python3'), ['-c', 'import nacl']).status === 0,
-)
+/** A Python with PyNaCl if there is one, otherwise any Python. */
+const python = findPython('import nacl') ?? findPython('')
+const hasPyNaCl = python?.code === 'import nacl'
+
+function findPython(code: string): { folder: string; code: string } | undefined {
+  const folders = ['/usr/bin', '/usr/local/bin', ...(programs['PATH'] ?? '').split(':')]
+  const folder = folders.find((one) => spawnSync(join(one, 'python3'), ['-c', code]).status === 0)
+  return folder === undefined ? undefined : { folder, code }
+}
 
 function fencesOf(page: string): Fence[] {
   return [...page.matchAll(/^( *)```(\S[^\n]*)\n(.*?)^\1```$/gms)].map((match) => {
@@ -50,16 +56,26 @@ function pagesInOrder(): string[] {
   return [...pages]
 }
 
-/** Returns a folder like a fresh clone, with the installation replaced by `bin/assay`. */
+/**
+ * Returns a folder like a fresh clone, with the installation replaced by `bin/assay`, and that of
+ * the MCP server by `installed/assay-mcp`. The client is a copy, because packing it writes into its
+ * folder.
+ */
 function clone(): string {
   const folder = temporaryFolder()
-  mkdirSync(join(folder, 'bin'))
   cpSync('docs', join(folder, 'docs'), { recursive: true })
-  for (const name of ['vectors', 'vocabulary', 'engines', 'events'])
+  cpSync('packages/sdk', join(folder, 'packages/sdk'), { recursive: true })
+  for (const name of ['vectors', 'vocabulary', 'engines', 'events', 'node_modules'])
     symlinkSync(resolve(name), join(folder, name))
-  const script = `#!/bin/sh\nexec '${process.execPath}' --disable-warning=ExperimentalWarning '${resolve('src/cli/assay.ts')}' "$@"\n`
-  writeFileSync(join(folder, 'bin/assay'), script, { mode: 0o755 })
+  writeCommand(join(folder, 'bin/assay'), 'src/cli/assay.ts')
+  writeCommand(join(folder, 'installed/assay-mcp'), 'packages/mcp/src/assay-mcp.ts')
   return folder
+}
+
+function writeCommand(path: string, source: string): void {
+  mkdirSync(dirname(path))
+  const script = `#!/bin/sh\nexec '${process.execPath}' --disable-warning=ExperimentalWarning '${resolve(source)}' "$@"\n`
+  writeFileSync(path, script, { mode: 0o755 })
 }
 
 /** Returns the file name in the first line of a program. */
@@ -68,7 +84,8 @@ function nameOf(text: string): string | undefined {
 }
 
 function runs({ info }: Fence): boolean {
-  return info === 'sh' || (info === 'sh python' && pythonFolder !== undefined)
+  if (info === 'sh python') return python !== undefined
+  return info === 'sh' || (info === 'sh pynacl' && hasPyNaCl)
 }
 
 /** Runs the commands of a page in one shell. Returns what each fence printed, by its line. */
@@ -153,13 +170,13 @@ function assertLines(actual: string, printed: string): void {
 test('every program of the docs is saved under its name and run, or marked as an example', () => {
   const pages = pagesInOrder().map((page) => readFileSync(join('docs', page), 'utf8'))
   const fences = pages.map(fencesOf)
-  const commands = fences.flat().filter(({ info }) => /^sh( python)?$/.test(info))
+  const commands = fences.flat().filter(({ info }) => /^sh( python| pynacl)?$/.test(info))
   const programs = fences.flat().filter(({ info }) => /^(ts|python)$/.test(info))
   assert.ok(programs.length >= 12, `${programs.length} programs`)
   for (const { text } of programs) {
     const name = nameOf(text)
     assert.ok(name !== undefined, `the program has no name:\n${text.slice(0, 80)}`)
-    const module = name.replace(/\.(ts|py)$/, '')
+    const module = name.replace(/^.*\/|\.(ts|py)$/g, '')
     const users = [...commands, ...programs.filter((other) => other.text !== text)]
     assert.ok(
       users.some((user) => user.text.includes(name) || user.text.includes(`from ${module} `)),
@@ -180,7 +197,9 @@ test('the commands of every page run, in the order of docs/README.md, on one fre
     ...programs,
     ...settings,
     HOME: folder,
-    PATH: [dirname(process.execPath), pythonFolder, programs['PATH']].filter(Boolean).join(':'),
+    PATH: [dirname(process.execPath), join(folder, 'installed'), python?.folder, programs['PATH']]
+      .filter(Boolean)
+      .join(':'),
   }
   for (const page of pagesInOrder())
     await t.test(page, async (one) => {
@@ -188,11 +207,13 @@ test('the commands of every page run, in the order of docs/README.md, on one fre
       const fences = fencesOf(text.replaceAll(printedBase, `localhost:${port}`))
       for (const { info, text } of fences) {
         const name = nameOf(text)
-        if (name !== undefined && /^(ts|python)$/.test(info))
-          writeFileSync(join(folder, name), text)
+        if (name === undefined || !/^(ts|python)$/.test(info)) continue
+        mkdirSync(dirname(join(folder, name)), { recursive: true })
+        writeFileSync(join(folder, name), text)
       }
-      if (pythonFolder === undefined && fences.some(({ info }) => info === 'sh python'))
-        one.diagnostic('PyNaCl is not installed: the Python program was NOT run')
+      for (const fence of fences)
+        if (/^sh (python|pynacl)$/.test(fence.info) && !runs(fence))
+          one.diagnostic(`line ${fence.line} was NOT run: ${fence.info.slice(3)} is not installed`)
       const outputs = await run(fences, { folder, env })
       let output: string | undefined
       for (const fence of fences) {
