@@ -19,6 +19,7 @@ const tools = [
   },
   { name: 'unused code', args: [program('knip')] },
   { name: 'vocabulary', args: [join(root, 'src/cli/assay.ts'), 'vocabulary', 'lint'] },
+  { name: 'contract', args: [join(root, 'scripts/check-contract.mjs')] },
   { name: 'generated files', args: [join(root, 'scripts/generate/generate.ts'), '--check'] },
 ]
 

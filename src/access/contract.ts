@@ -48,6 +48,7 @@ export const apiKeyContract = {
     method: 'GET',
     path,
     summary: 'List the API keys of the account',
+    description: 'Revoked and expired keys are listed as well. No answer has the secret of a key.',
     responses: {
       200: {
         description: 'The keys, newest first; revoked and expired ones too.',

@@ -1,14 +1,11 @@
 /** Wire shapes of the API keys of an account. Their routes are extensions of the specification. */
 import { Type } from 'typebox'
 import { environments, scopes } from '../platform/http/callers.ts'
-import { schemaVersion } from '../platform/http/identifiers.ts'
+import { dateTime, dateTimeOrNull, schemaVersionField, text } from '../platform/http/fields.ts'
 
 export const overlapHoursMax = 168
 export const allowedNetworksMax = 20
 const closed = { additionalProperties: false }
-const time = Type.String({ format: 'date-time' })
-const orNull = <Schema extends ReturnType<typeof Type.String>>(schema: Schema) =>
-  Type.Union([schema, Type.Null()])
 
 export const keyNameLengthMax = 80
 const validDaysMax = 3_650
@@ -52,43 +49,49 @@ export const apiKeyRequest = Type.Object(
 
 const apiKey = Type.Object(
   {
-    id: Type.String({ format: 'uuid' }),
-    name: Type.String(),
-    environment: Type.Enum([...environments], { type: 'string' }),
-    shown: Type.String({ description: 'The beginning of the key. The key itself is not kept.' }),
-    scopes: Type.Array(Type.Enum([...scopes], { type: 'string' })),
-    allowedFrom: Type.Union([
-      Type.Array(Type.String(), { description: 'Networks such as 192.0.2.0/24.' }),
-      Type.Null({ description: 'Any address.' }),
-    ]),
-    predecessor: Type.Union([
-      Type.String({ format: 'uuid', description: 'The key that it was rotated from.' }),
-      Type.Null(),
-    ]),
-    createdAt: time,
-    expiresAt: orNull(time),
-    revokedAt: orNull(time),
-    lastUsedAt: Type.Union([
-      Type.String({ format: 'date-time', description: 'Up to a minute behind.' }),
-      Type.Null(),
-    ]),
+    id: Type.String({ format: 'uuid', description: 'Names the key in paths.' }),
+    name: text(120, 'The name that its creator gave it.'),
+    environment: Type.Enum([...environments], {
+      type: 'string',
+      description: 'A test key reads fictional candidates and costs nothing.',
+    }),
+    shown: text(32, 'The beginning of the key. The key itself is not kept.'),
+    scopes: Type.Array(Type.Enum([...scopes], { type: 'string' }), {
+      description: 'The operations that the key may call.',
+    }),
+    allowedFrom: Type.Union([Type.Array(Type.String({ maxLength: 64 })), Type.Null()], {
+      description:
+        'The networks from which the key is accepted, such as 192.0.2.0/24. Null: any address.',
+    }),
+    predecessor: Type.Union([Type.String({ format: 'uuid' }), Type.Null()], {
+      description: 'The key that it was rotated from. Null if it was created anew.',
+    }),
+    createdAt: dateTime('When the key was created.'),
+    expiresAt: dateTimeOrNull('When the key ends. Null: it is valid until it is revoked.'),
+    revokedAt: dateTimeOrNull('When the key was revoked. Null while it is valid.'),
+    lastUsedAt: dateTimeOrNull(
+      'When the key was last used, up to a minute behind. Null if it was never used.',
+    ),
   },
-  { ...closed, title: 'ApiKey' },
+  { ...closed, title: 'ApiKey', description: 'An API key of the account, without its secret.' },
 )
 
 export const apiKeyList = Type.Object(
-  { schemaVersion: Type.Literal(schemaVersion('api_keys')), apiKeys: Type.Array(apiKey) },
+  {
+    schemaVersion: schemaVersionField('api_keys'),
+    apiKeys: Type.Array(apiKey, { description: 'The newest key comes first.' }),
+  },
   { ...closed, title: 'ApiKeyList' },
 )
 
 export const apiKeyChanged = Type.Object(
-  { schemaVersion: Type.Literal(schemaVersion('api_key')), apiKey },
+  { schemaVersion: schemaVersionField('api_key'), apiKey },
   { ...closed, title: 'ApiKeyChanged' },
 )
 
 export const apiKeyCreated = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('api_key_create')),
+    schemaVersion: schemaVersionField('api_key_create'),
     apiKey,
     key: Type.String({
       pattern: '^svc_(live|test)_[0-9A-Za-z]{36}$',

@@ -57,6 +57,7 @@ export const accountContract = {
     method: 'GET',
     path: membersPath,
     summary: 'List the members of the account',
+    description: 'Every member of the account may do this.',
     responses: {
       200: {
         description: 'The members, owners first.',
@@ -131,6 +132,7 @@ export const accountContract = {
     method: 'GET',
     path,
     summary: 'List the sessions of the signed-in user',
+    description: 'A session is a browser in which the user is signed in.',
     responses: {
       200: { description: 'The sessions.', schema: sessionList, example: exampleList },
       ...sessionResponses,
@@ -157,6 +159,7 @@ export const accountContract = {
     method: 'DELETE',
     path: `${path}/{sessionId}`,
     summary: 'End one session of the signed-in user',
+    description: 'The session is refused from the next request on.',
     pathParameters: sessionIdPath,
     responses: {
       200: { description: 'The session has ended.', schema: sessionsEnded, example: exampleEnded },

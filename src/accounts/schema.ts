@@ -1,28 +1,26 @@
 /** Wire shapes of the session list. Its routes are extensions of the specification. */
 import { Type } from 'typebox'
 import { roles } from '../platform/http/callers.ts'
-import { schemaVersion } from '../platform/http/identifiers.ts'
+import { dateTime, schemaVersionField, text, textOrNull } from '../platform/http/fields.ts'
 
 const closed = { additionalProperties: false }
-const uuid = Type.String({ format: 'uuid' })
-const time = Type.String({ format: 'date-time' })
+const emailLengthMax = 254
+const uuid = (description: string) => Type.String({ format: 'uuid', description })
 
 const session = Type.Object(
   {
-    id: uuid,
+    id: uuid('Names the session in paths.'),
     current: Type.Boolean({ description: 'Whether this session made the request.' }),
-    browser: Type.String({ description: 'Such as `Firefox on Linux`.' }),
-    network: Type.String({
-      description: 'The network of the sign-in, with the last bits of the address cut off.',
-    }),
-    createdAt: time,
+    browser: text(80, 'Such as `Firefox on Linux`.'),
+    network: text(64, 'The network of the sign-in, with the last bits of the address cut off.'),
+    createdAt: dateTime('When the user signed in.'),
     lastSeenAt: Type.String({ format: 'date-time', description: 'Up to two minutes behind.' }),
     endsAt: Type.String({
       format: 'date-time',
       description: 'The session ends then at the latest, and earlier if it is not used.',
     }),
   },
-  { ...closed, title: 'Session' },
+  { ...closed, title: 'Session', description: 'A browser in which the user is signed in.' },
 )
 
 const role = Type.Enum([...roles], {
@@ -32,18 +30,19 @@ const role = Type.Enum([...roles], {
 
 export const memberList = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('members')),
+    schemaVersion: schemaVersionField('members'),
     members: Type.Array(
       Type.Object(
         {
-          userId: uuid,
-          email: Type.String(),
-          name: Type.Union([Type.String(), Type.Null()]),
+          userId: uuid('Names the user in paths.'),
+          email: text(emailLengthMax, 'The mail address, in lower case.'),
+          name: textOrNull(120, 'The name from the sign-in provider. Null if it gave none.'),
           role,
-          joinedAt: time,
+          joinedAt: dateTime('When the user became a member.'),
         },
-        { ...closed, title: 'Member' },
+        { ...closed, title: 'Member', description: 'A user of the account.' },
       ),
+      { description: 'The members of the account.' },
     ),
   },
   { ...closed, title: 'MemberList' },
@@ -51,7 +50,7 @@ export const memberList = Type.Object(
 
 export const memberInvitation = Type.Object(
   {
-    email: Type.String({ maxLength: 254, description: 'must be a mail address' }),
+    email: Type.String({ maxLength: emailLengthMax, description: 'must be a mail address' }),
     role,
   },
   { ...closed, title: 'MemberInvitation' },
@@ -59,8 +58,8 @@ export const memberInvitation = Type.Object(
 
 export const memberInvited = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('member_invited')),
-    email: Type.String({ description: 'In lower case.' }),
+    schemaVersion: schemaVersionField('member_invited'),
+    email: text(emailLengthMax, 'The mail address, in lower case.'),
     mailed: Type.Boolean({
       description: 'Whether the user receives a mail. If not, tell the user to open /sign-in.',
     }),
@@ -69,7 +68,10 @@ export const memberInvited = Type.Object(
 )
 
 export const memberRemoved = Type.Object(
-  { schemaVersion: Type.Literal(schemaVersion('member_removed')), userId: uuid },
+  {
+    schemaVersion: schemaVersionField('member_removed'),
+    userId: uuid('The user who is no longer a member.'),
+  },
   { ...closed, title: 'MemberRemoved' },
 )
 
@@ -88,13 +90,16 @@ export const sessionIdPath = Type.Object({
 })
 
 export const sessionList = Type.Object(
-  { schemaVersion: Type.Literal(schemaVersion('sessions')), sessions: Type.Array(session) },
+  {
+    schemaVersion: schemaVersionField('sessions'),
+    sessions: Type.Array(session, { description: 'The sessions of the user.' }),
+  },
   { ...closed, title: 'SessionList' },
 )
 
 export const sessionsEnded = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('sessions_ended')),
+    schemaVersion: schemaVersionField('sessions_ended'),
     ended: Type.Integer({ minimum: 0, description: 'How many sessions this request has ended.' }),
   },
   { ...closed, title: 'SessionsEnded' },

@@ -84,6 +84,7 @@ export const agentDecisionContract = {
     method: 'GET',
     path: accountPath,
     summary: 'List the agent decision reports of the account',
+    description: 'The reports of every API key of the account, the newest first.',
     queryParameters: reportsQuery,
     responses: {
       200: {

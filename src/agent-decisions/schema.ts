@@ -1,6 +1,6 @@
 /** Wire shapes of agent decision reports. */
 import { type Static, type TSchema, Type } from 'typebox'
-import { schemaVersion } from '../platform/http/identifiers.ts'
+import { dateTime, schemaVersionField } from '../platform/http/fields.ts'
 import { cursorParameter, limitParameter } from '../platform/http/page.ts'
 
 const closed = { additionalProperties: false }
@@ -32,14 +32,23 @@ const subject = Type.Union(
   [
     Type.Object(
       {
-        kind: Type.Literal('candidate'),
-        username: Type.String({ pattern: '^@?[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]$' }),
+        kind: Type.Literal('candidate', { description: 'The decision is about a candidate.' }),
+        username: Type.String({
+          pattern: '^@?[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]$',
+          description: 'The username of the candidate, with or without a leading @.',
+        }),
       },
-      { title: 'AgentDecisionCandidate', ...closed },
+      { title: 'AgentDecisionCandidate', description: 'A candidate.', ...closed },
     ),
     Type.Object(
-      { kind: Type.Literal('score'), scoreId: Type.String({ pattern: '^[0-9a-fA-F]{64}$' }) },
-      { title: 'AgentDecisionScore', ...closed },
+      {
+        kind: Type.Literal('score', { description: 'The decision is about a score.' }),
+        scoreId: Type.String({
+          pattern: '^[0-9a-fA-F]{64}$',
+          description: 'The id of the score, in either case.',
+        }),
+      },
+      { title: 'AgentDecisionScore', description: 'A score.', ...closed },
     ),
   ],
   {
@@ -86,35 +95,47 @@ const uuid = (description: string) =>
     pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
     description,
   })
-const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+const orNull = <Schema extends TSchema>(schema: Schema, description: string) =>
+  Type.Union([schema, Type.Null()], { description })
 
 const agentDecisionReport = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('agent_decision_report')),
+    schemaVersion: schemaVersionField('agent_decision_report'),
     id: uuid('The id of the report.'),
     userId: uuid('The account that reported.'),
-    apiKeyId: orNull(uuid('The API key it came with.')),
+    apiKeyId: orNull(
+      uuid('The key.'),
+      'Id of the API key that made the report. Null if it is not known.',
+    ),
     subject,
     decision,
     outcome,
-    agentName: orNull(Type.String(agentText)),
-    agentVersion: orNull(Type.String(agentText)),
-    jobRef: orNull(Type.String(jobRefText)),
+    agentName: orNull(Type.String(agentText), 'The name of the agent. Null if it was not given.'),
+    agentVersion: orNull(
+      Type.String(agentText),
+      'The version of the agent. Null if it was not given.',
+    ),
+    jobRef: orNull(Type.String(jobRefText), 'Your name of the job. Null if it was not given.'),
     reasonCodes,
-    notes: orNull(Type.String(notesText)),
+    notes: orNull(Type.String(notesText), 'Your notes. Null if they were not given.'),
     metadata,
     createdAt: Type.String({
       format: 'date-time',
       pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$',
+      description: 'When the service received the report.',
     }),
   },
-  { title: 'AgentDecisionReport', ...closed },
+  {
+    title: 'AgentDecisionReport',
+    description: 'A report of a decision. Only the account that made it can read it.',
+    ...closed,
+  },
 )
 export type AgentDecisionReport = Static<typeof agentDecisionReport>
 
 export const agentDecisionReportCreated = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('agent_decision_report_create')),
+    schemaVersion: schemaVersionField('agent_decision_report_create'),
     report: agentDecisionReport,
     replayed: Type.Boolean({
       description: 'Whether the key had been used for this report before.',
@@ -127,8 +148,8 @@ export const reportsQuery = Type.Object({ limit: limitParameter, cursor: cursorP
 
 export const agentDecisionReportList = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('agent_decision_reports')),
-    reports: Type.Array(agentDecisionReport),
+    schemaVersion: schemaVersionField('agent_decision_reports'),
+    reports: Type.Array(agentDecisionReport, { description: 'The newest report comes first.' }),
   },
   { title: 'AgentDecisionReportList', ...closed },
 )
@@ -140,9 +161,9 @@ export const unlockReviewRequest = Type.Object(
 
 export const unlockReview = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('agent_unlock_review')),
-    status: Type.Literal('pending'),
-    requestedAt: Type.String({ format: 'date-time' }),
+    schemaVersion: schemaVersionField('agent_unlock_review'),
+    status: Type.Literal('pending', { description: 'The operator has not decided yet.' }),
+    requestedAt: dateTime('When the review was requested.'),
   },
   { title: 'UnlockReview', ...closed },
 )

@@ -88,6 +88,8 @@ export const candidateContract = {
     path: '/api/v1/candidates/{username}',
     area: 'candidates',
     summary: 'One public candidate',
+    description:
+      'Returns the profile of a candidate, with the score if the candidate shares it. The Link header leads to the score and to its credential. A hidden profile and an unknown username get the same answer.',
     policy: {
       kind: 'paid',
       scope: 'candidates:read',

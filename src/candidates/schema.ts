@@ -1,84 +1,164 @@
 /** Wire shapes of the candidate reads. */
 import { type Static, Type } from 'typebox'
-import { schemaVersion } from '../platform/http/identifiers.ts'
+import {
+  dateTime,
+  hex64,
+  openObject,
+  schemaVersionField,
+  text,
+  textOrNull,
+  total,
+  urlLengthMax,
+} from '../platform/http/fields.ts'
 import { type ProofForm, proofForms } from '../score-credentials/proof.ts'
 import { scoreBands } from '../skill-standard/bands.ts'
-import { usernamePathPattern, usernamePattern } from '../workers/username.ts'
+import {
+  profilePathPattern,
+  publicUsernamePattern,
+  usernamePathPattern,
+} from '../workers/username.ts'
 
 const closed = { additionalProperties: false }
-const textOrNull = Type.Union([Type.String(), Type.Null()])
-const count = Type.Integer({ minimum: 0 })
 
 const candidateSkill = Type.Object(
-  { name: Type.String(), verified: Type.Boolean(), level: textOrNull },
-  { title: 'CandidateSkill', ...closed },
+  {
+    name: text(80, 'The name of the skill, as on the profile.'),
+    verified: Type.Boolean({ description: 'Whether evidence supports the skill.' }),
+    level: textOrNull(
+      40,
+      'The level of the skill, such as advanced. Null if the profile names none.',
+    ),
+  },
+  { title: 'CandidateSkill', description: 'A skill of a candidate.', ...closed },
 )
+
+const displayName = text(80, 'The name that the candidate shows.')
+const title = textOrNull(120, 'The professional title. Null if the candidate gives none.')
+const avatarUrl = textOrNull(
+  urlLengthMax,
+  'The https URL of a picture. Null if the candidate gives none.',
+)
+const skillCount = total('Skills on the profile.')
+const verifiedSkillCount = total('Skills on the profile that evidence supports.')
 
 const candidatePreview = Type.Object(
   {
-    username: Type.String({ pattern: '^[a-z0-9_][a-z0-9_.-]{0,62}$' }),
-    displayName: Type.String(),
-    title: textOrNull,
-    avatarUrl: textOrNull,
-    profilePath: Type.String({ description: '/u/ and the username.' }),
+    username: Type.String({
+      pattern: '^[a-z0-9_][a-z0-9_.-]{0,62}$',
+      description: 'Names the candidate in paths.',
+    }),
+    displayName,
+    title,
+    avatarUrl,
+    profilePath: Type.String({
+      pattern: '^/u/[a-z0-9_][a-z0-9_.-]{0,62}$',
+      description: 'The path of the public profile: /u/ and the username.',
+    }),
     topSkills: Type.Array(candidateSkill, {
       description: 'At most five skills, verified ones first.',
     }),
     matchedSkills: Type.Array(candidateSkill, {
       description: 'The skills that the query matches.',
     }),
-    skillCount: count,
-    verifiedSkillCount: count,
+    skillCount,
+    verifiedSkillCount,
   },
-  { title: 'CandidatePreview', ...closed },
+  { title: 'CandidatePreview', description: 'A candidate in a search result.', ...closed },
 )
 export type CandidatePreview = Static<typeof candidatePreview>
 
 export const searchResult = Type.Object(
-  { query: Type.String(), candidates: Type.Array(candidatePreview), resultCount: count },
+  {
+    query: text(80, 'The words of the search.'),
+    candidates: Type.Array(candidatePreview, { description: 'The best match comes first.' }),
+    resultCount: total('Candidates in this answer.'),
+  },
   { title: 'CandidateSearchResult', ...closed },
 )
 export type SearchResult = Static<typeof searchResult>
 
-const scoreNumber = Type.Integer({ minimum: 0, maximum: 1000 })
-const sha256Hex = Type.String({ pattern: '^[0-9a-f]{64}$' })
-const publicUsername = Type.String({ pattern: usernamePattern })
+const scoreNumber = (description: string) =>
+  Type.Integer({ minimum: 0, maximum: 1000, description })
+const publicUsername = Type.String({
+  pattern: publicUsernamePattern,
+  description: 'Names the candidate in paths.',
+})
+const profilePath = Type.String({
+  pattern: profilePathPattern,
+  description: 'The path of the public profile: /u/ and the username.',
+})
 
 const scoreParts = {
-  score: scoreNumber,
+  score: scoreNumber('From 0 to 1000.'),
   confidence: Type.Object(
-    { low: scoreNumber, high: scoreNumber },
-    { title: 'ScoreConfidence', ...closed },
+    {
+      low: scoreNumber('The low end of the range.'),
+      high: scoreNumber('The high end of the range.'),
+    },
+    {
+      title: 'ScoreConfidence',
+      description: 'The range around the score. More evidence makes it narrower.',
+      ...closed,
+    },
   ),
-  scoreBand: Type.Enum(scoreBands.map(({ band }) => band)),
-  issuedAt: Type.String({ format: 'date-time' }),
-  evidenceCount: count,
-  engineVersion: Type.String(),
-  scoreVc: Type.Union([
-    Type.Object(
-      { sha256: sha256Hex, statusUrl: textOrNull, statusListCredential: textOrNull },
-      { title: 'ScoreCredentialReference', ...closed },
-    ),
-    Type.Null(),
-  ]),
+  scoreBand: Type.Enum(
+    scoreBands.map(({ band }) => band),
+    { description: 'The band of the score. /standard/v1/score-bands.jsonld defines the bands.' },
+  ),
+  issuedAt: dateTime('When the score was issued.'),
+  evidenceCount: total('Items of evidence that the score rests on.'),
+  engineVersion: text(64, 'The version of the engine that computed the score.'),
+  scoreVc: Type.Union(
+    [
+      Type.Object(
+        {
+          sha256: hex64('SHA-256 of the payload of the credential.'),
+          statusUrl: textOrNull(
+            urlLengthMax,
+            'The URL that says whether the credential is revoked.',
+          ),
+          statusListCredential: textOrNull(
+            urlLengthMax,
+            'The URL of the signed list of revocations that covers the credential.',
+          ),
+        },
+        {
+          title: 'ScoreCredentialReference',
+          description: 'The credential of the score.',
+          ...closed,
+        },
+      ),
+      Type.Null(),
+    ],
+    { description: 'The credential of the score. Null if it has none.' },
+  ),
 }
 
-const candidateScore = Type.Object(scoreParts, { title: 'CandidateScore', ...closed })
+const candidateScore = Type.Object(scoreParts, {
+  title: 'CandidateScore',
+  description: 'The public score of a candidate.',
+  ...closed,
+})
 export type CandidateScore = Static<typeof candidateScore>
 
 export const candidateDetail = Type.Object(
   {
     username: publicUsername,
-    displayName: Type.String(),
-    title: textOrNull,
-    bio: textOrNull,
-    avatarUrl: textOrNull,
-    profilePath: Type.String({ description: '/u/ and the username.' }),
-    memberSince: Type.Union([Type.String({ pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$' }), Type.Null()]),
-    skills: Type.Array(candidateSkill),
-    skillCount: count,
-    verifiedSkillCount: count,
-    score: Type.Union([candidateScore, Type.Null()]),
+    displayName,
+    title,
+    bio: textOrNull(2_000, 'What the candidate writes about themselves. Null if there is none.'),
+    avatarUrl,
+    profilePath,
+    memberSince: Type.Union([Type.String({ pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$' }), Type.Null()], {
+      description: 'The month in which the candidate joined. Null if it is not known.',
+    }),
+    skills: Type.Array(candidateSkill, { description: 'The skills on the profile.' }),
+    skillCount,
+    verifiedSkillCount,
+    score: Type.Union([candidateScore, Type.Null()], {
+      description:
+        'The public score. Null if there is none, or if the candidate does not share it.',
+    }),
   },
   { title: 'CandidateDetail', ...closed },
 )
@@ -86,20 +166,20 @@ export type CandidateDetail = Static<typeof candidateDetail>
 
 export const publicScore = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('public_score')),
-    id: sha256Hex,
+    schemaVersion: schemaVersionField('public_score'),
+    id: hex64('Names the score in paths. A recomputed score has another id.'),
     ...scoreParts,
     profile: Type.Object(
       {
         username: publicUsername,
-        displayName: Type.String(),
-        avatarUrl: textOrNull,
-        profilePath: Type.String({ description: '/u/ and the username.' }),
+        displayName,
+        avatarUrl,
+        profilePath,
       },
-      { title: 'ScoredProfile', ...closed },
+      { title: 'ScoredProfile', description: 'The candidate of the score.', ...closed },
     ),
   },
-  { title: 'PublicScore', ...closed },
+  { title: 'PublicScore', description: 'A public score.', ...closed },
 )
 export type PublicScore = Static<typeof publicScore>
 
@@ -139,18 +219,25 @@ export const searchQuery = Type.Object({
 /** The credential as it was issued. Open, because its own contexts define its members. */
 export const scoreCredential = Type.Object(
   {
-    '@context': Type.Array(Type.String()),
-    id: Type.String(),
-    type: Type.Array(Type.String()),
-    issuer: Type.String(),
-    issuanceDate: Type.String({ format: 'date-time' }),
-    validFrom: Type.String({ format: 'date-time' }),
-    validUntil: Type.String({ format: 'date-time' }),
-    credentialSubject: Type.Object({}),
-    credentialStatus: Type.Object({}),
-    proof: Type.Object({}),
+    '@context': Type.Array(Type.String({ maxLength: urlLengthMax }), {
+      description: 'The JSON-LD contexts that define the members.',
+    }),
+    id: text(urlLengthMax, 'Names the credential.'),
+    type: Type.Array(Type.String({ maxLength: 80 }), {
+      description: 'The types of the credential.',
+    }),
+    issuer: text(urlLengthMax, 'The did:web identifier of the service that signed it.'),
+    issuanceDate: dateTime('When the credential was issued.'),
+    validFrom: dateTime('When it begins to be valid.'),
+    validUntil: dateTime('When it ends to be valid.'),
+    credentialSubject: openObject('The claims: the candidate, the score and its range.'),
+    credentialStatus: openObject('The entry of the credential in the list of revocations.'),
+    proof: openObject('The signature, in the requested form.'),
   },
-  { title: 'ScoreCredential' },
+  {
+    title: 'ScoreCredential',
+    description: 'A signed score. Keep it as it is: each change breaks the signature.',
+  },
 )
 
 const proofFormDefault: ProofForm = 'native'

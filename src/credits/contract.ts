@@ -17,6 +17,7 @@ export const creditsContract = {
     ...shared,
     path: '/api/account/usage',
     summary: 'Show the charged calls of the account',
+    description: 'Counts calls and credits by day, meter, operation, key or status.',
     queryParameters: usageQuery,
     responses: {
       200: {
@@ -31,6 +32,8 @@ export const creditsContract = {
     ...shared,
     path: '/api/account/credits',
     summary: 'Show the balance and the ledger of the account',
+    description:
+      'The ledger has one entry for each grant, adjustment, charge and refund, the newest first.',
     queryParameters: ledgerQuery,
     responses: {
       200: {

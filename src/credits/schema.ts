@@ -1,11 +1,10 @@
 /** Wire shapes of usage and credits. Their routes are extensions of the specification. */
 import { Type } from 'typebox'
-import { schemaVersion } from '../platform/http/identifiers.ts'
+import { dateTime, schemaVersionField, text, textOrNull } from '../platform/http/fields.ts'
 
 const closed = { additionalProperties: false }
-const time = Type.String({ format: 'date-time' })
-const day = Type.String({ format: 'date', pattern: '^[1-9]\\d{3}-\\d{2}-\\d{2}$' })
-const optional = (description: string) => Type.Union([Type.String({ description }), Type.Null()])
+const day = (description: string) =>
+  Type.String({ format: 'date', pattern: '^[1-9]\\d{3}-\\d{2}-\\d{2}$', description })
 
 /** The groups of the ledger, and the status, which the request log knows. */
 export const usageGroups = ['day', 'meter', 'operation', 'key', 'status'] as const
@@ -29,16 +28,14 @@ export const usageQuery = Type.Object({
 
 export const usage = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('usage')),
-    from: day,
-    to: day,
-    by: Type.Enum([...usageGroups], { type: 'string' }),
+    schemaVersion: schemaVersionField('usage'),
+    from: day('The first day, in UTC.'),
+    to: day('The last day, in UTC.'),
+    by: Type.Enum([...usageGroups], { type: 'string', description: 'The group of each row.' }),
     rows: Type.Array(
       Type.Object(
         {
-          group: Type.String({
-            description: 'The day, meter, operation id, id of the key, or status.',
-          }),
+          group: text(64, 'The day, meter, operation id, id of the key, or status.'),
           calls: Type.Integer({
             minimum: 0,
             description: 'Calls that were charged; by status all calls.',
@@ -49,8 +46,9 @@ export const usage = Type.Object(
           }),
           credits: Type.Integer({ description: 'Credits that were charged and not refunded.' }),
         },
-        { ...closed, title: 'UsageRow' },
+        { ...closed, title: 'UsageRow', description: 'The calls of one group.' },
       ),
+      { description: 'One row for each group with calls.' },
     ),
   },
   { ...closed, title: 'Usage' },
@@ -81,26 +79,30 @@ export const entryKinds = ['grant', 'adjustment', 'charge', 'void'] as const
 
 export const credits = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('credits')),
+    schemaVersion: schemaVersionField('credits'),
     balance: Type.Integer({ minimum: 0, description: 'Whole credits.' }),
     suspended: Type.Boolean({ description: 'Whether charges wait until the books are checked.' }),
     entries: Type.Array(
       Type.Object(
         {
-          at: time,
+          at: dateTime('When the entry was made.'),
           kind: Type.Enum([...entryKinds], {
             type: 'string',
             description: 'A void refunds a charge.',
           }),
           credits: Type.Integer({ description: 'Added to the balance; negative for a charge.' }),
-          meter: optional('Of a charge.'),
-          operation: optional('Operation id of the call.'),
-          apiKeyId: optional('The key that made the call.'),
-          requestId: optional('X-Request-Id of the call.'),
-          reason: optional('Of a grant or an adjustment.'),
+          meter: textOrNull(64, 'The meter of a charge. Null for other entries.'),
+          operation: textOrNull(64, 'Operation id of the call. Null without a call.'),
+          apiKeyId: textOrNull(36, 'Id of the key that made the call. Null without a call.'),
+          requestId: textOrNull(64, 'X-Request-Id of the call. Null without a call.'),
+          reason: textOrNull(
+            500,
+            'The reason of a grant or an adjustment. Null for other entries.',
+          ),
         },
-        { ...closed, title: 'CreditEntry' },
+        { ...closed, title: 'CreditEntry', description: 'One entry of the ledger.' },
       ),
+      { description: 'The newest entry comes first.' },
     ),
   },
   { ...closed, title: 'Credits' },

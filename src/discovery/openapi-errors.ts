@@ -3,7 +3,7 @@ import type { Operation } from '../platform/http/contract.ts'
 import { type ErrorName, errorTable } from '../platform/http/errors.ts'
 import { interfaceVersion } from '../platform/http/identifiers.ts'
 
-const errorNames = Object.keys(errorTable) as ErrorName[]
+export const errorNames = Object.keys(errorTable) as ErrorName[]
 
 type Shape = Pick<Operation, 'method' | 'body' | 'policy' | 'idempotencyKey'>
 

@@ -8,7 +8,7 @@ import {
   interfaceVersion,
   versionHeader,
 } from '../platform/http/identifiers.ts'
-import { edgeRefusals, errorExamples, refusalExamples } from './openapi-errors.ts'
+import { edgeRefusals, errorExamples, errorNames, refusalExamples } from './openapi-errors.ts'
 
 type Kind = 'schemas' | 'parameters' | 'headers' | 'responses'
 
@@ -18,15 +18,23 @@ export function refTo(kind: Kind, name: string): { $ref: string } {
 
 /** The closed error body. */
 export const errorSchema = {
-  title: 'Error',
+  title: 'ErrorResponse',
   type: 'object',
+  description: 'The body of every error.',
   required: ['error'],
   properties: {
     error: {
       type: 'string',
-      description: 'Which error; the examples show the values. New values can be added.',
+      maxLength: 64,
+      'x-extensible-enum': errorNames,
+      description:
+        'Names the error and does not change. New values can be added: treat an unknown one by its status.',
     },
-    message: { type: 'string', description: 'For people; may change at any time.' },
+    message: {
+      type: 'string',
+      minLength: 1,
+      description: 'Explains the error to a developer. The text can change at any time.',
+    },
     supported_version: {
       type: 'string',
       pattern: '^\\d{4}-\\d{2}-\\d{2}$',
@@ -94,7 +102,7 @@ export const fixedComponents = {
       },
       content: {
         'application/json': {
-          schema: refTo('schemas', 'Error'),
+          schema: refTo('schemas', 'ErrorResponse'),
           examples: refusalExamples(edgeRefusals),
         },
       },
@@ -108,13 +116,6 @@ export const fixedComponents = {
       required: false,
       description: 'The version of the interface; the default when absent.',
       schema: { type: 'string', enum: [interfaceVersion], default: interfaceVersion },
-    },
-    IfNoneMatch: {
-      name: 'If-None-Match',
-      in: 'header',
-      required: false,
-      description: 'The ETag of a representation the caller holds: 304 while it is current.',
-      schema: text,
     },
     IdempotencyKey: {
       ...idempotencyKey,
@@ -132,13 +133,6 @@ export const fixedComponents = {
       ...idempotencyKey,
       required: false,
       description: 'Names this purchase: the same request under the same key is charged once.',
-    },
-    AcceptEncoding: {
-      name: 'Accept-Encoding',
-      in: 'header',
-      required: false,
-      description: 'gzip and br are served where they make the answer smaller.',
-      schema: text,
     },
   },
   headers: {

@@ -190,6 +190,42 @@ test('contract: operation ids are unique, each operation has an area and a summa
   assert.equal(new Set(ids).size, ids.length)
 })
 
+test('contract: each area, operation, parameter and member has a description', () => {
+  const silent: string[] = []
+  const expectText = (pointer: string, node: unknown): void => {
+    if (typeof resolved(contract, node).description !== 'string') silent.push(pointer)
+  }
+  for (const tag of Object(contract.tags)) expectText(`tag ${tag.name}`, tag)
+  for (const [name, , operation] of operationsOf(contract)) {
+    expectText(name, operation)
+    for (const parameter of Object(operation.parameters)) expectText(name, parameter)
+  }
+  for (const [pointer, { properties }] of nodes({ ...contract, examples: {} })) {
+    if (pointer.endsWith('/properties')) continue
+    for (const [member, schema] of Object.entries(Object(properties)))
+      expectText(`${pointer} ${member}`, schema)
+  }
+  assert.deepEqual(silent, [])
+})
+
+test('contract: a schema says null by its type, a choice of texts by enum, and a choice of objects by oneOf', () => {
+  for (const [pointer, node] of nodes(Object(contract.components).schemas)) {
+    assert.equal(node.anyOf, undefined, pointer)
+    const isObject = node.type === 'object' && !pointer.endsWith('/properties')
+    if (isObject) assert.notEqual(node.additionalProperties, undefined, pointer)
+  }
+  const schemas = Object(Object(contract.components).schemas)
+  assert.deepEqual(schemas.ScoreCredentialStatus.discriminator, {
+    propertyName: 'status',
+    mapping: {
+      active: '#/components/schemas/ActiveCredentialStatus',
+      revoked: '#/components/schemas/RevokedCredentialStatus',
+    },
+  })
+  const { error } = schemas.ErrorResponse.properties
+  assert.deepEqual(error['x-extensible-enum'], Object.keys(errorTable))
+})
+
 test('contract: path parameters are exactly those of the path, and the version header is on every operation', () => {
   for (const [name, path, operation] of operationsOf(contract)) {
     assert.ok(Array.isArray(operation.parameters), name)
@@ -396,11 +432,11 @@ test('builder: two different schemas with one title are refused', () => {
 
 test('builder: only documents have ETag, 304 and If-None-Match', () => {
   const plain = JSON.stringify(openApiDocument([declared({})], { publicUrl }).paths)
-  assert.doesNotMatch(plain, /ETag|304|IfNoneMatch|HEAD/)
+  assert.doesNotMatch(plain, /ETag|304|If-None-Match|HEAD/)
   const document = JSON.stringify(
     openApiDocument([declared({ document: true })], { publicUrl }).paths,
   )
-  for (const part of ['ETag', '"304"', 'IfNoneMatch', 'HEAD']) assert.ok(document.includes(part))
+  for (const part of ['ETag', '"304"', 'If-None-Match', 'HEAD']) assert.ok(document.includes(part))
 })
 
 test('builder: the contract has webhooks only if the service sends some', () => {
@@ -410,7 +446,11 @@ test('builder: the contract has webhooks only if the service sends some', () => 
   const sent = { name: 'thing.made', operationId: 'receiveThing', summary: 'It was made.' }
   const webhooks = [{ ...sent, schema: thing, example: { name: 'a' }, headers }]
   const document = openApiDocument([declared({})], { publicUrl, webhooks })
-  assert.deepEqual(document.tags, [{ name: 'things' }, { name: 'webhooks' }])
+  const tags: Json[] = Object(document.tags)
+  assert.deepEqual(
+    tags.map(({ name }) => name),
+    ['things', 'webhooks'],
+  )
   const { post } = Object(document.webhooks)['thing.made']
   assert.deepEqual(
     post.parameters.map((parameter: unknown) => resolved(document, parameter)),

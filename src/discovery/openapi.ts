@@ -10,6 +10,7 @@ import { paymentChallenge } from '../platform/http/payment-challenge.ts'
 import { admissionOf, securityOf } from './openapi-admission.ts'
 import { refusalExamples, valuesOf } from './openapi-errors.ts'
 import { answerHeaders, errorSchema, fixedComponents, refTo } from './openapi-parts.ts'
+import { published } from './openapi-schemas.ts'
 import { type WebhookDeclaration, webhookParameters, webhooksOf } from './openapi-webhooks.ts'
 
 type Json = Record<string, unknown>
@@ -39,12 +40,12 @@ export function openApiDocument(
       title: 'Public verification, skill standard and candidate data',
       version: interfaceVersion,
       description:
-        'Every response has its version in Service-Version and the id of its request in X-Request-Id. Every error is the closed object `Error`; its `Link` header leads to an explanation. If GET needs no key, HEAD is supported as well. Operations with `x-extension` are extensions of the specification.',
+        'Every response has its version in Service-Version and the id of its request in X-Request-Id. Every error is the closed object `ErrorResponse`; its `Link` header leads to an explanation. If GET needs no key, HEAD is supported as well. Operations with `x-extension` are extensions of the specification.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     externalDocs: { description: 'The documentation', url: `${publicUrl}/docs` },
     servers: [{ url: publicUrl }],
-    tags: areasOf(sorted, webhooks).map((name) => ({ name })),
+    tags: areasOf(sorted, webhooks).map(tagOf),
     paths,
     ...(webhooks.length === 0 ? {} : { webhooks: sent }),
     components: {
@@ -62,8 +63,6 @@ const refusals = fixedComponents.responses
  */
 function usedOf(components: Record<string, Record<string, object>>, referring: string) {
   const isUsed = (kind: string, name: string): boolean =>
-    // Keeps every error example, for the errors that any path can answer with.
-    kind === 'examples' ||
     referring.includes(
       kind === 'securitySchemes' ? `"${name}":[]` : `"#/components/${kind}/${name}"`,
     )
@@ -78,6 +77,24 @@ function areasOf(operations: readonly Operation[], webhooks: readonly WebhookDec
   const areas = new Set(operations.map(({ area }) => area))
   if (webhooks.length > 0) areas.add('webhooks')
   return [...areas].sort(compare)
+}
+
+function tagOf(name: string): Json {
+  return name in areas ? { name, description: areas[name] } : { name }
+}
+
+/** The areas of the interface, as a reader meets them. */
+const areas: Readonly<Record<string, string>> = {
+  account:
+    'The account of a signed-in user: API keys, credits, usage, requests, members and sessions.',
+  'agent decisions': 'Reports of the decisions that agents make with candidate and score data.',
+  candidates: 'Public candidates: search, profiles and their credentials.',
+  discovery: 'Documents that describe this service: contract, keys, engine and errors.',
+  sandbox: 'Fictional candidates, scores and credentials for development.',
+  'score credentials': 'Signed scores: their verification, their status and revocations.',
+  scores: 'Public scores and their credentials.',
+  'skill standard': 'The skills, their evidence and weights, score bands, terms and releases.',
+  webhooks: 'Endpoints that receive events, their deliveries, and the feed of events.',
 }
 
 function operationObject(operation: Operation, publish: (schema: object) => unknown): Json {
@@ -125,8 +142,11 @@ function parametersOf(
   })
 }
 
-function headerParameters({ document, idempotencyKey, policy }: Operation): Json[] {
-  const names = document ? ['ServiceVersion', 'IfNoneMatch', 'AcceptEncoding'] : ['ServiceVersion']
+/**
+ * Headers of HTTP itself, such as If-None-Match, are no parameters: a client library has them.
+ */
+function headerParameters({ idempotencyKey, policy }: Operation): Json[] {
+  const names = ['ServiceVersion']
   if (idempotencyKey === 'required') names.push('IdempotencyKey')
   if (idempotencyKey === 'optional') names.push('OptionalIdempotencyKey')
   if ('meter' in policy) names.push('PurchaseKey')
@@ -177,28 +197,10 @@ function responseOf(
 
 /** An operation that takes payments shows the challenge. */
 function errorBody({ policy }: Operation, status: number, publish: (schema: object) => unknown) {
-  const error = refTo('schemas', 'Error')
+  const error = refTo('schemas', 'ErrorResponse')
   return policy.kind === 'paid' && status === 402
-    ? { anyOf: [error, publish(paymentChallenge)] }
+    ? { oneOf: [error, publish(paymentChallenge)] }
     : error
-}
-
-/**
- * Returns a copy without the additions of the schema library, in which each titled object is a
- * reference.
- */
-function published(node: unknown, schemas: Map<string, Json>): unknown {
-  if (Array.isArray(node)) return node.map((item) => published(item, schemas))
-  if (typeof node !== 'object' || node === null) return node
-  const copy: Json = {}
-  for (const [name, member] of Object.entries(node)) copy[name] = published(member, schemas)
-  const { title, type } = copy
-  if (typeof title !== 'string' || type !== 'object') return copy
-  const known = schemas.get(title)
-  if (known !== undefined && JSON.stringify(known) !== JSON.stringify(copy))
-    throw new Error(`two different schemas have the title ${title}`)
-  schemas.set(title, copy)
-  return refTo('schemas', title)
 }
 
 function keyOf({ path, method }: Operation): string {

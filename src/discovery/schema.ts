@@ -3,7 +3,14 @@
  * of this service.
  */
 import { Type } from 'typebox'
-import { schemaVersion, wellKnownPath } from '../platform/http/identifiers.ts'
+import {
+  dateTime,
+  openObject,
+  schemaVersionField,
+  text,
+  urlLengthMax,
+} from '../platform/http/fields.ts'
+import { wellKnownPath } from '../platform/http/identifiers.ts'
 
 export const openApiPath = '/api/v1/openapi.json'
 export const enginePath = wellKnownPath('engine')
@@ -14,32 +21,34 @@ const open = { additionalProperties: true }
 
 export const openApi = Type.Object(
   {
-    openapi: Type.String(),
-    info: Type.Object({}, open),
-    paths: Type.Object({}, open),
+    openapi: text(16, 'The version of OpenAPI.'),
+    info: openObject('The title and the version of the interface.'),
+    paths: openObject('Every path with its operations.'),
   },
-  { title: 'OpenApiDocument', ...open },
+  { title: 'OpenApiDocument', description: 'An OpenAPI 3.1 document.', ...open },
 )
 
 export const engineDiscovery = Type.Object(
   {
-    schema_version: Type.Literal(schemaVersion('engine_discovery')),
-    issuer: Type.String(),
-    standard: Type.Object({}, open),
-    engine: Type.Object({}, open),
-    score_vc: Type.Object({}, open),
+    schema_version: schemaVersionField('engine_discovery'),
+    issuer: text(urlLengthMax, 'The did:web identifier of this service.'),
+    standard: openObject('The skill standard: its version and addresses.'),
+    engine: openObject('The engine that computes scores: its version and digest.'),
+    score_vc: openObject('The credentials of this service: proof forms and addresses.'),
   },
   open,
 )
 
 export const releaseManifest = Type.Object(
   {
-    schema_version: Type.Literal(schemaVersion('score_core.release_manifest')),
-    generated_at: Type.String({ format: 'date-time' }),
-    engine: Type.Object({}, open),
-    binary: Type.Object({}, open),
-    release: Type.Object({}, open),
-    content_hashes: Type.Optional(Type.Array(Type.Object({}, open))),
+    schema_version: schemaVersionField('score_core.release_manifest'),
+    generated_at: dateTime('When the manifest was made.'),
+    engine: openObject('The engine of the release.'),
+    binary: openObject('The file of the engine, with its digest.'),
+    release: openObject('The release that is running.'),
+    content_hashes: Type.Optional(
+      Type.Array(Type.Object({}, open), { description: 'The files of the release, with digests.' }),
+    ),
   },
   open,
 )
@@ -49,24 +58,34 @@ export const errorNamePath = Type.Object({
 })
 
 export const errorDescription = Type.Object(
-  { error: Type.String(), status: Type.Integer(), message: Type.String(), advice: Type.String() },
+  {
+    error: text(64, 'Names the error.'),
+    status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status.' }),
+    message: text(1_000, 'The usual text of the error.'),
+    advice: text(1_000, 'The next step for the caller.'),
+  },
   { title: 'ErrorDescription', additionalProperties: false },
 )
 
 /** Envelope of DSSE v1.0. */
 export const provenanceEnvelope = Type.Object(
   {
-    payloadType: Type.Literal('application/vnd.in-toto+json'),
-    payload: Type.String({ description: 'The statement, in base64.' }),
+    payloadType: Type.Literal('application/vnd.in-toto+json', {
+      description: 'The media type of the statement.',
+    }),
+    payload: Type.String({
+      pattern: '^[A-Za-z0-9+/]*={0,2}$',
+      description: 'The statement, in base64.',
+    }),
     signatures: Type.Array(
       Type.Object(
         {
-          keyid: Type.String({ description: 'The verification method of the key.' }),
-          sig: Type.String({ description: 'Ed25519, in base64.' }),
+          keyid: text(urlLengthMax, 'The verification method of the key.'),
+          sig: text(128, 'The Ed25519 signature, in base64.'),
         },
         { additionalProperties: false },
       ),
-      { minItems: 1, maxItems: 1 },
+      { minItems: 1, maxItems: 1, description: 'One signature.' },
     ),
   },
   { title: 'ProvenanceEnvelope', additionalProperties: false },

@@ -1,6 +1,6 @@
 /** Wire shapes of the request log. Its route is an extension of the specification. */
 import { Type } from 'typebox'
-import { schemaVersion } from '../platform/http/identifiers.ts'
+import { schemaVersionField, text, textOrNull, total } from '../platform/http/fields.ts'
 import { limitParameter } from '../platform/http/page.ts'
 
 const closed = { additionalProperties: false }
@@ -49,29 +49,30 @@ export const requestLogQuery = Type.Object({
 
 export const requestLog = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('request_log')),
+    schemaVersion: schemaVersionField('request_log'),
     requests: Type.Array(
       Type.Object(
         {
-          requestId: Type.String({ description: 'X-Request-Id of the response.' }),
+          requestId: text(64, 'X-Request-Id of the response.'),
           at: Type.String({ format: 'date-time', description: 'When the request began.' }),
-          apiKeyId: Type.Union([
-            Type.String({ description: 'The key that made the call.' }),
-            Type.Null({ description: 'The call was made with a session.' }),
-          ]),
-          operation: Type.String({ description: 'Operation id of the call.' }),
+          apiKeyId: textOrNull(36, 'Id of the key that made the call. Null if a session made it.'),
+          operation: text(64, 'Operation id of the call.'),
           status: Type.Integer({
             minimum: 100,
             maximum: 599,
             description: '499: the caller left before the response.',
           }),
-          error: Type.Union([Type.String({ description: 'Value of `error`.' }), Type.Null()]),
-          creditsCharged: Type.Integer({ minimum: 0 }),
-          durationMs: Type.Number({ minimum: 0 }),
-          network: Type.String({ description: 'The /24 or /48 of the client.' }),
+          error: textOrNull(64, 'Value of `error` in the response. Null without an error.'),
+          creditsCharged: total('Credits that the call cost.'),
+          durationMs: Type.Number({
+            minimum: 0,
+            description: 'Milliseconds from the request to the response.',
+          }),
+          network: text(64, 'The /24 or /48 of the client.'),
         },
-        { ...closed, title: 'LoggedRequest' },
+        { ...closed, title: 'LoggedRequest', description: 'One call, without its bodies.' },
       ),
+      { description: 'The newest call comes first.' },
     ),
   },
   { ...closed, title: 'RequestLog' },

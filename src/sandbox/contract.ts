@@ -59,6 +59,7 @@ export const sandboxContract = {
     ...session,
     path: `${path}/candidates/{username}`,
     summary: 'One fictional candidate',
+    description: 'The same as getCandidate, with fictional candidates. Nothing is charged.',
     pathParameters: usernamePath,
     responses: {
       200: { description: 'The candidate.', schema: candidateDetail, example: examples.detail },

@@ -1,31 +1,39 @@
 /** Wire shape of a sandbox score (decision D50), and the addresses in sandbox credentials. */
 import { Type } from 'typebox'
 import { publicScore, scoreCredential } from '../candidates/schema.ts'
-import { schemaVersion } from '../platform/http/identifiers.ts'
+import { schemaVersionField, urlLengthMax } from '../platform/http/fields.ts'
 import { statusListPath, statusPath } from '../score-credentials/schema.ts'
 
 export const sandboxStatusPath = `/sandbox${statusPath}`
 export const sandboxListPath = `/sandbox${statusListPath}`
 
 const closed = { additionalProperties: false }
-const urlOrNull = Type.Union([Type.String({ format: 'uri' }), Type.Null()])
+const urlOrNull = (description: string) =>
+  Type.Union([Type.String({ format: 'uri', maxLength: urlLengthMax }), Type.Null()], {
+    description,
+  })
 
 export const sandboxScore = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('sandbox_score')),
+    schemaVersion: schemaVersionField('sandbox_score'),
     score: publicScore,
-    credential: Type.Union([
-      Type.Object(
-        {
-          form: Type.Literal('native', { description: 'The form of the proof.' }),
-          document: scoreCredential,
-        },
-        { title: 'SandboxCredential', ...closed },
-      ),
-      Type.Null(),
-    ]),
-    statusUrl: urlOrNull,
-    statusListUrl: urlOrNull,
+    credential: Type.Union(
+      [
+        Type.Object(
+          {
+            form: Type.Literal('native', { description: 'The form of the proof.' }),
+            document: scoreCredential,
+          },
+          { title: 'SandboxCredential', description: 'A credential of the sandbox.', ...closed },
+        ),
+        Type.Null(),
+      ],
+      { description: 'The credential of the score. Null if it has none.' },
+    ),
+    statusUrl: urlOrNull('The URL that says whether the credential is revoked. Null without one.'),
+    statusListUrl: urlOrNull(
+      'The URL of the signed list of revocations that covers the credential. Null without one.',
+    ),
   },
   { title: 'SandboxScore', ...closed },
 )

@@ -1,6 +1,14 @@
 /** Wire shapes of score credentials. */
 import { type Static, Type } from 'typebox'
-import { nativeProofType, schemaVersion, wellKnownPath } from '../platform/http/identifiers.ts'
+import {
+  dateTime,
+  openObject,
+  schemaVersionField,
+  text,
+  total,
+  urlLengthMax,
+} from '../platform/http/fields.ts'
+import { nativeProofType, wellKnownPath } from '../platform/http/identifiers.ts'
 import { type ProofForm, proofForms } from './proof.ts'
 
 export const publicKeyPath = wellKnownPath('score-vc-public-key')
@@ -18,8 +26,8 @@ export const verifyMediaTypes = ['application/json', 'application/ld+json'] as c
 export const anonymousVerifyLimits = { perMinute: 60, perDay: 1_000 } as const
 
 const hex64 = { pattern: '^[0-9a-f]{64}$' }
-const dateTime = { format: 'date-time' }
 const closed = { additionalProperties: false }
+const points = (description: string) => Type.Integer({ minimum: 0, maximum: 1000, description })
 
 export const statusTokenPath = Type.Object({
   statusToken: Type.String({ ...hex64, description: '64 lowercase hex characters.' }),
@@ -34,15 +42,32 @@ export const statusTokenQuery = Type.Object({
   ),
 })
 
-export const credentialStatus = Type.Object(
-  {
-    schemaVersion: Type.Literal(schemaVersion('score_vc_status')),
-    status: Type.Union([Type.Literal('active'), Type.Literal('revoked')]),
-    revoked: Type.Boolean(),
-    revokedAt: Type.Optional(Type.String({ ...dateTime, description: 'Only when revoked.' })),
-    checkedAt: Type.String(dateTime),
-  },
-  { title: 'ScoreCredentialStatus', ...closed },
+const checkedAt = dateTime('When the service read the status.')
+
+/** `revokedAt` is there exactly if the credential is revoked. */
+export const credentialStatus = Type.Union(
+  [
+    Type.Object(
+      {
+        schemaVersion: schemaVersionField('score_vc_status'),
+        status: Type.Literal('active', { description: 'The credential is not revoked.' }),
+        revoked: Type.Literal(false, { description: 'The credential is not revoked.' }),
+        checkedAt,
+      },
+      { title: 'ActiveCredentialStatus', description: 'A credential in force.', ...closed },
+    ),
+    Type.Object(
+      {
+        schemaVersion: schemaVersionField('score_vc_status'),
+        status: Type.Literal('revoked', { description: 'The credential is revoked.' }),
+        revoked: Type.Literal(true, { description: 'The credential is revoked.' }),
+        revokedAt: dateTime('When the credential was revoked.'),
+        checkedAt,
+      },
+      { title: 'RevokedCredentialStatus', description: 'A revoked credential.', ...closed },
+    ),
+  ],
+  { title: 'ScoreCredentialStatus', description: 'Whether a credential is revoked.' },
 )
 
 export const statusListPathParameters = Type.Object({
@@ -75,42 +100,53 @@ export const publicKeyQuery = Type.Object({
 
 export const publicKeyDocument = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('score_vc_public_key')),
-    id: Type.String(),
-    issuer: Type.String(),
-    proofType: Type.Literal(nativeProofType),
-    proofPurpose: Type.Literal('assertionMethod'),
+    schemaVersion: schemaVersionField('score_vc_public_key'),
+    id: text(urlLengthMax, 'The URL of this document.'),
+    issuer: text(urlLengthMax, 'The did:web identifier of the owner of the key.'),
+    proofType: Type.Literal(nativeProofType, { description: 'The type of native proofs.' }),
+    proofPurpose: Type.Literal('assertionMethod', { description: 'The purpose of the key.' }),
     verificationMethod: Type.Object(
       {
-        id: Type.String(),
-        type: Type.Literal('Ed25519VerificationKey2020'),
-        controller: Type.String(),
-        publicKeyBase64url: Type.String({ pattern: '^[A-Za-z0-9_-]+$' }),
+        id: text(urlLengthMax, 'Names the key in proofs.'),
+        type: Type.Literal('Ed25519VerificationKey2020', { description: 'The type of the key.' }),
+        controller: text(urlLengthMax, 'The did:web identifier of the owner of the key.'),
+        publicKeyBase64url: Type.String({
+          pattern: '^[A-Za-z0-9_-]+$',
+          description: 'The 32 bytes of the key, in base64url without padding.',
+        }),
       },
-      closed,
+      { ...closed, description: 'The public key.' },
     ),
   },
   closed,
 )
 
+const contexts = Type.Array(Type.String({ maxLength: urlLengthMax }), {
+  description: 'The JSON-LD contexts that define the members.',
+})
+
 export const didDocument = Type.Object({
-  '@context': Type.Array(Type.String()),
-  id: Type.String(),
-  verificationMethod: Type.Array(Type.Object({})),
-  assertionMethod: Type.Array(Type.String()),
+  '@context': contexts,
+  id: text(urlLengthMax, 'The did:web identifier of this service.'),
+  verificationMethod: Type.Array(Type.Object({}), {
+    description: 'The keys that have signed credentials, as Multikey.',
+  }),
+  assertionMethod: Type.Array(Type.String({ maxLength: urlLengthMax }), {
+    description: 'The keys whose credentials are accepted.',
+  }),
 })
 
 export const statusListCredential = Type.Object(
   {
-    '@context': Type.Array(Type.String()),
-    type: Type.Array(Type.String()),
-    issuer: Type.String(),
-    validFrom: Type.String(dateTime),
-    validUntil: Type.Optional(Type.String(dateTime)),
-    credentialSubject: Type.Object({}),
-    proof: Type.Object({}),
+    '@context': contexts,
+    type: Type.Array(Type.String({ maxLength: 80 }), { description: 'The types of the list.' }),
+    issuer: text(urlLengthMax, 'The did:web identifier of the service that signed it.'),
+    validFrom: dateTime('When the list begins to be valid.'),
+    validUntil: Type.Optional(dateTime('When the list ends to be valid. Fetch it again then.')),
+    credentialSubject: openObject('The list: one bit for each credential.'),
+    proof: openObject('The signature, in the requested form.'),
   },
-  { title: 'StatusListCredential' },
+  { title: 'StatusListCredential', description: 'A signed list of revocations.' },
 )
 
 /**
@@ -119,55 +155,106 @@ export const statusListCredential = Type.Object(
  */
 export const verifyRequest = Type.Object(
   {
-    '@context': Type.Array(Type.String()),
-    type: Type.Array(Type.String()),
-    issuer: Type.String(),
-    issuanceDate: Type.Optional(Type.String(dateTime)),
-    credentialSubject: Type.Object({}),
-    credentialStatus: Type.Optional(Type.Object({})),
-    proof: Type.Object({}),
+    '@context': Type.Array(Type.String(), { description: 'As in the credential.' }),
+    type: Type.Array(Type.String(), { description: 'As in the credential.' }),
+    issuer: Type.String({ description: 'As in the credential.' }),
+    issuanceDate: Type.Optional(dateTime('As in the credential.')),
+    credentialSubject: openObject('As in the credential.'),
+    credentialStatus: Type.Optional(openObject('As in the credential.')),
+    proof: openObject('As in the credential. Native proofs and Data Integrity proofs are read.'),
   },
-  { title: 'PresentedCredential' },
+  {
+    title: 'PresentedCredential',
+    description: 'A credential exactly as it was issued, with every member.',
+  },
+)
+
+/** The members that a genuine credential has. The object is open, as in the specification. */
+const verifiedClaims = Type.Object(
+  {
+    issuer: Type.Optional(text(urlLengthMax, 'The did:web identifier of the service.')),
+    subject: Type.Optional(text(urlLengthMax, 'The URL of the candidate.')),
+    score: Type.Optional(points('The score.')),
+    scoreBand: Type.Optional(text(40, 'The band of the score.')),
+    confidenceLow: Type.Optional(points('The low end of the range around the score.')),
+    confidenceHigh: Type.Optional(points('The high end of the range around the score.')),
+    issuedAt: Type.Optional(text(40, 'When the credential was issued.')),
+    engineId: Type.Optional(text(200, 'Names the engine that computed the score.')),
+    engineVersion: Type.Optional(text(64, 'The version of the engine.')),
+    engineBinarySha256: Type.Optional(
+      Type.String({ ...hex64, description: 'SHA-256 of the file of the engine.' }),
+    ),
+    verificationMethod: Type.Optional(text(urlLengthMax, 'Names the key that signed.')),
+  },
+  {
+    title: 'VerifiedClaims',
+    additionalProperties: true,
+    description: 'The claims of the credential. Absent unless issuer and signature are right.',
+  },
 )
 
 export const verifyResult = Type.Object({
-  schemaVersion: Type.Literal(schemaVersion('score_vc_verify')),
-  valid: Type.Boolean(),
-  signatureValid: Type.Boolean(),
-  issuerMatch: Type.Boolean(),
+  schemaVersion: schemaVersionField('score_vc_verify'),
+  valid: Type.Boolean({ description: 'Whether every check passed. Rely on this member.' }),
+  signatureValid: Type.Boolean({
+    description: 'Whether a key of this service signed exactly these members.',
+  }),
+  issuerMatch: Type.Boolean({ description: 'Whether the credential names this service.' }),
   revocation: Type.Object(
     {
-      checked: Type.Boolean(),
-      revoked: Type.Boolean(),
-      revokedAt: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+      checked: Type.Boolean({ description: 'Whether the status was read.' }),
+      revoked: Type.Boolean({ description: 'Whether the credential is revoked.' }),
+      revokedAt: Type.Optional(
+        Type.Union([Type.String({ maxLength: 40 }), Type.Null()], {
+          description: 'When the credential was revoked. Absent or null if it is not.',
+        }),
+      ),
     },
-    closed,
+    { ...closed, description: 'The status of the credential.' },
   ),
-  credential: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-  notes: Type.Array(Type.String()),
-  reason: Type.Optional(Type.String()),
-  message: Type.String(),
-  presented: Type.Record(Type.String(), Type.Unknown()),
+  credential: Type.Optional(verifiedClaims),
+  notes: Type.Array(Type.String({ maxLength: 1_000 }), {
+    description: 'Codes of further facts, such as the form of the proof or a retired key.',
+  }),
+  reason: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: 'Names the first check that failed. Absent if the credential is valid.',
+    }),
+  ),
+  message: Type.String({ description: 'Explains the verdict to a reader.' }),
+  presented: Type.Record(Type.String(), Type.Unknown(), {
+    description:
+      'Facts of the request that no check has confirmed, such as its digests. For finding mistakes.',
+  }),
 })
 export type VerifyResult = Static<typeof verifyResult>
 
 export const verifierDescription = Type.Object(
   {
-    endpoint: Type.String(),
-    schemaVersion: Type.String(),
-    acceptedContentTypes: Type.Array(Type.String()),
-    maxBodyBytes: Type.Integer(),
+    endpoint: text(urlLengthMax, 'The URL to which a credential is sent by POST.'),
+    schemaVersion: text(64, 'Names the form of the verdict.'),
+    acceptedContentTypes: Type.Array(Type.String({ maxLength: 80 }), {
+      description: 'The media types of the request.',
+    }),
+    maxBodyBytes: total('The largest size of a request.'),
     rateLimits: Type.Optional(
       Type.Object(
         {
-          anonymous: Type.Object({ perMinute: Type.Integer(), perDay: Type.Integer() }, closed),
-          apiKey: Type.String(),
+          anonymous: Type.Object(
+            {
+              perMinute: total('Calls in any minute.'),
+              perDay: total('Calls in any 24 hours.'),
+            },
+            { ...closed, description: 'The limits of each address without a key.' },
+          ),
+          apiKey: text(200, 'The limits of each API key, in words.'),
         },
-        closed,
+        { ...closed, description: 'The limits of callers.' },
       ),
     ),
-    docs: Type.Optional(Type.String()),
-    humanUi: Type.Optional(Type.String({ description: 'The page on which a browser verifies.' })),
+    docs: Type.Optional(text(urlLengthMax, 'The URL of the documentation.')),
+    humanUi: Type.Optional(text(urlLengthMax, 'The URL of the page on which a browser verifies.')),
   },
   closed,
 )

@@ -12,6 +12,9 @@ const reserved = 'search'
 export const usernamePattern = `^${form}$`
 /** Username in a path, with or without a leading @. */
 export const usernamePathPattern = `^@?(?!${reserved}$)${form}$`
+/** Username in an answer. */
+export const publicUsernamePattern = `^(?!${reserved}$)${form}$`
+export const profilePathPattern = `^/u/(?!${reserved}$)${form}$`
 
 export function isReserved(username: string): boolean {
   return username === reserved

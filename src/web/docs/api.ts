@@ -15,7 +15,7 @@ interface Schema {
   required?: string[]
   properties?: Record<string, Schema>
   items?: Schema
-  anyOf?: Schema[]
+  oneOf?: Schema[]
   minimum?: number
   maximum?: number
   maxLength?: number
@@ -299,10 +299,14 @@ function typeOf(document: OpenApi, given: Schema): string {
   const schema = resolved<Schema>(document, given)
   if (schema.const !== undefined) return JSON.stringify(schema.const)
   if (schema.enum !== undefined) return schema.enum.map((one) => String(one)).join(', ')
-  if (schema.anyOf !== undefined)
-    return [...new Set(schema.anyOf.map((one) => typeOf(document, one)))].join(' or ')
-  if (schema.items !== undefined) return `list of ${typeOf(document, schema.items)}`
-  const type = [schema.type ?? 'any'].flat().join(' or ')
+  if (schema.oneOf !== undefined)
+    return [...new Set(schema.oneOf.map((one) => typeOf(document, one)))].join(' or ')
+  const types = [schema.type ?? 'any'].flat()
+  if (schema.items !== undefined) {
+    const list = `list of ${typeOf(document, schema.items)}`
+    return types.includes('null') ? `${list} or null` : list
+  }
+  const type = types.join(' or ')
   return schema.format === undefined ? type : `${type} (${schema.format})`
 }
 

@@ -189,6 +189,8 @@ export const accountWebhookContract = {
     path: `${path}/events/{eventId}`,
     pathParameters: sentEventPath,
     summary: 'Show an event that was sent to a webhook endpoint',
+    description:
+      'Returns the body as it is signed and sent, with the delivery attempts at this endpoint.',
     responses: {
       200: {
         description: 'The payload, and its last 50 delivery attempts, newest first.',

@@ -1,9 +1,9 @@
 /** Wire shapes of the routes by which a signed-in user manages webhook endpoints. */
 import { Type } from 'typebox'
-import { schemaVersion } from '../../platform/http/identifiers.ts'
+import { schemaVersionField } from '../../platform/http/fields.ts'
 import { delivery, endpointIdPath } from '../endpoints/schema.ts'
 import { eventTypeNames } from '../events/event-types.ts'
-import { closed, oneOf, orNull, time, uuid } from '../events/fields.ts'
+import { closed, eventId, oneOf, orNull, time, uuid } from '../events/fields.ts'
 
 const prefixPattern = '^whsec_[A-Za-z0-9_-]{12}$'
 
@@ -25,15 +25,19 @@ export const sentEventPath = Type.Object({
 
 export const endpointState = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('webhook_endpoint_state')),
+    schemaVersion: schemaVersionField('webhook_endpoint_state'),
     endpointId: uuid('The id of the endpoint.'),
-    pausedAt: orNull(time('Since when deliveries wait.')),
+    pausedAt: orNull(time('Since when deliveries wait. Null while the endpoint is not paused.')),
     secretPrefix: Type.String({
       pattern: prefixPattern,
       description: 'The beginning of the secret that signs now.',
     }),
-    nextSecretSignsFrom: orNull(time('When an announced secret begins to sign.')),
-    previousSecretEndsAt: orNull(time('Until when the previous secret signs beside the new one.')),
+    nextSecretSignsFrom: orNull(
+      time('When an announced secret begins to sign. Null if none is announced.'),
+    ),
+    previousSecretEndsAt: orNull(
+      time('Until when the previous secret signs beside the new one. Null if it does not.'),
+    ),
   },
   { title: 'WebhookEndpointState', ...closed },
 )
@@ -53,7 +57,7 @@ export const emptyRequest = Type.Object({}, { title: 'WebhookChangeRequest', ...
 
 export const newSecret = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('webhook_secret')),
+    schemaVersion: schemaVersionField('webhook_secret'),
     endpointId: uuid('The id of the endpoint.'),
     signingSecret: Type.String({
       pattern: '^whsec_[A-Za-z0-9_-]{43}$',
@@ -66,8 +70,8 @@ export const newSecret = Type.Object(
 
 export const resendQueued = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('webhook_resend')),
-    eventId: Type.String({ description: 'The id of the event that is sent again.' }),
+    schemaVersion: schemaVersionField('webhook_resend'),
+    eventId: eventId('The id of the event that is sent again.'),
     endpointId: uuid('The id of the endpoint.'),
     queuedAt: time('When the delivery was queued.'),
   },
@@ -76,9 +80,9 @@ export const resendQueued = Type.Object(
 
 export const sentEvent = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('webhook_sent_event')),
+    schemaVersion: schemaVersionField('webhook_sent_event'),
     endpointId: uuid('The id of the endpoint.'),
-    eventId: Type.String({ description: 'The id of the event.' }),
+    eventId: eventId('The id of the event.'),
     eventType: oneOf(eventTypeNames, 'The type of the event.'),
     createdAt: time('When the event happened.'),
     status: oneOf(
@@ -86,7 +90,10 @@ export const sentEvent = Type.Object(
       'The status of the latest delivery. `exhausted`: every attempt failed.',
     ),
     payload: Type.String({ description: 'The body as it is signed and sent.' }),
-    deliveries: Type.Array(delivery, { maxItems: 50 }),
+    deliveries: Type.Array(delivery, {
+      maxItems: 50,
+      description: 'The attempts; the newest comes first.',
+    }),
   },
   { title: 'WebhookSentEvent', ...closed },
 )

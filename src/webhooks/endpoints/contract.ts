@@ -106,6 +106,7 @@ export const webhookContract = {
     method: 'GET',
     path: endpointsPath,
     summary: 'List the active webhook endpoints of the account',
+    description: 'Disabled endpoints are not listed. No answer has a signing secret.',
     responses: {
       200: listedResponse,
       ...keyedResponses,
@@ -165,6 +166,7 @@ export const webhookContract = {
     method: 'GET',
     path: accountPath,
     summary: 'List the active webhook endpoints of the account',
+    description: 'Disabled endpoints are not listed. No answer has a signing secret.',
     responses: { 200: listedResponse, ...sessionResponses },
   },
   createAccountWebhookEndpoint: {
@@ -209,6 +211,7 @@ export const webhookContract = {
     method: 'GET',
     path: `${accountPath}/{endpointId}/deliveries`,
     summary: 'List the last delivery attempts at a webhook endpoint',
+    description: 'The newest attempt comes first. A disabled endpoint keeps its attempts.',
     pathParameters: endpointIdPath,
     queryParameters: deliveriesQuery,
     responses: {

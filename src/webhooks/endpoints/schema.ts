@@ -1,10 +1,10 @@
 /** Wire shapes of webhook endpoints. */
 import { type Static, Type } from 'typebox'
-import { schemaVersion } from '../../platform/http/identifiers.ts'
+import { schemaVersionField, textOrNull, total } from '../../platform/http/fields.ts'
 import { limitParameter } from '../../platform/http/page.ts'
 import { attemptResults, triggers } from '../delivery/outcome.ts'
 import { type EventType, eventTypeNames } from '../events/event-types.ts'
-import { closed, oneOf, orNull, time, uuid } from '../events/fields.ts'
+import { closed, eventId, oneOf, orNull, time, uuid } from '../events/fields.ts'
 
 export const urlLengthMax = 2_048
 const descriptionLengthMax = 120
@@ -53,35 +53,38 @@ export const createRequest = Type.Object(
 
 const webhookEndpoint = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('webhook_endpoint')),
+    schemaVersion: schemaVersionField('webhook_endpoint'),
     id: uuid('The id of the endpoint.'),
     userId: uuid('The account that owns it.'),
     url: Type.String({ format: 'uri', description: 'Events are sent to this URL.' }),
-    description: orNull(Type.String({ maxLength: descriptionLengthMax })),
-    eventTypes: Type.Array(oneOf(eventTypeNames, 'A type it is subscribed to.'), eventTypeList),
+    description: textOrNull(descriptionLengthMax, 'Your description. Null if there is none.'),
+    eventTypes: Type.Array(oneOf(eventTypeNames, 'A type it is subscribed to.'), {
+      ...eventTypeList,
+      description: 'The types that it is subscribed to.',
+    }),
     secretPrefix: Type.String({
       pattern: '^whsec_[A-Za-z0-9_-]{12}$',
       description: 'The beginning of the signing secret.',
     }),
     createdAt: time('The time of its creation.'),
     updatedAt: time('The time of its last change.'),
-    disabledAt: orNull(time('Since when nothing is sent to it.')),
+    disabledAt: orNull(time('Since when nothing is sent to it. Null while it is active.')),
   },
-  { title: 'WebhookEndpoint', ...closed },
+  { title: 'WebhookEndpoint', description: 'A receiver of events.', ...closed },
 )
 export type WebhookEndpoint = Static<typeof webhookEndpoint>
 
 export const webhookEndpointList = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('webhook_endpoints')),
-    endpoints: Type.Array(webhookEndpoint),
+    schemaVersion: schemaVersionField('webhook_endpoints'),
+    endpoints: Type.Array(webhookEndpoint, { description: 'The active endpoints.' }),
   },
   { title: 'WebhookEndpointList', ...closed },
 )
 
 export const webhookEndpointCreated = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('webhook_endpoint_create')),
+    schemaVersion: schemaVersionField('webhook_endpoint_create'),
     endpoint: webhookEndpoint,
     signingSecret: Type.String({
       pattern: '^whsec_[A-Za-z0-9_-]{43}$',
@@ -108,8 +111,8 @@ export const testRequest = Type.Object(
 
 export const testQueued = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('webhook_test')),
-    eventId: Type.String({ description: 'The id of the test event. It begins with `evt_test_`.' }),
+    schemaVersion: schemaVersionField('webhook_test'),
+    eventId: eventId('The id of the test event. It begins with `evt_test_`.'),
     eventType: oneOf(eventTypeNames, 'The requested type.'),
     endpointId: uuid('The id of the endpoint.'),
     queuedAt: time('When the event was queued.'),
@@ -120,7 +123,7 @@ export const testQueued = Type.Object(
 export const delivery = Type.Object(
   {
     id: uuid('The id of the attempt, which is a header of its request.'),
-    eventId: Type.String({ description: 'The id of the event.' }),
+    eventId: eventId('The id of the event.'),
     eventType: oneOf(eventTypeNames, 'The type of the event.'),
     attempt: Type.Integer({ minimum: 1, description: 'The first attempt is 1.' }),
     trigger: oneOf(
@@ -129,19 +132,21 @@ export const delivery = Type.Object(
     ),
     status: oneOf(attemptResults, '`interrupted`: the attempt is made again.'),
     requestedAt: time('When the attempt began.'),
-    durationMs: orNull(Type.Integer({ minimum: 0 })),
-    responseStatus: orNull(Type.Integer({ description: 'The HTTP status of the receiver.' })),
-    responseBody: orNull(Type.String({ description: 'At most 2 KiB of the response.' })),
-    errorCode: orNull(Type.String({ description: 'Why the attempt failed.' })),
-    nextAttemptAt: orNull(time('When the next attempt follows; null once the delivery has ended.')),
+    durationMs: orNull(total('Milliseconds of the attempt. Null if it was not finished.')),
+    responseStatus: orNull(
+      Type.Integer({ description: 'The HTTP status of the receiver. Null without a response.' }),
+    ),
+    responseBody: textOrNull(2_048, 'At most 2 KiB of the response. Null without a response.'),
+    errorCode: textOrNull(64, 'Why the attempt failed. Null if it succeeded.'),
+    nextAttemptAt: orNull(time('When the next attempt follows. Null once the delivery has ended.')),
   },
-  { title: 'WebhookDelivery', ...closed },
+  { title: 'WebhookDelivery', description: 'One attempt to deliver an event.', ...closed },
 )
 
 export const deliveryList = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('webhook_deliveries')),
-    deliveries: Type.Array(delivery),
+    schemaVersion: schemaVersionField('webhook_deliveries'),
+    deliveries: Type.Array(delivery, { description: 'The newest attempt comes first.' }),
   },
   { title: 'WebhookDeliveryList', ...closed },
 )

@@ -37,7 +37,7 @@ const disputed = {
   workerId,
   disputeId: uuid('The dispute.'),
   kind: oneOf(['score', 'evidence', 'identity'], 'The subject of the dispute.'),
-  snapshotId: orNull(digest('The score at that time; null where there was none.')),
+  snapshotId: orNull(digest('The score at that time. Null if there was none.')),
   restricted: flag('Whether the score is not shown while the dispute is open.'),
   openedAt: time('When the dispute was opened.'),
 }
@@ -76,7 +76,11 @@ export const eventTypes = {
   'score.updated': facts({
     title: 'ScoreUpdated',
     meaning: 'A worker score has a new issued value.',
-    data: Type.Object(newScore, { title: 'ScoreUpdatedData', ...closed }),
+    data: Type.Object(newScore, {
+      title: 'ScoreUpdatedData',
+      description: 'A new score.',
+      ...closed,
+    }),
     example: exampleScore,
   }),
   'score.revised': facts({
@@ -87,10 +91,14 @@ export const eventTypes = {
       {
         ...newScore,
         previousSnapshotId: digest('The score that it replaces.'),
-        previousScore: points('Its value.'),
-        previousScoreVcSha256: orNull(digest('Its credential; null where it had none.')),
+        previousScore: points('The value of the replaced score.'),
+        previousScoreVcSha256: orNull(
+          digest('The credential of the replaced score. Null if it had none.'),
+        ),
         previousScoreVcStatusToken: orNull(
-          digest("Its credential's status; null where it had none."),
+          digest(
+            'Asks for the status of the credential of the replaced score. Null if it had none.',
+          ),
         ),
         reason: oneOf(
           [
@@ -102,10 +110,10 @@ export const eventTypes = {
           ],
           'The cause of the revision: a correction, revoked evidence, an upheld dispute, a recalled engine, or evidence of another worker.',
         ),
-        disputeId: orNull(uuid('The dispute that led to it, if one did.')),
+        disputeId: orNull(uuid('The dispute that led to the revision. Null if none did.')),
         revisedAt: time('When it was revised.'),
       },
-      { title: 'ScoreRevisedData', ...closed },
+      { title: 'ScoreRevisedData', description: 'A score that replaces a wrong one.', ...closed },
     ),
     example: {
       ...exampleScore,
@@ -139,15 +147,17 @@ export const eventTypes = {
         evidenceCount: count('How many items of evidence still count.'),
         sourceCount: count('How many independent groups of sources they come from.'),
         snapshotId: orNull(
-          digest('A score it was part of, one event for each; null where there was none.'),
+          digest(
+            'A score that the record was part of; one event for each. Null if there was none.',
+          ),
         ),
-        scoreVcSha256: orNull(digest("That score's credential; null where it had none.")),
+        scoreVcSha256: orNull(digest('The credential of that score. Null if it had none.')),
         scoreVcStatusToken: orNull(
-          digest("That score's credential's status; null where it had none."),
+          digest('Asks for the status of the credential of that score. Null if it had none.'),
         ),
         revokedAt: time('When it was removed.'),
       },
-      { title: 'EvidenceRevokedData', ...closed },
+      { title: 'EvidenceRevokedData', description: 'A record that no longer counts.', ...closed },
     ),
     example: {
       workerId: worker,
@@ -166,7 +176,11 @@ export const eventTypes = {
   'dispute.opened': facts({
     title: 'DisputeOpened',
     meaning: 'A worker opened a review or score dispute.',
-    data: Type.Object(disputed, { title: 'DisputeOpenedData', ...closed }),
+    data: Type.Object(disputed, {
+      title: 'DisputeOpenedData',
+      description: 'A dispute that was opened.',
+      ...closed,
+    }),
     example: { ...exampleDispute, openedAt: '2026-05-14T09:00:00Z' },
   }),
   'dispute.resolved': facts({
@@ -177,10 +191,10 @@ export const eventTypes = {
         ...disputed,
         resolution: oneOf(['upheld', 'partly_upheld', 'rejected', 'withdrawn'], 'How it ended.'),
         scoreChanged: flag('Whether the score is another one now.'),
-        resultingSnapshotId: orNull(digest('The score after it; null where there is none.')),
+        resultingSnapshotId: orNull(digest('The score after the decision. Null if there is none.')),
         resolvedAt: time('When it ended.'),
       },
-      { title: 'DisputeResolvedData', ...closed },
+      { title: 'DisputeResolvedData', description: 'A dispute that was decided.', ...closed },
     ),
     example: {
       ...exampleDispute,
@@ -202,7 +216,7 @@ export const eventTypes = {
         ),
         granted: flag('Whether it is granted now.'),
         previousGranted: orNull(
-          flag('Whether the permission was granted before, or null if it was undecided.'),
+          flag('Whether the permission was granted before. Null if it was undecided.'),
         ),
         consentVersion: Type.Integer({
           minimum: 1,
@@ -211,7 +225,7 @@ export const eventTypes = {
         }),
         effectiveAt: time('From when it holds.'),
       },
-      { title: 'ConsentChangedData', ...closed },
+      { title: 'ConsentChangedData', description: 'A permission that changed.', ...closed },
     ),
     example: {
       workerId: worker,

@@ -38,6 +38,12 @@ export function oneOf<const Value extends string>(values: readonly Value[], desc
   return Type.Enum([...values], { type: 'string', description })
 }
 
+/** The description of `schema` is also that of the field, so it says the meaning of null. */
 export function orNull<Schema extends TSchema>(schema: Schema) {
   return Type.Union([schema, Type.Null()])
+}
+
+/** The id of an event. */
+export function eventId(description: string) {
+  return Type.String({ maxLength: 64, description })
 }

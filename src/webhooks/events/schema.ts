@@ -1,20 +1,24 @@
 /** Wire shapes of webhook events. */
 import { type Static, type TSchema, Type } from 'typebox'
-import { schemaVersion } from '../../platform/http/identifiers.ts'
+import { schemaVersionField } from '../../platform/http/fields.ts'
 import { eventTypeNames, eventTypes } from './event-types.ts'
-import { closed, time } from './fields.ts'
+import { closed, eventId, time } from './fields.ts'
 
 /** Returns the shape of the envelope around the data of one type. */
 export function envelopeOf<Data extends TSchema>(type: string, title: string, data: Data) {
   return Type.Object(
     {
-      schemaVersion: Type.Literal(schemaVersion('webhook_event')),
-      id: Type.String({ description: 'Opaque; the same at every delivery of this event.' }),
-      type: Type.Literal(type),
+      schemaVersion: schemaVersionField('webhook_event'),
+      id: eventId('Names the event. Opaque; the same at every delivery of this event.'),
+      type: Type.Literal(type, { description: 'The type of the event.' }),
       createdAt: time('When it happened.'),
       data,
     },
-    { title, ...closed },
+    {
+      title,
+      description: 'An event: what is sent to endpoints, and listed in the feed.',
+      ...closed,
+    },
   )
 }
 
@@ -48,7 +52,7 @@ export const feedQuery = Type.Object({
 
 export const eventFeed = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('webhook_events')),
+    schemaVersion: schemaVersionField('webhook_events'),
     events: Type.Array(
       Type.Union(
         eventTypeNames.map((name) => {
@@ -56,8 +60,10 @@ export const eventFeed = Type.Object(
           return envelopeOf(name, `${title}Event`, data)
         }),
       ),
+      { description: 'The oldest event comes first.' },
     ),
     next: Type.String({
+      maxLength: 64,
       description: 'Opaque. The value of `after` for the next call, at any time.',
     }),
     hasMore: Type.Boolean({ description: 'Whether more events may be available now.' }),

@@ -1,0 +1,44 @@
+/** Fields of wire shapes that several modules have. */
+import { Type } from 'typebox'
+import { schemaVersion } from './identifiers.ts'
+
+export const urlLengthMax = 2_048
+
+/** Returns the constant member that names the form of an object. */
+export function schemaVersionField<const Name extends string>(name: Name) {
+  return Type.Literal(schemaVersion(name), { description: 'Names the form of this object.' })
+}
+
+export function text(maxLength: number, description: string) {
+  return Type.String({ maxLength, description })
+}
+
+export function textOrNull(maxLength: number, description: string) {
+  return Type.Union([Type.String({ maxLength }), Type.Null()], { description })
+}
+
+export function dateTime(description: string) {
+  return Type.String({ format: 'date-time', description })
+}
+
+export function dateTimeOrNull(description: string) {
+  return Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description })
+}
+
+export function hex64(description: string) {
+  return Type.String({ pattern: '^[0-9a-f]{64}$', description })
+}
+
+export function url(description: string) {
+  return Type.String({ format: 'uri', maxLength: urlLengthMax, description })
+}
+
+/** How many: a whole number from 0. */
+export function total(description: string) {
+  return Type.Integer({ minimum: 0, description })
+}
+
+/** An object whose members are not fixed. */
+export function openObject(description: string) {
+  return Type.Object({}, { additionalProperties: true, description })
+}
