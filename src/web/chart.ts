@@ -24,11 +24,17 @@ const baseY = 110
 const topY = 10
 const heightMax = baseY - topY
 
-/** Returns the smallest of 1, 2, 5, 10, 20, 50, … that is at least `value`. */
+/** Tops of a scale, times a power of ten. Each has a half that is as easy to read. */
+const tops = [1, 2, 3, 4, 6, 8, 10]
+/** A bar is drawn no wider than in a chart of so many. */
+const barsMin = 12
+const namedBarsMax = 7
+
+/** Returns the smallest top of a scale that is at least `value`. */
 function roundUp(value: number): number {
   if (value <= 1) return 1
   const power = 10 ** Math.floor(Math.log10(value))
-  return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value) ?? 10 * power
+  return tops.map((step) => step * power).find((step) => step >= value) ?? 10 * power
 }
 
 export function barChart({ sentence, bars, goodWord, badWord }: BarChart): Html {
@@ -36,22 +42,68 @@ export function barChart({ sentence, bars, goodWord, badWord }: BarChart): Html 
   const width = 100 / bars.length
   const height = (value: number) => (value / top) * heightMax
   const drawn = bars.map(({ label, good, bad }, i) => {
-    const x = percentOf(i * width + width * 0.12)
-    const w = percentOf(width * 0.76)
+    const barWidth = Math.min(width, 100 / barsMin) * 0.76
+    const x = percentOf((i + 0.5) * width - barWidth / 2)
+    const w = percentOf(barWidth)
     const goodHeight = height(good)
     // A failure is never too small to be seen.
     const badHeight = bad === 0 ? 0 : Math.max(3, height(bad))
     const title = html`<title>${label}: ${count(good)} ${goodWord}, ${count(bad)} ${badWord}</title>`
     return html`${good > 0 && html`<rect class="ok" x="${x}" y="${fixed(baseY - goodHeight)}" width="${w}" height="${fixed(goodHeight)}">${title}</rect>`}${bad > 0 && html`<rect class="bad" x="${x}" y="${fixed(baseY - goodHeight - badHeight)}" width="${w}" height="${fixed(badHeight)}">${title}</rect>`}`
   })
-  const label = (i: number) => bars[i]?.label ?? ''
   const half = top / 2
   return html`<svg class="chart" height="132" role="img" aria-label="${sentence}">
 <line class="grid" x1="0" x2="100%" y1="10.5" y2="10.5"/><line class="grid" x1="0" x2="100%" y1="60.5" y2="60.5"/>
 ${drawn}<line class="axis" x1="0" x2="100%" y1="110.5" y2="110.5"/>
 <text x="0" y="6">${count(top)}</text>${Number.isInteger(half) && html`<text x="0" y="56">${count(half)}</text>`}
-<text x="0.5%" y="127">${label(0)}</text><text x="50%" y="127" text-anchor="middle">${label(Math.floor(bars.length / 2))}</text><text x="99.5%" y="127" text-anchor="end">${label(bars.length - 1)}</text>
+${barLabels(bars)}
 </svg>`
+}
+
+/** Names a few bars below each of them, and of many bars the first, the middle and the last one. */
+function barLabels(bars: readonly Bar[]): Html[] {
+  const at = (i: number) => percentOf(((i + 0.5) / bars.length) * 100)
+  const label = (i: number, x: string, anchor: string) =>
+    html`<text x="${x}" y="127" text-anchor="${anchor}">${bars[i]?.label ?? ''}</text>`
+  if (bars.length <= namedBarsMax) return bars.map((_, i) => label(i, at(i), 'middle'))
+  const middle = Math.floor(bars.length / 2)
+  const last = bars.length - 1
+  return [
+    label(0, '0.5%', 'start'),
+    label(middle, at(middle), 'middle'),
+    label(last, '99.5%', 'end'),
+  ]
+}
+
+export interface Sparkline {
+  /** One sentence, for assistive software. */
+  sentence: string
+  /** In the order of time. Null: there is no value, and the line has a gap. */
+  values: readonly (number | null)[]
+}
+
+/** Draws a line without text: the latest value and the range stand beside it. */
+export function sparkline({ sentence, values }: Sparkline): Html {
+  const top = Math.max(1, ...values.map((value) => value ?? 0))
+  const at = (value: number, i: number) =>
+    `${fixed(((i + 0.5) / values.length) * 100)} ${fixed(31 - (value / top) * 29)}`
+  const runs = runsOf(values).map((run) => {
+    const points = run.map(({ value, i }) => at(value, i))
+    // A value alone is a short line, because a line of one point is not drawn.
+    return points.length === 1 ? `M${points[0]}h0.5` : `M${points.join('L')}`
+  })
+  return html`<svg class="chart spark" height="32" viewBox="0 0 100 32" preserveAspectRatio="none" role="img" aria-label="${sentence}"><path class="line" d="${runs.join('')}"/></svg>`
+}
+
+/** Splits values at their gaps. */
+function runsOf(values: readonly (number | null)[]): { value: number; i: number }[][] {
+  const runs: { value: number; i: number }[][] = []
+  for (const [i, value] of values.entries()) {
+    if (value === null) continue
+    if (i === 0 || values[i - 1] === null) runs.push([])
+    runs.at(-1)?.push({ value, i })
+  }
+  return runs
 }
 
 export interface ScoreChart {

@@ -1,4 +1,5 @@
 /** Pure: the parts that pages are made of. */
+import { colouredJson } from './coloured-json.ts'
 import { attributes, Html, html, type Part } from './html.ts'
 import { type IconName, icon } from './icons.ts'
 
@@ -72,6 +73,8 @@ export interface Column<Row> {
   /** 2: hidden on a phone; 3: hidden below 64 rem. A line in the first column repeats the value. */
   priority?: 2 | 3
   isHeadHidden?: boolean
+  /** As narrow as its content, which stays on one line: for states. */
+  isFit?: boolean
 }
 
 export interface Table<Row> {
@@ -83,8 +86,10 @@ export interface Table<Row> {
 }
 
 export function table<Row>({ label, columns, rows, isTall = false }: Table<Row>): Html {
-  const classes = columns.map(({ isNumber, priority }) =>
-    [isNumber && 'end', priority !== undefined && `p${priority}`].filter(Boolean).join(' '),
+  const classes = columns.map(({ isNumber, priority, isFit }) =>
+    [isNumber && 'end', priority !== undefined && `p${priority}`, isFit && 'fit']
+      .filter(Boolean)
+      .join(' '),
   )
   const head = columns.map(
     ({ head, isHeadHidden }, i) =>
@@ -183,13 +188,13 @@ export function textField(options: TextField): Html {
 
 export interface Choice {
   value: string
-  label: string
+  label: Part
   help?: Part
 }
 
 export interface SelectField extends FieldTexts {
   value: string
-  choices: readonly Choice[]
+  choices: readonly { value: string; label: string }[]
 }
 
 export function selectField(options: SelectField): Html {
@@ -266,21 +271,31 @@ export function actionForm(
 }
 
 /** Copies the text of an element. Scripts show it. */
-function copyButton(targetId: string, label = 'Copy', isSmall = true): Html {
-  return html`<button class="button quiet${isSmall && ' small'} copy" type="button" data-copy="${targetId}" hidden>${icon('copy')}<span data-label>${label}</span></button>`
+function copyButton(targetId: string): Html {
+  return html`<button class="button quiet small copy" type="button" data-copy="${targetId}" hidden>${icon('copy')}<span data-label>Copy</span></button>`
 }
 
 export interface Code {
   id: string
   label: string
   text: string
+  isJson?: boolean
   isWrapped?: boolean
+  /** A long text scrolls in its box. */
   isShort?: boolean
+  isTall?: boolean
 }
 
-export function code({ id, label, text, isWrapped = false, isShort = false }: Code): Html {
-  const name = [isWrapped && 'wrap', isShort && 'short'].filter(Boolean).join(' ')
-  return html`<div class="code"><div class="code-head"><span>${label}</span>${copyButton(id)}</div><pre class="${name}" tabindex="0" role="region" aria-label="${label}"><code id="${id}">${text}</code></pre></div>`
+export function code(options: Code): Html {
+  const { id, label, text, isJson = false } = options
+  const { isWrapped = false, isShort = false, isTall = false } = options
+  const name = [isWrapped && 'wrap', isShort && 'short', isTall && 'tall'].filter(Boolean).join(' ')
+  return html`<div class="code"><div class="code-head"><span>${label}</span>${copyButton(id)}</div><pre class="${name}" tabindex="0" role="region" aria-label="${label}"><code id="${id}">${isJson ? colouredJson(text) : text}</code></pre></div>`
+}
+
+/** An id on its own page: whole, with a button that copies it. */
+export function idValue(id: string, value: string): Html {
+  return html`<span class="id-value"><span class="mono" id="${id}">${value}</span>${copyButton(id)}</span>`
 }
 
 /** A value that fits into one box, such as a secret. */
@@ -291,10 +306,13 @@ function copyable(id: string, label: string, value: string): Html {
 export interface Fact {
   label: string
   value: Part
+  /** Takes a line of its own. */
+  isWide?: boolean
 }
 
-export function facts(rows: readonly Fact[], shape: 'rows' | 'three' = 'rows'): Html {
-  return html`<dl class="facts ${shape}">${rows.map(({ label, value }) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`
+/** `columns`: as many as fit beside each other. */
+export function facts(rows: readonly Fact[], shape: 'rows' | 'three' | 'columns' = 'rows'): Html {
+  return html`<dl class="facts ${shape}">${rows.map(({ label, value, isWide }) => html`<div${attributes({ class: isWide && 'whole' })}><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`
 }
 
 export interface Tile {
@@ -325,13 +343,21 @@ export interface PageHead {
   actions?: Part
   /** From the outermost page inwards, without this one. */
   above?: readonly { title: string; url: string }[]
+  /** Names the page at the end of its path, if the title is long. */
+  shortTitle?: string
 }
 
-export function pageHead({ title, text, badge, actions, above = [] }: PageHead): Html {
-  const path =
-    above.length > 0 &&
-    html`<nav class="breadcrumb" aria-label="Breadcrumb"><ol>${above.map(({ title, url }) => html`<li><a href="${url}">${title}</a></li>`)}<li aria-current="page" class="break">${title}</li></ol></nav>`
+export function pageHead({ title, text, badge, actions, above = [], shortTitle }: PageHead): Html {
+  const path = breadcrumb(above, shortTitle ?? title)
   return html`<div class="stack tight">${path}<div class="row apart"><div class="stack tight"><div class="row"><h1 class="break">${title}</h1>${badge}</div>${text !== undefined && html`<p class="muted break">${text}</p>`}</div>${actions !== undefined && html`<div class="row">${actions}</div>`}</div></div>`
+}
+
+type Above = NonNullable<PageHead['above']>
+
+function breadcrumb(above: Above, title: Part): Html | false {
+  if (above.length === 0) return false
+  const links = above.map(({ title, url }) => html`<li><a href="${url}">${title}</a></li>`)
+  return html`<nav class="breadcrumb" aria-label="Breadcrumb"><ol>${links}<li aria-current="page" class="break">${title}</li></ol></nav>`
 }
 
 export interface Confirmation {
@@ -346,13 +372,14 @@ export interface Confirmation {
   isDestructive?: boolean
   /** `label` names the unchanged state, such as `Keep key`. */
   cancel: { label: string; url: string }
+  above: Above
   /** Text to type before the action, which the server compares as well. */
   typed?: { value: string; error: string | undefined }
 }
 
 /** The page on which a destructive action is confirmed. */
 export function confirmation(options: Confirmation): Html {
-  const { title, text, url, action, fields = {}, button, cancel, typed } = options
+  const { title, text, url, action, fields = {}, button, cancel, above, typed } = options
   const { isDestructive = true } = options
   const typing =
     typed !== undefined &&
@@ -362,7 +389,7 @@ export function confirmation(options: Confirmation): Html {
       error: typed.error,
       unlocks: { id: 'do-it', expected: typed.value },
     })
-  return html`<section class="card confirmation" aria-labelledby="confirmation"><form method="post" action="${url}">
+  return html`${breadcrumb(above, button)}<section class="card confirmation" aria-labelledby="confirmation"><form method="post" action="${url}">
 <div class="dialog-head"><h1 id="confirmation">${title}</h1></div>
 <div class="dialog-body">${hidden('do', action)}${Object.entries(fields).map(([name, value]) => hidden(name, value))}<p>${text}</p>${typing}</div>
 <div class="dialog-foot"><a class="button" href="${cancel.url}">${cancel.label}</a>${submit({ label: button, kind: isDestructive ? 'danger primary' : 'primary', id: 'do-it' })}</div>

@@ -88,7 +88,7 @@ ${brand(host)}
 <main id="main" class="single">
 ${content}
 </main>
-<footer class="site-footer"><div><span>Score credentials of ${host}</span></div></footer>
+<footer class="site-footer"><div><span>Score credentials of ${host}</span><a href="/verify">Verify a credential</a><a href="/docs">Docs</a></div></footer>
 ${iconShapes(content.text + themeButton.text)}
 </body>`
 }
@@ -175,19 +175,31 @@ const groups: readonly { title?: string; pages: readonly Destination[] }[] = [
   },
 ]
 
+/** Beside the dashboard. */
+const help: readonly Destination[] = [
+  { path: '/docs', title: 'Docs', icon: 'file' },
+  { path: '/docs/api', title: 'API reference', icon: 'help' },
+]
+
+/** An account that a user made by sign-up has an id for a name. */
+function accountTitle(name: string): string {
+  return /^sign-up [0-9a-f-]{36}$/.test(name) ? 'Personal account' : name
+}
+
 function dashboardBody(frame: DashboardFrame, main: Part): Html {
+  const account = accountTitle(frame.account)
   const head = html`<a class="skip" href="#main">Skip to content</a>
 <header class="site-header full"><div>
 ${menuButton}
 <a class="brand" href="/dashboard">${mark}assay</a>
-<span class="account collapse break">${frame.account}</span>
+<span class="account collapse break">${account}</span>
 <div class="row">${themeButton}
-<details class="menu"><summary class="button quiet">${avatar(frame.user, 'small')}<span class="collapse user">${frame.user}</span><span class="hidden-visually">, your account</span>${icon('chevron')}</summary><div class="menu-list"><p class="menu-head"><strong class="break">${frame.user}</strong><span class="break">${frame.account}</span></p>${accountSwitch(frame)}<a href="/dashboard/sessions">${icon('clock')}Your sessions</a><hr><form method="post" action="/sign-out"><button type="submit">${icon('out')}Sign out</button></form></div></details></div>
+<details class="menu"><summary class="button quiet">${avatar(frame.user, 'small')}<span class="collapse user">${frame.user}</span><span class="hidden-visually">, your account</span>${icon('chevron')}</summary><div class="menu-list"><p class="menu-head"><strong class="break">${frame.user}</strong><span class="break">${account}</span></p>${accountSwitch(frame)}<a href="/dashboard/sessions">${icon('clock')}Your sessions</a><hr><form method="post" action="/sign-out"><button type="submit">${icon('out')}Sign out</button></form></div></details></div>
 </div></header>`
   const navigation = html`<nav class="sidebar" id="nav" popover aria-label="Dashboard"><div class="sections">${groups.map(
     ({ title, pages }) =>
       html`<div class="nav-group">${title !== undefined && html`<p>${title}</p>`}${pages.map((page) => link(page, frame))}</div>`,
-  )}</div></nav>`
+  )}<div class="nav-group"><p>Help</p>${help.map((page) => link(page, frame))}</div></div></nav>`
   const content = html`${head}
 <div class="shell dashboard">
 ${navigation}
@@ -207,7 +219,7 @@ function accountSwitch({ otherAccounts }: DashboardFrame): Part {
   if (otherAccounts.length === 0) return false
   const buttons = otherAccounts.map(
     ({ id, name }) =>
-      html`<button type="submit" name="account" value="${id}">${icon('people')}<span class="break">Switch to ${name}</span></button>`,
+      html`<button type="submit" name="account" value="${id}">${icon('people')}<span class="break">Switch to ${accountTitle(name)}</span></button>`,
   )
   return html`<form method="post" action="${accountSwitchPath}"><input type="hidden" name="do" value="switch">${buttons}</form><hr>`
 }

@@ -33,9 +33,9 @@ export function dashboardRefusalPage(host: string): RefusalPage {
       : refusalPage(host, { error, message, back: toDashboard })
 }
 
-const toHome = html`<a href="/">Go to the start page</a>`
-const toStart = html`<a href="/sign-in">Go to sign-in</a>`
-const toDashboard = html`<a href="/dashboard">Go to the dashboard</a>`
+const toHome = html`<a class="button" href="/">Go to the start page</a>`
+const toStart = html`<a class="button" href="/sign-in">Go to sign-in</a>`
+const toDashboard = html`<a class="button" href="/dashboard">Go to the dashboard</a>`
 
 interface Refused {
   error: string

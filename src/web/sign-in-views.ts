@@ -29,9 +29,9 @@ export function signInView(form: SignInForm): SignInView {
   return {
     title: error === null ? 'Sign in' : 'Error: sign in',
     main: html`<section class="card" aria-labelledby="title"><div class="card-body stack">
-<h1 id="title">Sign in</h1>
+<div class="stack tight"><h1 id="title">Sign in</h1><p class="muted">To the dashboard for developers: keys, usage, requests and webhooks.</p></div>
 ${provider !== null && providerLink(provider, form.next)}
-${provider !== null && sendsMail && html`<p class="muted small">Or by mail:</p>`}
+${provider !== null && sendsMail && html`<p class="or muted small">or by mail</p>`}
 ${sendsMail && mailForm(form)}
 </div></section>
 <p class="muted small">No account yet? ${signUpAdvice(form)}</p>`,

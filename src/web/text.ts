@@ -19,6 +19,11 @@ const shortDates = new Intl.DateTimeFormat('en-GB', {
   year: 'numeric',
   timeZone: 'UTC',
 })
+const daysOfYear = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  timeZone: 'UTC',
+})
 const months = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' })
 
 /** Such as `1,204,331`. */
@@ -57,6 +62,11 @@ export function fullTime(time: Date): string {
 /** Such as `2 Jun 2026`. */
 export function shortDate(time: Date): string {
   return shortDates.format(time)
+}
+
+/** Such as `18 Nov`. */
+export function dayAndMonth(time: Date): string {
+  return daysOfYear.format(time)
 }
 
 /** Such as `November 2025`, of a month such as `2025-11`. */

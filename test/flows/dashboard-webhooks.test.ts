@@ -231,7 +231,7 @@ test('a resend is sent once more, and the page of the event shows every attempt'
   delivering.moveTo(new Date())
   await delivering.deliver()
   await page.reload()
-  await page.getByText('The event was sent.').waitFor()
+  await page.getByText('Your server took the event.').waitFor()
   assert.equal(await page.locator('tbody tr').count(), 2)
   assert.deepEqual(faults, [])
   await page.context().close()

@@ -9,8 +9,10 @@ for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')
   button.hidden = false
   const show = (text: string): void => {
     label.textContent = text
+    button.dataset.copied = ''
     setTimeout(() => {
       label.textContent = idle
+      delete button.dataset.copied
     }, 2_000)
   }
   button.addEventListener('click', () => {
@@ -137,6 +139,8 @@ function followCalls(list: HTMLElement): void {
   const badge = document.querySelector<HTMLElement>('[data-live-state]')
   const body = list.querySelector('tbody')
   const rowsMax = Number(list.dataset.rows)
+  const toggle = document.querySelector<HTMLElement>('[data-live-toggle]')
+  let isPaused = false
   let end = (): void => {}
 
   const add = ({ tone, link, cells }: NewCall): void => {
@@ -173,7 +177,7 @@ function followCalls(list: HTMLElement): void {
   const update = (): void => {
     end()
     end = () => {}
-    if (document.hidden) return
+    if (document.hidden || isPaused) return
     // Without https there are no locks, and each visible tab has its stream.
     const { locks } = navigator as { locks?: LockManager }
     const waiting = new AbortController()
@@ -186,5 +190,12 @@ function followCalls(list: HTMLElement): void {
         .catch(() => {})
   }
   document.addEventListener('visibilitychange', update)
+  toggle?.removeAttribute('hidden')
+  toggle?.addEventListener('click', () => {
+    isPaused = !isPaused
+    toggle.querySelector('[data-live-on]')?.toggleAttribute('hidden', isPaused)
+    toggle.querySelector('[data-live-off]')?.toggleAttribute('hidden', !isPaused)
+    update()
+  })
   update()
 }

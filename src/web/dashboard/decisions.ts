@@ -14,6 +14,7 @@ import {
   empty,
   facts,
   hidden,
+  idValue,
   none,
   notice,
   pageHead,
@@ -132,7 +133,7 @@ function nothingYet(publicUrl: string, isLocked: boolean): Html {
   return html`${empty({
     icon: 'scale',
     title: 'No report yet',
-    text: 'An agent that decides about a candidate reports it with a live key and the scope agent-decisions:write.',
+    text: html`An agent that decides about a candidate reports it with a live key and the scope <code>agent-decisions:write</code>.`,
   })}${
     !isLocked &&
     html`<div class="card-body">${code({
@@ -206,34 +207,35 @@ function reportPage(options: PagesContext): Endpoint[] {
           text: html`Reported ${timeTag(report.createdAt, now)}`,
           above: [{ title: 'Agent decisions', url: path }],
         })}
-<div class="columns half">
 ${card({
   title: 'Report',
-  body: facts([
-    { label: 'Decision', value: html`<code>${report.decision}</code>` },
-    { label: 'Outcome', value: html`<code>${report.outcome}</code>` },
-    {
-      label: 'Reasons',
-      value:
-        reasonCodes.length === 0
-          ? none
-          : html`<span class="row">${reasonCodes.map((reason) => html`<span class="tag"><code>${reason}</code></span>`)}</span>`,
-    },
-    { label: 'Notes', value: notes ?? none },
-    { label: 'Agent', value: agentName === null ? none : `${agentName} ${agentVersion ?? ''}` },
-    { label: 'Job', value: jobRef ?? none },
-    {
-      label: 'API key',
-      value:
-        apiKeyId === null
-          ? none
-          : html`<a class="mono" href="/dashboard/keys/${apiKeyId}">${apiKeyId}</a>`,
-    },
-    { label: 'Report ID', value: html`<span class="mono">${id}</span>` },
-  ]),
+  body: facts(
+    [
+      { label: 'Decision', value: html`<code>${report.decision}</code>` },
+      { label: 'Outcome', value: html`<code>${report.outcome}</code>` },
+      {
+        label: 'Reasons',
+        value:
+          reasonCodes.length === 0
+            ? none
+            : html`<span class="row">${reasonCodes.map((reason) => html`<span class="tag"><code>${reason}</code></span>`)}</span>`,
+      },
+      { label: 'Notes', value: notes ?? none, isWide: true },
+      { label: 'Agent', value: agentName === null ? none : `${agentName} ${agentVersion ?? ''}` },
+      { label: 'Job', value: jobRef ?? none },
+      {
+        label: 'API key',
+        value:
+          apiKeyId === null
+            ? none
+            : html`<a class="mono" href="/dashboard/keys/${apiKeyId}">${apiKeyId}</a>`,
+      },
+      { label: 'Report ID', value: idValue('report-id', id), isWide: true },
+    ],
+    'columns',
+  ),
 })}
-${code({ id: 'metadata', label: 'Metadata', text: JSON.stringify(metadata, null, 2) })}
-</div>`,
+${Object.keys(metadata).length > 0 && code({ id: 'metadata', label: 'Metadata', text: JSON.stringify(metadata, null, 2), isJson: true })}`,
       }
     },
   })

@@ -1,20 +1,29 @@
-/** The first page of the dashboard: the next step, and the state of the account. */
-import { findShownKeys } from '../../access/store.ts'
+/** The first page of the dashboard: how the account stands, and what to do next. */
+import { isActive } from '../../access/manage.ts'
+import { findShownKeys, type StoredKey } from '../../access/store.ts'
 import { findCreditAccount } from '../../credits/store.ts'
 import { lastDays } from '../../credits/usage-period.ts'
 import { findUsageBy } from '../../credits/usage-store.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
+import { findEntries, type LogEntry } from '../../request-log/store.ts'
 import { type FailingNow, findFailingNow } from '../../webhooks/delivery/endpoint-store.ts'
 import { findActiveIds } from '../../webhooks/endpoints/store.ts'
+import { legend } from '../chart.ts'
 import { card, code, notice, pageHead, tiles } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import { dashboardPage, type PagesContext } from '../page.ts'
 import { count, counted, timeTag } from '../text.ts'
+import { callTable } from './requests.ts'
+import { usageChart } from './usage.ts'
 import { endpointPath } from './webhook-words.ts'
 
 const path = '/dashboard'
 const failingMax = 5
+const usageDays = 7
+const callsShown = 5
+/** Ended keys whose calls are shown with their name. */
+const endedNamed = 20
 
 export function homePage(context: PagesContext): Endpoint[] {
   const { db, publicUrl } = context
@@ -23,51 +32,26 @@ export function homePage(context: PagesContext): Endpoint[] {
     path,
     entry: path,
     async show({ session: { accountId: userId }, now }) {
-      const [keys, endpointIds, credits, failing, usage] = await Promise.all([
-        findShownKeys(db, { accountId: userId, now, endedMax: 0 }),
+      const period = lastDays(usageDays, now)
+      const [keys, endpointIds, credits, failing, usage, calls] = await Promise.all([
+        findShownKeys(db, { accountId: userId, now, endedMax: endedNamed }),
         findActiveIds(db, userId),
         findCreditAccount(db, userId),
         findFailingNow(db, { owner: { userId }, limit: failingMax }),
-        findUsageBy(db, { ...lastDays(1, now), accountId: userId, by: 'day' }),
+        findUsageBy(db, { ...period, accountId: userId, by: 'day' }),
+        findEntries(db, { accountId: userId, before: null, limit: callsShown }),
       ])
-      const [today] = usage
-      const valid = keys.filter(
-        ({ revokedAt, expiresAt }) => revokedAt === null && (expiresAt === null || expiresAt > now),
-      )
+      const valid = keys.filter((key) => isActive(key, now))
       const used = valid.filter(({ lastUsedAt }) => lastUsedAt !== null)
-      const steps: Step[] = [
-        {
-          title: 'Create an API key',
-          isDone: valid.length > 0,
-          body: html`<p>A test key reads fictional candidates and costs nothing. A live key reads real ones and costs credits.</p><div class="row"><a class="button primary" href="/dashboard/keys/new">Create key</a><a class="button" href="/dashboard/sandbox">Try without a key</a></div>`,
-        },
-        {
-          title: 'Make a call',
-          isDone: used.length > 0,
-          body: code({
-            id: 'first-call',
-            label: 'Search with a test key',
-            text: `curl '${publicUrl}/api/v1/candidates/search?q=typescript' \\\n  -H 'Authorization: Bearer svc_test_…'`,
-          }),
-        },
-        {
-          title: 'Receive events',
-          isDone: endpointIds.length > 0,
-          body: html`<p>A webhook endpoint is told when a score changes, when evidence or a credential is revoked, and when a consent ends.</p><div class="row"><a class="button" href="/dashboard/webhooks/new">Add endpoint</a></div>`,
-        },
-        {
-          title: 'Verify a credential',
-          isDone: false,
-          body: code({
-            id: 'first-verification',
-            label: 'Anyone can verify, without a key',
-            text: `curl '${publicUrl}/api/v1/score-vc/verify' \\\n  -H 'Content-Type: application/json' \\\n  --data @credential.json`,
-          }),
-        },
-      ]
+      const today = usage.find(({ group }) => group === now.toISOString().slice(0, 10))
+      const steps = firstSteps(publicUrl, {
+        hasKey: valid.length > 0,
+        hasCalled: used.length > 0 || calls.some(({ keyId }) => keyId !== null),
+        hasEndpoint: endpointIds.length > 0,
+      })
       return {
         title: 'Home',
-        main: html`${pageHead({ title: 'Home', text: `${new URL(publicUrl).host} for developers` })}
+        main: html`${pageHead({ title: 'Home', text: html`Send your calls to <code>${publicUrl}</code>` })}
 ${failing.map((one) => failingNotice(one, now))}
 ${tiles([
   {
@@ -78,19 +62,95 @@ ${tiles([
   {
     label: 'Calls today',
     value: count(today?.calls ?? 0),
-    comparison: `${counted(today?.credits ?? 0, 'credit', 'credits')} charged since 00:00 UTC`,
+    comparison: `${counted(today?.credits ?? 0, 'credit', 'credits')} since 00:00 UTC`,
   },
-  { label: 'API keys', value: count(valid.length), comparison: `${count(used.length)} used` },
+  {
+    label: 'API keys',
+    value: count(valid.length),
+    comparison: valid.length === 0 ? 'None yet' : `${count(used.length)} used`,
+  },
   {
     label: 'Webhook endpoints',
     value: count(endpointIds.length),
-    comparison:
-      failing.length === 0 ? 'None is failing' : `${counted(failing.length, 'is', 'are')} failing`,
+    comparison: endpointWord(endpointIds.length, failing.length),
   },
 ])}
-${card({ title: 'First steps', body: html`<ol class="checklist">${steps.map((step, i) => stepItem(step, i + 1))}</ol>` })}`,
+${steps.some(({ isDone }) => !isDone) && stepsCard(steps)}
+${
+  usage.length > 0 &&
+  card({
+    title: `Charged calls, ${usageDays} days`,
+    aside: legend('Charged', 'Refunded'),
+    body: usageChart(usage, { since: period.since, days: usageDays }),
+  })
+}
+${calls.length > 0 && callsCard(calls, keys, now)}
+${verifyCard(publicUrl)}`,
       }
     },
+  })
+}
+
+function endpointWord(endpoints: number, failing: number): string {
+  if (endpoints === 0) return 'None yet'
+  return failing === 0 ? 'None is failing' : `${counted(failing, 'is', 'are')} failing`
+}
+
+function firstSteps(
+  publicUrl: string,
+  { hasKey, hasCalled, hasEndpoint }: Record<'hasKey' | 'hasCalled' | 'hasEndpoint', boolean>,
+): Step[] {
+  return [
+    {
+      title: 'Create an API key',
+      isDone: hasKey,
+      body: html`<p>A test key reads fictional candidates and costs nothing. A live key reads real ones and costs credits.</p><div class="row"><a class="button primary" href="/dashboard/keys/new">Create key</a><a class="button" href="/dashboard/sandbox">Try without a key</a></div>`,
+    },
+    {
+      title: 'Make a call',
+      isDone: hasCalled,
+      body: code({
+        id: 'first-call',
+        label: 'Search with your test key',
+        text: `curl '${publicUrl}/api/v1/candidates/search?q=typescript' \\\n  -H 'Authorization: Bearer svc_test_…'`,
+      }),
+    },
+    {
+      title: 'Receive events',
+      isDone: hasEndpoint,
+      body: html`<p>Your server gets an event when a score changes, when evidence is revoked, and when a consent ends.</p><div class="row"><a class="button${hasKey && ' primary'}" href="/dashboard/webhooks/new">Add endpoint</a></div>`,
+    },
+  ]
+}
+
+function stepsCard(steps: readonly Step[]): Html {
+  const done = steps.filter(({ isDone }) => isDone).length
+  return card({
+    title: 'First steps',
+    aside: html`<span class="muted small">${done} of ${steps.length} done</span>`,
+    body: html`<ol class="checklist">${steps.map((step, i) => stepItem(step, i + 1))}</ol>`,
+  })
+}
+
+function callsCard(calls: readonly LogEntry[], keys: readonly StoredKey[], now: Date): Html {
+  const names = new Map(keys.map(({ id, name }) => [id, name]))
+  return card({
+    title: 'Newest calls',
+    aside: html`<a class="small" href="/dashboard/requests">All requests</a>`,
+    isFlush: true,
+    body: callTable(calls, { names, now }),
+  })
+}
+
+function verifyCard(publicUrl: string): Html {
+  return card({
+    title: 'Verify a credential',
+    text: 'Everyone can do it, without a key. The service checks issuer, signature and revocation.',
+    body: html`${code({
+      id: 'first-verification',
+      label: 'Save a credential as credential.json, then send it',
+      text: `curl '${publicUrl}/api/v1/score-vc/verify' \\\n  -H 'Content-Type: application/json' \\\n  --data-binary @credential.json`,
+    })}<div class="row"><a class="button" href="/verify">Verify in the browser</a><a class="button quiet" href="/docs/verify-a-credential">Read how it works</a></div>`,
   })
 }
 

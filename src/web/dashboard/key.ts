@@ -9,6 +9,7 @@ import {
   card,
   facts,
   hidden,
+  idValue,
   notice,
   pageHead,
   selectField,
@@ -112,7 +113,7 @@ function view(
     main: html`${problem?.notice !== undefined && notice({ tone: 'warning', title: 'Nothing was changed.', text: problem.notice, isResult: true })}
 ${pageHead({
   title: key.name,
-  badge: keyState(key, now),
+  badge: html`${keyState(key, now)}${environmentTag(key)}`,
   text: html`<span class="mono">${key.shown}</span>`,
   above: [{ title: 'API keys', url: keysPath }],
 })}
@@ -124,40 +125,45 @@ function factsCard(key: StoredKey, now: Date): Html {
   const { id, scopes, allowedFrom, createdAt, expiresAt, revokedAt, lastUsedAt, predecessor } = key
   return card({
     title: 'Rights',
-    body: facts([
-      { label: 'Environment', value: environmentTag(key) },
-      {
-        label: 'Scopes',
-        value: html`<span class="row">${scopes.map((scope) => html`<span class="tag"><code>${scope}</code></span>`)}</span>`,
-      },
-      {
-        label: 'Networks',
-        value:
-          allowedFrom === null
-            ? 'Any address'
-            : allowedFrom.map((network) => html`<span class="mono">${network}</span> `),
-      },
-      { label: 'Last used', value: lastUsedAt === null ? 'Never' : timeTag(lastUsedAt, now) },
-      { label: 'Created', value: timeTag(createdAt, now) },
-      {
-        label: revokedAt === null ? 'Expires' : 'Revoked',
-        value:
-          revokedAt === null
-            ? expiresAt === null
-              ? 'Never'
-              : timeTag(expiresAt, now)
-            : timeTag(revokedAt, now),
-      },
-      ...(predecessor === null
-        ? []
-        : [
-            {
-              label: 'Rotated from',
-              value: html`<a class="mono" href="${keysPath}/${predecessor}">${predecessor}</a>`,
-            },
-          ]),
-      { label: 'Key ID', value: html`<span class="mono">${id}</span>` },
-    ]),
+    aside: html`<a class="small" href="/dashboard/requests?key=${id}">Show its requests</a>`,
+    body: facts(
+      [
+        {
+          label: 'Scopes',
+          isWide: true,
+          value: html`<span class="row">${scopes.map((scope) => html`<span class="tag"><code>${scope}</code></span>`)}</span>`,
+        },
+        {
+          label: 'Networks',
+          value:
+            allowedFrom === null
+              ? 'Any address'
+              : allowedFrom.map((network) => html`<span class="mono">${network}</span> `),
+        },
+        { label: 'Last used', value: lastUsedAt === null ? 'Never' : timeTag(lastUsedAt, now) },
+        { label: 'Created', value: timeTag(createdAt, now) },
+        {
+          label: revokedAt === null ? 'Expires' : 'Revoked',
+          value:
+            revokedAt === null
+              ? expiresAt === null
+                ? 'Never'
+                : timeTag(expiresAt, now)
+              : timeTag(revokedAt, now),
+        },
+        ...(predecessor === null
+          ? []
+          : [
+              {
+                label: 'Rotated from',
+                value: html`<a class="mono" href="${keysPath}/${predecessor}">${predecessor}</a>`,
+                isWide: true,
+              },
+            ]),
+        { label: 'Key ID', value: idValue('key-id', id), isWide: true },
+      ],
+      'columns',
+    ),
   })
 }
 

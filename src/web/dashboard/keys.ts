@@ -94,10 +94,13 @@ export function environmentTag({ environment }: Pick<StoredKey, 'environment'>):
 }
 
 /** Returns the values of the columns that a narrow screen hides. */
-function lastUse(
-  { id, lastUsedAt, environment }: StoredKey,
+function narrowLine(
+  key: StoredKey,
   { calls, now }: { calls: ReadonlyMap<string, number>; now: Date },
 ): Part {
+  const { id, lastUsedAt, environment, revokedAt, expiresAt } = key
+  if (revokedAt !== null) return html`Revoked ${timeTag(revokedAt, now)}`
+  if (expiresAt !== null && !isActive(key, now)) return html`Expired ${timeTag(expiresAt, now)}`
   if (lastUsedAt === null) return 'Never used'
   const inDays =
     environment === 'live' &&
@@ -117,7 +120,7 @@ function keyTable(
       {
         head: 'Name',
         cell: (key) =>
-          html`<a class="break strong" href="${keysPath}/${key.id}">${key.name}</a> ${environmentTag(key)}<span class="sub mono keep">${key.shown}</span><span class="sub narrow-only">${lastUse(key, { calls, now })}</span>`,
+          html`<a class="break strong" href="${keysPath}/${key.id}">${key.name}</a> ${environmentTag(key)}<span class="sub mono keep">${key.shown}</span><span class="sub narrow-only">${narrowLine(key, { calls, now })}</span>`,
       },
       {
         head: 'Scopes',
@@ -125,11 +128,11 @@ function keyTable(
         cell: ({ scopes }) =>
           html`<span class="row">${scopes.map((scope) => html`<span class="tag"><code>${scope}</code></span>`)}</span>`,
       },
-      { head: 'State', priority: 2, cell: (key) => keyState(key, now) },
+      { head: 'State', priority: 2, isFit: true, cell: (key) => keyState(key, now) },
       {
         head: 'Last used',
         priority: 2,
-        cell: ({ lastUsedAt }) => (lastUsedAt === null ? none : timeTag(lastUsedAt, now)),
+        cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'Never' : timeTag(lastUsedAt, now)),
       },
       {
         head: 'Calls, 30 days',
@@ -144,7 +147,7 @@ function keyTable(
         isNumber: true,
         cell: ({ revokedAt, expiresAt }) => {
           const end = revokedAt ?? expiresAt
-          return end === null ? none : dateTag(end)
+          return end === null ? 'Never' : dateTag(end)
         },
       },
     ],

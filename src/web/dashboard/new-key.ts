@@ -214,7 +214,11 @@ ${choicesField({
   kind: 'box',
   chosen,
   error: errors.scopes,
-  choices: scopes.map((scope) => ({ value: scope, label: scope, help: scopeTexts[scope] })),
+  choices: scopes.map((scope) => ({
+    value: scope,
+    label: html`<code>${scope}</code>`,
+    help: scopeTexts[scope],
+  })),
 })}
 ${selectField({ name: 'validDays', label: 'Valid for', value: validDays, choices: terms })}
 ${textField({

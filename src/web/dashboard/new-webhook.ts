@@ -153,9 +153,10 @@ ${choicesField({
   kind: 'box',
   chosen: events,
   error: errors.events,
+  help: html`<a href="/docs/webhook-events">What each event holds</a>`,
   choices: eventTypeNames.map((name) => ({
     value: name,
-    label: name,
+    label: html`<code>${name}</code>`,
     help: eventTypes[name].meaning,
   })),
 })}

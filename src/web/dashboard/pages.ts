@@ -52,7 +52,7 @@ export function dashboardPages({
   return [
     ...homePage(context),
     ...accountPage(context),
-    ...usagePage(context),
+    ...usagePage({ ...context, requestLogDays: requestLog.requestLogDays }),
     ...requestsPages({ ...context, ...requestLog }),
     ...keysPage(context),
     ...newKeyPage({ ...context, peppers }),

@@ -14,6 +14,7 @@ import {
   card,
   empty,
   facts,
+  idValue,
   none,
   notice,
   pageHead,
@@ -24,6 +25,7 @@ import {
   textField,
 } from '../components.ts'
 import { attributes, Html, html, type Part } from '../html.ts'
+import { icon } from '../icons.ts'
 import { dashboardPage, type PagesContext, queryText } from '../page.ts'
 import { dashboardRefusalPage } from '../refusal-page.ts'
 import { count, counted, duration, fullTime, timeTag } from '../text.ts'
@@ -87,7 +89,7 @@ function listPage(options: RequestsOptions): Endpoint[] {
         main: html`${pageHead({
           title: 'Requests',
           text: `Every call with your keys and sessions, for ${counted(days, 'day')}. Values, queries and bodies are never kept.`,
-          badge: isLive && liveBadge,
+          ...(isLive ? { badge: liveBadge, actions: liveButton } : {}),
         })}
 ${days === 0 && notice({ tone: 'info', title: 'The request log is turned off.', text: 'The operator of this service has set it to keep no calls.' })}
 <div${attributes({ 'data-live': isLive && `${livePath}?after=${rows[0]?.seq ?? 0}`, 'data-rows': isLive && String(pageLength) })}>${card(
@@ -113,8 +115,11 @@ ${days === 0 && notice({ tone: 'info', title: 'The request log is turned off.', 
 
 /** Scripts show it while new calls arrive by themselves. */
 const liveBadge = new Html(
-  '<span class="badge" data-tone="positive" data-live-state hidden>Live</span>',
+  '<span class="badge live" data-tone="positive" data-live-state hidden>Live</span>',
 )
+
+/** Scripts show the button, and exchange its two words. */
+const liveButton = html`<button class="button" type="button" data-live-toggle hidden><span data-live-on>${icon('pause')}Pause</span><span data-live-off hidden>${icon('play')}Resume</span></button>`
 
 interface Chosen {
   status?: string
@@ -193,7 +198,7 @@ function cell(name: string, value: Part): Html {
   return html`<span data-cell="${name}">${value}</span>`
 }
 
-function callTable(
+export function callTable(
   rows: readonly LogEntry[],
   { names, now }: { names: ReadonlyMap<string, string>; now: Date },
 ): Html {
@@ -201,11 +206,11 @@ function callTable(
     label: 'Calls',
     rows,
     columns: [
-      { head: 'Status', cell: ({ status }) => statusBadge(status) },
+      { head: 'Status', isFit: true, cell: ({ status }) => statusBadge(status) },
       {
         head: 'Operation',
         cell: (row) =>
-          html`<a class="break" href="${callPath(row)}">${cell('operation', row.operation)}</a><span class="sub mono">${cell('error', row.error)}</span><span class="sub narrow-only">${timeTag(row.at, now)} · ${durationOf(row)}</span>`,
+          html`<a class="break" href="${callPath(row)}">${cell('operation', row.operation)}</a><span class="sub mono beside">${cell('error', row.error)}</span><span class="sub narrow-only">${timeTag(row.at, now)} · ${durationOf(row)}</span>`,
       },
       { head: 'Key', priority: 2, cell: (row) => cell('key', keyName(row, names)) },
       {
@@ -220,7 +225,11 @@ function callTable(
         isNumber: true,
         cell: (row) => cell('duration', durationOf(row)),
       },
-      { head: 'Network', priority: 3, cell: ({ network }) => cell('network', network) },
+      {
+        head: 'Network',
+        priority: 3,
+        cell: ({ network }) => html`<span class="mono">${cell('network', network)}</span>`,
+      },
       {
         head: 'Time',
         priority: 2,
@@ -285,27 +294,30 @@ function callPage(options: RequestsOptions): Endpoint[] {
 ${error !== null && errorNotice(error, publicUrl)}
 ${card({
   title: 'Call',
-  body: facts([
-    { label: 'Request ID', value: html`<code>${requestId}</code>` },
-    { label: 'Operation', value: html`<code>${call.operation}</code>` },
-    {
-      label: 'Status',
-      value: call.status === 499 ? '499: the caller left before the answer' : String(call.status),
-    },
-    { label: 'Error', value: error === null ? none : html`<code>${error}</code>` },
-    {
-      label: 'Key',
-      value:
-        keyId === null
-          ? 'None: the call was made with a session'
-          : html`<a class="break" href="/dashboard/keys/${keyId}">${keyName(call, names)}</a>`,
-    },
-    { label: 'Credits charged', value: count(call.credits) },
-    { label: 'Duration', value: durationOf(call) },
-    { label: 'Network', value: call.network },
-  ]),
+  body: facts(
+    [
+      { label: 'Request ID', value: idValue('request-id', requestId) },
+      { label: 'Operation', value: html`<code>${call.operation}</code>` },
+      {
+        label: 'Status',
+        value: call.status === 499 ? '499: the caller left before the answer' : String(call.status),
+      },
+      { label: 'Error', value: error === null ? none : html`<code>${error}</code>` },
+      {
+        label: 'Key',
+        value:
+          keyId === null
+            ? 'None: the call was made with a session'
+            : html`<a class="break" href="/dashboard/keys/${keyId}">${keyName(call, names)}</a>`,
+      },
+      { label: 'Credits charged', value: count(call.credits) },
+      { label: 'Duration', value: durationOf(call) },
+      { label: 'Network', value: html`<span class="mono">${call.network}</span>` },
+    ],
+    'columns',
+  ),
 })}
-<p class="muted">The path, query, body and headers of a call are never kept. <a href="${path}?operation=${call.operation}">Show the calls of this operation</a></p>`,
+<p class="muted small">The path, query, body and headers of a call are never kept. <a href="${path}?operation=${call.operation}">Show the calls of this operation</a></p>`,
       }
     },
   })
@@ -316,7 +328,7 @@ function errorNotice(error: string, publicUrl: string): Html {
   return notice({
     tone: 'warning',
     title: known?.message ?? error,
-    text: html`<a href="${new URL(`/docs/errors/${error}`, publicUrl).pathname}">What ${error} means and what to do</a>`,
+    text: html`<a href="${new URL(`/docs/errors/${error}`, publicUrl).pathname}">What <code>${error}</code> means, and what to do</a>`,
   })
 }
 

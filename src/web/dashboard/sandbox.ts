@@ -236,7 +236,8 @@ function tabs(current: string): Html {
 }
 
 function answerCode(answer: object): Html {
-  return code({ id: 'answer', label: 'Answer: 200', text: JSON.stringify(answer, null, 2) })
+  const text = JSON.stringify(answer, null, 2)
+  return code({ id: 'answer', label: 'Answer: 200', text, isJson: true, isTall: true })
 }
 
 function answerPart({
@@ -274,7 +275,7 @@ function further(
   const link = (call: string, next: string, text: string) =>
     next !== value &&
     html`<a class="button small" href="${`${path}?call=${call}&value=${next}`}">${text}</a>`
-  return html`<div class="row">${link('candidate', username, `Read ${username}`)}${
+  return html`<div class="row"><span class="muted small">Go on:</span>${link('candidate', username, `Read ${username}`)}${
     scoreId !== undefined &&
     html`${link('score', scoreId, 'Read its score')}<a class="button small" href="${`${path}?call=credential&value=${scoreId}`}">Read its credential</a>`
   }</div>`

@@ -31,10 +31,11 @@ export function sessionsPage(options: SessionsPageOptions): Endpoint[] {
         main: html`${query.done === 'ended' && notice({ tone: 'positive', title: 'The session has ended.', text: 'That browser must sign in again.', isResult: true })}
 ${pageHead({
   title: 'Sessions',
-  text: 'Every browser that is signed in as you. If you do not know one, sign it out.',
+  text: 'Every browser that is signed in as you. Sign out those that you do not know.',
 })}
 ${card({
   title: 'Your sessions',
+  text: 'A browser that is signed out needs a new sign-in link. API keys keep working.',
   aside: html`<form method="post" action="/sign-out"><input type="hidden" name="everywhere" value="yes"><button class="button danger small" type="submit">Sign out everywhere</button></form>`,
   isFlush: true,
   body: table<OwnSession>({

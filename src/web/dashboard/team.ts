@@ -6,10 +6,10 @@ import { findMembers, type Member } from '../../accounts/store.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
 import {
-  actionForm,
   badge,
   card,
   choicesField,
+  confirmation,
   type FieldErrors,
   formErrors,
   hidden,
@@ -69,8 +69,14 @@ ${isOwner && inviteCard(form)}
     name: 'teamPage',
     path,
     entry: path,
-    queryParameters: Type.Object({ done: queryText }),
-    show: ({ session, query }) => view(session, { done: query.done }),
+    queryParameters: Type.Object({ done: queryText, remove: queryText }),
+    async show({ session, query: { done, remove: userId = '' } }) {
+      if (session.role !== 'owner' || userId === session.userId || !uuidForm.test(userId))
+        return view(session, { done })
+      const members = await findMembers(db, session.accountId)
+      const member = members.find((one) => one.userId === userId)
+      return member === undefined ? view(session, { done }) : removalView(member)
+    },
     actions: {
       async invite({ session, action }, { email: typed = '', role = '' }) {
         if (session.role !== 'owner') return refuse('owner_required')
@@ -162,15 +168,26 @@ function memberTable(
         cell: ({ userId, email }) =>
           isOwner &&
           userId !== ownId &&
-          actionForm(path, 'remove', {
-            label: html`Remove<span class="hidden-visually"> ${email}</span>`,
-            kind: 'danger',
-            isSmall: true,
-            fields: { user: userId },
-          }),
+          html`<a class="button danger small" href="${`${path}?remove=${userId}`}">Remove<span class="hidden-visually"> ${email}</span></a>`,
       },
     ],
   })
+}
+
+function removalView({ userId, email, name }: Member): View {
+  return {
+    title: 'Remove member',
+    main: confirmation({
+      title: `Remove ${name ?? email}?`,
+      text: `${email} is signed out of this account at once, and cannot sign in to it again until an owner invites the address. API keys stay valid: revoke those that the member knows.`,
+      url: path,
+      action: 'remove',
+      fields: { user: userId },
+      button: 'Remove member',
+      cancel: { label: 'Keep member', url: path },
+      above: [{ title: 'Team', url: path }],
+    }),
+  }
 }
 
 function inviteCard({ email, role, errors }: Form): Html {

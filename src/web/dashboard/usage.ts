@@ -12,20 +12,10 @@ import {
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { countByStatus } from '../../request-log/store.ts'
 import { barChart, legend } from '../chart.ts'
-import {
-  badge,
-  card,
-  empty,
-  none,
-  notice,
-  pageHead,
-  pagination,
-  table,
-  tiles,
-} from '../components.ts'
+import { card, empty, none, notice, pageHead, pagination, table, tiles } from '../components.ts'
 import { attributes, type Html, html, type Part } from '../html.ts'
 import { dashboardPage, type PagesContext, queryText } from '../page.ts'
-import { count, counted, timeTag } from '../text.ts'
+import { count, counted, dayAndMonth, timeTag } from '../text.ts'
 
 const path = '/dashboard/usage'
 const pageLength = 20
@@ -38,8 +28,13 @@ const spans = [
   { days: 90, title: '90 days' },
 ]
 
-export function usagePage(context: PagesContext): Endpoint[] {
-  const { db } = context
+export interface UsagePageOptions extends PagesContext {
+  /** Days that calls are kept: an older entry of the ledger leads to none. */
+  requestLogDays: number
+}
+
+export function usagePage(context: UsagePageOptions): Endpoint[] {
+  const { db, requestLogDays } = context
   return dashboardPage(context, {
     name: 'usagePage',
     path,
@@ -72,26 +67,33 @@ export function usagePage(context: PagesContext): Endpoint[] {
 ${balanceNotice({ balance, spent, days, isSuspended: account?.suspendedAt != null })}
 <nav class="tabs" aria-label="Period">${spans.map((one) => html`<a href="${`${path}?days=${one.days}`}"${attributes({ 'aria-current': one.days === days && 'page' })}>${one.title}</a>`)}</nav>
 ${tiles([
-  { label: 'Balance', value: count(balance), comparison: 'credits now' },
-  { label: `Spent, ${days} days`, value: count(spent), comparison: 'credits' },
+  { label: 'Balance', value: count(balance), comparison: 'Credits now' },
+  { label: `Spent, ${days} days`, value: count(spent), comparison: 'Credits' },
   {
     label: `Calls, ${days} days`,
     value: count(total(({ calls }) => calls)),
-    comparison: 'charged',
+    comparison: 'Charged',
   },
   {
     label: `Refunded, ${days} days`,
     value: count(total(({ refunded }) => refunded)),
-    comparison: 'calls that were charged and then got no answer',
+    comparison: 'Calls without an answer',
   },
 ])}
-${chartCard(byDay, { since: period.since, days })}
-<div class="columns half">
-${groupCard('By operation', byOperation, (group) => html`<code>${group}</code>`)}
-${groupCard('By key', byKey, (group) => html`<a class="break" href="/dashboard/keys/${group}">${names.get(group) ?? group}</a>`)}
-${byStatus.length > 0 && groupCard('Calls of the last 24 hours by status', byStatus, (group) => html`<a href="/dashboard/requests?status=${group}">${group}</a>`)}
-</div>
-${ledgerCard(ledger, { before, days, names, now })}`,
+${card({
+  title: 'Calls by day',
+  ...(byDay.length === 0 ? {} : { aside: legend('Charged', 'Refunded') }),
+  body: usageChart(byDay, { since: period.since, days }),
+})}
+${
+  byDay.length + byStatus.length > 0 &&
+  html`<div class="columns third">
+${byDay.length > 0 && groupCard('By operation', byOperation, { head: 'Operation', name: (group) => html`<code>${group}</code>` })}
+${byDay.length > 0 && groupCard('By key', byKey, { head: 'Key', name: (group) => html`<a class="break" href="/dashboard/keys/${group}">${names.get(group) ?? group}</a>` })}
+${byStatus.length > 0 && groupCard('By status, 24 hours', byStatus, { head: 'Status', name: (group) => html`<a href="/dashboard/requests?status=${group}">${group}</a>` })}
+</div>`
+}
+${ledgerCard(ledger, { before, days, names, now, loggedSince: new Date(now.getTime() - requestLogDays * dayMs) })}`,
       }
     },
   })
@@ -129,76 +131,72 @@ function balanceNotice({
   })
 }
 
-function chartCard(
+/** Charged calls by day, as a chart and as a table. */
+export function usageChart(
   byDay: readonly UsageOf[],
   { since, days }: { since: Date; days: number },
 ): Html {
   const found = new Map(byDay.map((row) => [row.group, row]))
   const bars = Array.from({ length: days }, (_, i) => {
-    const day = new Date(since.getTime() + i * dayMs).toISOString().slice(0, 10)
-    const row = found.get(day)
+    const time = new Date(since.getTime() + i * dayMs)
+    const row = found.get(time.toISOString().slice(0, 10))
     const refunded = row?.refunded ?? 0
-    return { label: day.slice(5), day, good: (row?.calls ?? 0) - refunded, bad: refunded, row }
+    const label = dayAndMonth(time)
+    return { label, good: (row?.calls ?? 0) - refunded, bad: refunded, row }
   })
-  const body =
-    byDay.length === 0
-      ? empty({
-          icon: 'chart',
-          title: `No charged call in the last ${days} days`,
-          text: 'Reads with a test key, refused calls and calls that find nothing cost nothing.',
-        })
-      : html`<figure>${barChart({
-          sentence: `Charged calls on each of the last ${days} days. Table below.`,
-          bars,
-          goodWord: 'charged',
-          badWord: 'refunded',
-        })}</figure><details class="fold inline"><summary>Show as a table</summary>${table<
-          (typeof bars)[number]
-        >({
-          label: 'Calls by day',
-          isTall: true,
-          rows: bars.toReversed(),
-          columns: [
-            { head: 'Day (UTC)', cell: ({ day }) => day },
-            { head: 'Charged', isNumber: true, cell: ({ row }) => count(row?.calls ?? 0) },
-            { head: 'Refunded', isNumber: true, cell: ({ bad }) => count(bad) },
-            { head: 'Credits', isNumber: true, cell: ({ row }) => count(row?.credits ?? 0) },
-          ],
-        })}</details>`
-  return card({
-    title: 'Calls by day',
-    ...(byDay.length === 0 ? {} : { aside: legend('Charged', 'Refunded') }),
-    body,
-  })
+  return byDay.length === 0
+    ? empty({
+        icon: 'chart',
+        title: `No charged call in the last ${days} days`,
+        text: 'Reads with a test key, refused calls and calls that find nothing cost nothing.',
+      })
+    : html`<figure>${barChart({
+        sentence: `Charged calls on each of the last ${days} days. Table below.`,
+        bars,
+        goodWord: 'charged',
+        badWord: 'refunded',
+      })}</figure><details class="fold inline"><summary>Show as a table</summary>${table<
+        (typeof bars)[number]
+      >({
+        label: 'Calls by day',
+        isTall: true,
+        rows: bars.toReversed(),
+        columns: [
+          { head: 'Day (UTC)', cell: ({ label }) => label },
+          { head: 'Charged', isNumber: true, cell: ({ row }) => count(row?.calls ?? 0) },
+          { head: 'Refunded', isNumber: true, cell: ({ bad }) => count(bad) },
+          { head: 'Credits', isNumber: true, cell: ({ row }) => count(row?.credits ?? 0) },
+        ],
+      })}</details>`
 }
 
 type Group = Pick<UsageOf, 'group' | 'calls' | 'credits'>
 
-function groupCard(title: string, rows: readonly Group[], name: (group: string) => Part): Html {
-  const sorted = rows.toSorted((a, b) => b.credits - a.credits || b.calls - a.calls)
+function groupCard(
+  title: string,
+  rows: readonly Group[],
+  { head, name }: { head: string; name: (group: string) => Part },
+): Html {
   return card({
     title,
     isFlush: true,
-    body:
-      rows.length === 0
-        ? empty({ icon: 'list', title: 'Nothing yet', text: 'Charged calls appear here.' })
-        : table<Group>({
-            label: title,
-            rows: sorted,
-            columns: [
-              { head: 'Name', cell: ({ group }) => name(group) },
-              { head: 'Calls', isNumber: true, cell: ({ calls }) => count(calls) },
-              { head: 'Credits', isNumber: true, cell: ({ credits }) => count(credits) },
-            ],
-          }),
+    body: table<Group>({
+      label: title,
+      rows: rows.toSorted((a, b) => b.credits - a.credits || b.calls - a.calls),
+      columns: [
+        { head, cell: ({ group }) => name(group) },
+        { head: 'Calls', isNumber: true, cell: ({ calls }) => count(calls) },
+        { head: 'Credits', isNumber: true, cell: ({ credits }) => count(credits) },
+      ],
+    }),
   })
 }
 
 const kinds = {
-  charge: badge('neutral', 'check', 'Charge'),
-  void: badge('info', 'refresh', 'Refund'),
-  grant: badge('positive', 'plus', 'Grant'),
-  adjustment: badge('warning', 'alert', 'Adjustment'),
+  charge: 'Charge',
+  void: 'Refund',
+  grant: 'Grant',
+  adjustment: 'Adjustment',
 } as const
 
 function ledgerCard(
@@ -208,11 +206,21 @@ function ledgerCard(
     days,
     names,
     now,
-  }: { before: number | null; days: number; names: ReadonlyMap<string, string>; now: Date },
+    loggedSince,
+  }: {
+    before: number | null
+    days: number
+    names: ReadonlyMap<string, string>
+    now: Date
+    loggedSince: Date
+  },
 ): Html {
   const entries = rows.slice(0, pageLength)
   const last = rows.length > pageLength ? entries.at(-1) : undefined
-  const signed = (delta: number) => `${delta > 0 ? '+' : '−'}${count(Math.abs(delta))}`
+  const signed = (delta: number) =>
+    delta > 0
+      ? html`<span class="positive strong">+${count(delta)}</span>`
+      : html`−${count(-delta)}`
   const what = ({ operation, reason }: LedgerEntry): Part =>
     operation === null
       ? html`<span class="break">${reason}</span>`
@@ -237,7 +245,7 @@ function ledgerCard(
             label: 'Ledger',
             rows: entries,
             columns: [
-              { head: 'Entry', cell: ({ kind }) => kinds[kind] },
+              { head: 'Entry', isFit: true, cell: ({ kind }) => kinds[kind] },
               {
                 head: 'For',
                 cell: (row) =>
@@ -254,8 +262,12 @@ function ledgerCard(
               {
                 head: 'Request ID',
                 priority: 3,
-                cell: ({ requestId }) =>
-                  requestId === null ? none : html`<span class="mono">${requestId}</span>`,
+                cell: ({ requestId, at }) => {
+                  if (requestId === null) return none
+                  return at > loggedSince
+                    ? html`<a class="mono" href="/dashboard/requests/${requestId}">${requestId}</a>`
+                    : html`<span class="mono">${requestId}</span>`
+                },
               },
               { head: 'Credits', isNumber: true, cell: ({ delta }) => signed(delta) },
               { head: 'Time', priority: 2, isNumber: true, cell: ({ at }) => timeTag(at, now) },

@@ -30,6 +30,13 @@ export function webhookChangePages(options: WebhookChangeOptions): Endpoint[] {
 
 const common = { entry: webhooksPath, pathParameters: endpointIdPath } as const
 
+function aboveEndpoint(id: string) {
+  return [
+    { title: 'Webhooks', url: webhooksPath },
+    { title: 'Endpoint', url: endpointPath(id) },
+  ]
+}
+
 function disablePage(options: PagesContext): Endpoint[] {
   const path = `${webhooksPath}/{endpointId}/disable`
   const view = ({ id, url, waiting }: EndpointHealth, error?: string): View => ({
@@ -42,6 +49,7 @@ function disablePage(options: PagesContext): Endpoint[] {
       action: 'disable',
       button: 'Disable endpoint',
       cancel: { label: 'Keep endpoint', url: endpointPath(id) },
+      above: aboveEndpoint(id),
       typed: { value: hostOf(url), error },
     }),
   })
@@ -80,6 +88,7 @@ function rotatePage(options: WebhookChangeOptions): Endpoint[] {
         button: 'Rotate secret',
         isDestructive: false,
         cancel: { label: 'Keep secret', url: endpointPath(id) },
+        above: aboveEndpoint(id),
       },
     )}`,
   })
@@ -126,6 +135,7 @@ function replacePage(options: WebhookChangeOptions): Endpoint[] {
         fields: { secretPrefix },
         button: 'Replace secret',
         cancel: { label: 'Keep secret', url: endpointPath(id) },
+        above: aboveEndpoint(id),
         typed: { value: hostOf(url), error: more.error },
       },
     )}`,

@@ -4,6 +4,7 @@ import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
 import type { ShownAttempt } from '../../webhooks/delivery/delivery-store.ts'
 import {
+  type EndpointHealth,
   findAttemptsBy,
   findEndpointHealth,
   findSentEvent,
@@ -11,12 +12,22 @@ import {
 } from '../../webhooks/delivery/history-store.ts'
 import { sendAgain } from '../../webhooks/endpoints/actions.ts'
 import { endpointIdPath } from '../../webhooks/endpoints/schema.ts'
-import { actionForm, badge, card, code, empty, facts, notice, pageHead } from '../components.ts'
+import {
+  actionForm,
+  badge,
+  card,
+  code,
+  empty,
+  facts,
+  idValue,
+  notice,
+  pageHead,
+} from '../components.ts'
 import { type Html, html } from '../html.ts'
 import { icon } from '../icons.ts'
 import { dashboardPage, type PagesContext, queryText } from '../page.ts'
 import { count, fullTime, timeTag } from '../text.ts'
-import { attemptTable } from './webhook.ts'
+import { eventAttemptTable } from './webhook.ts'
 import { answerWord, endpointPath, eventPath, urlText, webhooksPath } from './webhook-words.ts'
 
 const attemptsShown = 50
@@ -50,11 +61,10 @@ export function webhookEventPage(context: PagesContext): Endpoint[] {
       if (endpoint === undefined || event === undefined)
         return refuse('not_found', { message: noEvent })
       const isTest = eventId.startsWith('evt_test_')
-      const isUnderWay = event.status === 'pending' || event.status === 'sending'
       const answered = attempts.find(({ responseBody }) => responseBody !== null)
       return {
         title: `Event ${eventId}`,
-        main: html`${queuedNotice(query.done, isUnderWay)}
+        main: html`${queuedNotice(query.done, { event, endpoint, latest: attempts[0], now })}
 ${pageHead({
   title: event.type,
   badge: html`${statusBadge(event)}${isTest && html`<span class="tag">Test</span>`}`,
@@ -80,15 +90,15 @@ ${card({
   body:
     attempts.length === 0
       ? empty({ icon: 'clock', title: 'Not sent yet', text: waitingText(event, now) })
-      : attemptTable(endpointId, attempts, now),
+      : eventAttemptTable(attempts, now),
 })}
 ${answered !== undefined && answerCard(answered)}
-${code({ id: 'payload', label: 'Payload, indented for reading', text: indented(event.body) })}
+${code({ id: 'payload', label: 'Payload, indented for reading', text: indented(event.body), isJson: true })}
 </div>
 ${card({
   title: 'Event',
   body: facts([
-    { label: 'ID', value: html`<span class="mono">${eventId}</span>` },
+    { label: 'ID', value: idValue('event-id', eventId) },
     { label: 'Type', value: html`<code>${event.type}</code>` },
     {
       label: 'Created',
@@ -115,7 +125,15 @@ ${card({
 }
 
 /** While the event is under way, a script shows the page again. */
-function queuedNotice(done: string | undefined, isUnderWay: boolean): Html | false {
+function queuedNotice(
+  done: string | undefined,
+  {
+    event,
+    endpoint,
+    latest,
+    now,
+  }: { event: SentEvent; endpoint: EndpointHealth; latest: ShownAttempt | undefined; now: Date },
+): Html | false {
   if (done === 'disabled')
     return notice({
       tone: 'warning',
@@ -124,9 +142,28 @@ function queuedNotice(done: string | undefined, isUnderWay: boolean): Html | fal
       isResult: true,
     })
   if (done !== 'queued') return false
-  return isUnderWay
-    ? html`<div data-reload="1500">${notice({ tone: 'info', title: 'The event is on its way.', text: 'The attempt appears here once your server has answered.', isResult: true })}</div>`
-    : notice({ tone: 'positive', title: 'The event was sent.', isResult: true })
+  const { status, dueAt } = event
+  const isDue = status === 'pending' && dueAt <= now
+  if (isDue && endpoint.pausedAt !== null)
+    return notice({
+      tone: 'info',
+      title: 'The endpoint is paused.',
+      text: 'The event waits, and is sent once you resume the endpoint.',
+      isResult: true,
+    })
+  if (isDue || status === 'sending')
+    return html`<div data-reload="1500">${notice({ tone: 'info', title: 'The event is on its way.', text: 'The attempt appears here once your server has answered.', isResult: true })}</div>`
+  return status === 'succeeded'
+    ? notice({ tone: 'positive', title: 'Your server took the event.', isResult: true })
+    : notice({
+        tone: 'warning',
+        title: 'Your server did not take the event.',
+        text:
+          latest === undefined
+            ? 'No attempt was made.'
+            : html`The latest attempt ended with: ${answerWord(latest)}.`,
+        isResult: true,
+      })
 }
 
 function statusBadge({ status }: SentEvent): Html {

@@ -19,13 +19,15 @@ import {
 } from '../../webhooks/endpoints/actions.ts'
 import { endpointIdPath } from '../../webhooks/endpoints/schema.ts'
 import { type EventType, eventTypeNames } from '../../webhooks/events/event-types.ts'
-import { barChart, legend } from '../chart.ts'
+import { barChart, legend, sparkline } from '../chart.ts'
 import {
   actionForm,
+  type Column,
   card,
   empty,
   facts,
   hidden,
+  idValue,
   menu,
   none,
   notice,
@@ -128,15 +130,24 @@ export function webhookPage(options: WebhookPageOptions): Endpoint[] {
       ])
       if (endpoint === undefined) return refuse('not_found', { message: noEndpoint })
       const isActive = endpoint.disabledAt === null
+      const deliveries = deliveriesCard(endpoint, { attempts, filter, now })
+      const test = isActive && testCard(endpoint, now)
+      const wasUsed =
+        attempts.length > 0 || hours.some(({ hour }) => hour !== null) || endpoint.waiting > 0
+      const isShort = !wasUsed && !isFiltered(filter)
       return {
         title: `Endpoint ${endpoint.url}`,
         main: html`${resultNotice(query.done)}
 ${headOf(endpoint, now)}
 ${stateNotice(endpoint, attempts, now)}
-${summaryTiles(endpoint, hours, now)}
-<div class="columns main-side even">${chartCard(hours, { since, now })}${isActive && testCard(endpoint, now)}</div>
-${deliveriesCard(endpoint, { attempts, filter, now })}
-<div class="columns half">${configuration(endpoint)}${secretCard(endpoint, now)}</div>`,
+${
+  isShort
+    ? html`<div class="columns even${isActive && ' main-side'}">${deliveries}${test}</div>`
+    : html`${summaryTiles(endpoint, hours, now)}
+<div class="columns even${isActive && ' main-side'}">${chartCard(hours, { since, now })}${test}</div>
+${deliveries}`
+}
+<div class="columns half even">${configuration(endpoint)}${secretCard(endpoint, now)}</div>`,
       }
     },
     actions: {
@@ -219,6 +230,7 @@ function headOf(endpoint: EndpointHealth, now: Date): Html {
     badge: stateBadge(endpoint, now),
     text: html`${description !== null && html`${description} · `}${counted(eventTypes.length, 'event type')} · created ${dateTag(createdAt)}`,
     above: [{ title: 'Webhooks', url: webhooksPath }],
+    shortTitle: 'Endpoint',
     actions:
       disabledAt === null
         ? html`${pausing}${more}`
@@ -267,22 +279,25 @@ function summaryTiles(
     {
       label: 'Delivered, 24 h',
       value: percent(succeeded, succeeded + failed),
-      comparison: `${count(succeeded)} of ${counted(succeeded + failed, 'attempt')}`,
+      comparison:
+        succeeded + failed === 0
+          ? 'Nothing sent'
+          : `${count(succeeded)} of ${counted(succeeded + failed, 'attempt')}`,
     },
     {
       label: 'Failed, 24 h',
       value: count(failed),
-      comparison: `of ${counted(succeeded + failed, 'attempt')}`,
+      comparison: failed === 0 ? 'No attempt' : `Of ${counted(succeeded + failed, 'attempt')}`,
     },
     {
-      label: 'Median duration',
+      label: 'Median duration, 24 h',
       value: all?.medianMs == null ? '–' : duration(all.medianMs),
-      comparison: all?.p95Ms == null ? 'Nothing sent in 24 h' : `p95 ${duration(all.p95Ms)}`,
+      comparison: all?.p95Ms == null ? 'Nothing sent' : `p95 ${duration(all.p95Ms)}`,
     },
     {
       label: 'Waiting',
       value: count(waiting),
-      comparison: nextDueAt === null ? 'Nothing to send' : html`next ${dueTag(nextDueAt, now)}`,
+      comparison: nextDueAt === null ? 'Nothing to send' : html`Next ${dueTag(nextDueAt, now)}`,
     },
   ])
 }
@@ -316,6 +331,7 @@ function chartCard(
           goodWord: 'delivered',
           badWord: 'failed',
         })}</figure>
+${durationLine(shown.map(({ medianMs }) => medianMs))}
 <details class="fold inline"><summary>Show as a table</summary>${table<(typeof shown)[number]>({
           label: 'Deliveries by hour',
           isTall: true,
@@ -332,10 +348,20 @@ function chartCard(
           ],
         })}</details>`
   return card({
-    title: 'Deliveries by hour',
+    title: 'Deliveries by hour, UTC',
     ...(total === 0 ? {} : { aside: legend('Delivered', 'Failed') }),
     body,
   })
+}
+
+/** The median duration of each hour, as a line. */
+function durationLine(medians: readonly (number | null)[]): Html | false {
+  const known = medians.filter((median) => median !== null)
+  if (known.length < 2) return false
+  const [low, high] = [Math.min(...known), Math.max(...known)]
+  const range = `${duration(low)} to ${duration(high)}`
+  const last = duration(known.at(-1) ?? 0)
+  return html`<div class="stack tight"><div class="row apart small"><span>Median duration</span><span class="muted number">${range}, last <strong>${last}</strong></span></div>${sparkline({ sentence: `Median duration by hour: ${range}, last ${last}. Table below.`, values: medians })}</div>`
 }
 
 function testCard({ id, testedAt, eventTypes }: EndpointHealth, now: Date): Html {
@@ -365,6 +391,10 @@ interface Filter {
   before: { startedAt: Date; id: string } | null
 }
 
+function isFiltered({ status, eventType, eventId, before }: Filter): boolean {
+  return status !== null || eventType !== null || eventId !== null || before !== null
+}
+
 /** Reads the filter. Ignores unknown values, so that an old link still shows the page. */
 function filterOf(query: Readonly<Record<string, string | undefined>>): Filter {
   const { status, type, event = '', before = '' } = query
@@ -383,7 +413,7 @@ function deliveriesCard(
 ): Html {
   const path = endpointPath(id)
   const { status, eventType, eventId, before } = filter
-  const isFiltered = status !== null || eventType !== null || eventId !== null
+  const hasFilter = isFiltered({ ...filter, before: null })
   const rows = attempts.slice(0, pageLength)
   const last = attempts.length > pageLength ? rows.at(-1) : undefined
   const url = (more: Record<string, string>) => {
@@ -414,8 +444,8 @@ ${selectField({
     { value: '', label: 'All' },
     ...eventTypeNames.map((name) => ({ value: name, label: name })),
   ],
-})}${textField({ name: 'event', label: 'Event ID', value: eventId ?? '' })}${submit({ label: 'Apply' })}${isFiltered && html`<a class="button quiet" href="${path}#deliveries">Clear filters</a>`}</form>`
-  const nothing = isFiltered
+})}${textField({ name: 'event', label: 'Event ID', value: eventId ?? '' })}${submit({ label: 'Apply' })}${hasFilter && html`<a class="button quiet" href="${path}#deliveries">Clear filters</a>`}</form>`
+  const nothing = hasFilter
     ? empty({
         icon: 'search',
         title: 'No delivery fits these filters',
@@ -425,12 +455,12 @@ ${selectField({
     : empty({
         icon: 'send',
         title: 'Nothing was sent yet',
-        text: 'The next event of the chosen types appears here, with the answer of your server.',
+        text: 'Send a test event, or wait for the next event of the chosen types. It appears here with the answer of your server.',
       })
   return card({
     title: 'Deliveries',
     isFlush: true,
-    body: html`${(isFiltered || attempts.length > 0) && filters}${
+    body: html`${(hasFilter || attempts.length > 0) && filters}${
       rows.length === 0 ? nothing : attemptTable(id, rows, now)
     }${
       (last !== undefined || before !== null) &&
@@ -452,35 +482,65 @@ const triggerTags: Partial<Record<ShownAttempt['trigger'], string>> = {
   test: 'Test',
 }
 
-export function attemptTable(endpointId: string, rows: readonly ShownAttempt[], now: Date): Html {
-  return table<ShownAttempt>({
-    label: 'Deliveries',
-    rows,
-    columns: [
-      { head: 'Status', cell: ({ status }) => attemptBadge(status) },
-      {
-        head: 'Event',
-        cell: (row) => {
-          const tag = triggerTags[row.trigger]
-          return html`<a class="break" href="${eventPath(endpointId, row.eventId)}">${row.eventType}</a>${tag !== undefined && html` <span class="tag">${tag}</span>`}<span class="sub mono" title="${row.eventId}">${shortId(row.eventId)}</span><span class="sub narrow-only">${timeTag(row.requestedAt, now)} · ${answerWord(row)}${row.durationMs !== null && ` · ${duration(row.durationMs)}`}</span>`
-        },
-      },
-      { head: 'Attempt', priority: 3, isNumber: true, cell: ({ attempt }) => count(attempt) },
-      { head: 'Answer', priority: 2, cell: answerWord },
-      {
-        head: 'Duration',
-        priority: 2,
-        isNumber: true,
-        cell: ({ durationMs }) => (durationMs === null ? none : duration(durationMs)),
-      },
-      {
-        head: 'Next attempt',
-        priority: 3,
-        cell: ({ nextAttemptAt }) => (nextAttemptAt === null ? none : dueTag(nextAttemptAt, now)),
-      },
-      { head: 'Sent', priority: 2, isNumber: true, cell: (row) => timeTag(row.requestedAt, now) },
-    ],
-  })
+function triggerTag({ trigger }: ShownAttempt): Html | false {
+  const tag = triggerTags[trigger]
+  return tag !== undefined && html` <span class="tag">${tag}</span>`
+}
+
+/** Attempts of all events of an endpoint. */
+function attemptTable(endpointId: string, rows: readonly ShownAttempt[], now: Date): Html {
+  const event: Column<ShownAttempt> = {
+    head: 'Event',
+    cell: (row) =>
+      html`<a class="break" href="${eventPath(endpointId, row.eventId)}">${row.eventType}</a>${triggerTag(row)}<span class="sub mono keep" title="${row.eventId}">${shortId(row.eventId)}</span><span class="sub narrow-only">${timeTag(row.requestedAt, now)} · ${answerWord(row)}${row.durationMs !== null && ` · ${duration(row.durationMs)}`}</span>`,
+  }
+  const attempt: Column<ShownAttempt> = {
+    head: 'Attempt',
+    priority: 3,
+    isNumber: true,
+    cell: ({ attempt }) => count(attempt),
+  }
+  const [status, ...rest] = attemptColumns(now)
+  return table({ label: 'Deliveries', rows, columns: [status, event, attempt, ...rest] })
+}
+
+/** Attempts of one event. */
+export function eventAttemptTable(rows: readonly ShownAttempt[], now: Date): Html {
+  const attempt: Column<ShownAttempt> = {
+    head: 'Attempt',
+    cell: (row) =>
+      html`${count(row.attempt)}${triggerTag(row)}<span class="sub narrow-only">${timeTag(row.requestedAt, now)}${row.durationMs !== null && ` · ${duration(row.durationMs)}`}</span>`,
+  }
+  const [status, answer, ...rest] = attemptColumns(now)
+  const shown = {
+    ...answer,
+    cell: (row: ShownAttempt) => html`<span class="break">${answerWord(row)}</span>`,
+  }
+  delete shown.priority
+  return table({ label: 'Attempts', rows, columns: [status, attempt, shown, ...rest] })
+}
+
+function attemptColumns(
+  now: Date,
+): [Column<ShownAttempt>, Column<ShownAttempt>, ...Column<ShownAttempt>[]] {
+  return [
+    { head: 'Status', isFit: true, cell: ({ status }) => attemptBadge(status) },
+    { head: 'Answer', priority: 2, cell: answerWord },
+    {
+      head: 'Duration',
+      priority: 2,
+      isNumber: true,
+      cell: ({ durationMs }) => (durationMs === null ? none : duration(durationMs)),
+    },
+    {
+      head: 'Next attempt',
+      priority: 3,
+      // A time that has passed belongs to an attempt with a row of its own.
+      cell: ({ nextAttemptAt }) =>
+        nextAttemptAt !== null && nextAttemptAt > now ? timeTag(nextAttemptAt, now) : none,
+    },
+    { head: 'Sent', priority: 2, isNumber: true, cell: (row) => timeTag(row.requestedAt, now) },
+  ]
 }
 
 function configuration({ id, url, eventTypes }: EndpointHealth): Html {
@@ -492,7 +552,7 @@ function configuration({ id, url, eventTypes }: EndpointHealth): Html {
         label: 'Events',
         value: html`<span class="row">${eventTypes.map((name) => html`<span class="tag"><code>${name}</code></span>`)}</span>`,
       },
-      { label: 'Endpoint ID', value: html`<span class="mono">${id}</span>` },
+      { label: 'Endpoint ID', value: idValue('endpoint-id', id) },
     ]),
   })
 }

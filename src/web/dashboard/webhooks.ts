@@ -33,13 +33,16 @@ export function webhooksPage(context: PagesContext): Endpoint[] {
         }
 ${pageHead({
   title: 'Webhooks',
-  text: 'Your server is told when a score, a credential, a dispute or a consent changes.',
+  text: 'Your server gets an event when a score, a credential, a dispute or a consent changes.',
   ...(active.length > 0 ? { actions: add } : {}),
 })}
 ${card({
   title: 'Endpoints',
   isFlush: true,
-  body: active.length === 0 ? nothingYet(add) : endpointTable('Endpoints', active, now),
+  body:
+    active.length === 0
+      ? nothingYet(add, disabled.length > 0)
+      : endpointTable('Endpoints', active, now),
 })}
 ${
   disabled.length > 0 &&
@@ -55,10 +58,10 @@ ${
   })
 }
 
-function nothingYet(action: Part): Html {
+function nothingYet(action: Part, hasDisabled: boolean): Html {
   return empty({
     icon: 'hook',
-    title: 'No endpoint yet',
+    title: hasDisabled ? 'No active endpoint' : 'No endpoint yet',
     text: 'Add the URL of your server. Each event is signed, and is sent again for three days until your server takes it.',
     action,
   })
@@ -78,7 +81,7 @@ function endpointTable(label: string, rows: readonly EndpointHealth[], now: Date
         cell: (row) =>
           html`<a class="break strong" href="${endpointPath(row.id)}">${urlText(row.url)}</a><span class="sub break">${row.description ?? counted(row.eventTypes.length, 'event type')}</span><span class="sub narrow-only">${stateBadge(row, now)}</span>`,
       },
-      { head: 'State', priority: 2, cell: (row) => stateBadge(row, now) },
+      { head: 'State', priority: 2, isFit: true, cell: (row) => stateBadge(row, now) },
       {
         head: 'Events',
         priority: 3,
