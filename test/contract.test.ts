@@ -101,6 +101,7 @@ const open: Record<string, Question> = {
   listSkills: { path: '/standard/v1/skills' },
   getSkill: { path: '/standard/v1/skills/typescript' },
   getSkillNotes: { path: '/standard/v1/skills/typescript/notes' },
+  getSkillNotesCsv: { path: '/standard/v1/notes.csv' },
   getSkillTerms: { path: '/standard/v1/vocab' },
   getSkillsCsv: { path: '/standard/v1/skills.csv' },
   getSkillsNQuads: { path: '/standard/v1/skills.nq' },

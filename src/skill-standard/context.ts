@@ -27,6 +27,7 @@ export function standardUrls(publicUrl: string) {
     skillsCsv: `${base}/skills.csv`,
     skillsQuads: `${base}/skills.nq`,
     crosswalk: `${base}/crosswalk.csv`,
+    notesCsv: `${base}/notes.csv`,
     releases: `${base}/releases`,
     notes: (slug: string) => `${base}/skills/${slug}/notes`,
     release: (version: string) => `${base}/releases/${version}`,

@@ -7,6 +7,7 @@ import {
   exampleContext,
   exampleCrosswalk,
   exampleNotes,
+  exampleNotesCsv,
   exampleNQuads,
   exampleReleases,
   exampleSkill,
@@ -102,6 +103,16 @@ export const skillStandardContract = {
       ...commonResponses,
       200: { ...jsonLd, description: 'The notes.', schema: skillNotes, example: exampleNotes },
       404: { ...jsonLd, ...skillNotFoundResponse },
+    },
+  },
+  getSkillNotesCsv: {
+    ...extension,
+    path: '/standard/v1/notes.csv',
+    summary: 'The notes on every skill as a table',
+    description: 'The notes of the current release, with the sources and the number of reviews.',
+    responses: {
+      ...commonResponses,
+      200: { ...csv, description: 'One row for each skill.', example: exampleNotesCsv },
     },
   },
   getSkillTerms: {

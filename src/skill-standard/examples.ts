@@ -11,7 +11,7 @@ import { skillCatalogOf, type Vocabulary } from './catalog.ts'
 import { contextDocument, standardUrls } from './context.ts'
 import { nQuadsOf } from './n-quads.ts'
 import { releaseListOf } from './release-documents.ts'
-import { crosswalkCsv, skillsCsv } from './tables.ts'
+import { crosswalkCsv, notesCsv, skillsCsv } from './tables.ts'
 import { vocabularyDocument } from './terms.ts'
 
 export const exampleContext = contextDocument(exampleUrl)
@@ -47,6 +47,7 @@ export const exampleNotes = {
   license: release.license,
 }
 
+export const exampleNotesCsv = notesCsv([{ ...exampleNotes, '@type': 'SkillNotes' }])
 export const exampleSkillsCsv = skillsCsv(exampleCatalog.skills, example.controlled)
 export const exampleNQuads = nQuadsOf(exampleCatalog.skills[0] ?? {}, exampleContext['@context'])
 export const exampleCrosswalk = crosswalkCsv(

@@ -12,10 +12,11 @@ import { skillCatalogOf, type Vocabulary } from './catalog.ts'
 import { contextDocument, standardPagePaths, standardUrls } from './context.ts'
 import type { skillStandardContract } from './contract.ts'
 import { notesDocument, type VocabularyNotes } from './notes.ts'
-import { type ReleaseFile, releaseDocuments, releaseListOf } from './release-documents.ts'
+import { csvType, type ReleaseFile, releaseDocuments, releaseListOf } from './release-documents.ts'
 import type { PublishedReleases } from './releases.ts'
-import type { SkillRecord } from './schema.ts'
+import type { SkillNotes, SkillRecord } from './schema.ts'
 import { skillIdOf, slugOf, slugOfPath } from './slug.ts'
+import { notesCsv } from './tables.ts'
 import { vocabularyDocument } from './terms.ts'
 
 const maxAgeSeconds = 3_600
@@ -44,7 +45,15 @@ export function skillStandardHandlers({
   const context = contextOf(publicUrl)
   const formerContexts = new Map(formerPublicUrls.map((url) => [url, contextOf(url)]))
   const skills = skillDocuments(vocabulary, publicUrl)
-  const notes = notesDocuments(vocabulary, { publicUrl, vocabularyNotes })
+  const notes = notesOf(vocabulary, { publicUrl, vocabularyNotes })
+  const noteDocuments = new Map(
+    [...notes].map(([slug, note]) => [slug, jsonLdDocument(publicUrl, note)]),
+  )
+  const notesTable = publicDocument({
+    body: notesCsv([...notes.values()]),
+    contentType: csvType,
+    maxAgeSeconds,
+  })
   const bands = jsonLdDocument(publicUrl, scoreBandDefinitions(publicUrl), {
     Link: pageLink(standardPagePaths.bands),
   })
@@ -71,7 +80,8 @@ export function skillStandardHandlers({
     }),
     listSkills: current('skills'),
     getSkill: ({ path }) => skillAnswer(skills, path.id),
-    getSkillNotes: ({ path }) => skillAnswer(notes, path.id),
+    getSkillNotes: ({ path }) => skillAnswer(noteDocuments, path.id),
+    getSkillNotesCsv: () => ({ document: notesTable }),
     getSkillTerms: () => ({ document: terms }),
     getSkillsCsv: current('csv'),
     getSkillsNQuads: current('nQuads'),
@@ -140,16 +150,16 @@ function skillDocuments(
 }
 
 /** Returns the notes on each skill, by slug. */
-function notesDocuments(
+function notesOf(
   { release }: Vocabulary,
   { publicUrl, vocabularyNotes }: { publicUrl: string; vocabularyNotes: VocabularyNotes },
-): ReadonlyMap<string, PublicDocument> {
+): ReadonlyMap<string, SkillNotes> {
   const options = { publicUrl, license: release.license, vocabularyNotes }
   return new Map(
-    [...vocabularyNotes.notes.keys()].map((slug) => [
-      slug,
-      jsonLdDocument(publicUrl, notesDocument(slug, options)),
-    ]),
+    [...vocabularyNotes.notes.keys()].flatMap((slug) => {
+      const note = notesDocument(slug, options)
+      return note === undefined ? [] : [[slug, note]]
+    }),
   )
 }
 

@@ -63,7 +63,7 @@ export function releaseDocuments(
   }
 }
 
-const csvType = 'text/csv; charset=utf-8; header=present'
+export const csvType = 'text/csv; charset=utf-8; header=present'
 
 /** The addresses of a release, or of the current vocabulary. */
 function releaseUrls(

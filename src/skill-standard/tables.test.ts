@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { skillCatalogOf } from './catalog.ts'
-import { crosswalkCsv, skillsCsv } from './tables.ts'
+import { loadNotes, notesDocument } from './notes.ts'
+import { crosswalkCsv, notesCsv, skillsCsv } from './tables.ts'
 import { loadVocabulary } from './vocabulary.ts'
 
 const vocabulary = loadVocabulary('vocabulary')
@@ -70,4 +71,21 @@ test('crosswalk.csv: every mapping has a row, and a gap has a row with empty cel
   assert.equal(pairs.size, skills.length * 2)
   const gap = rows.find(({ skill, scheme }) => skill === 'hss:typescript' && scheme === 'esco')
   assert.deepEqual([gap?.target, gap?.match, gap?.source], ['', '', ''])
+})
+
+test('notes.csv: one row for each skill holds the reasons and every source of its notes', () => {
+  const vocabularyNotes = loadNotes('vocabulary')
+  const publicUrl = 'https://scores.example.org'
+  const options = { publicUrl, license: vocabulary.release.license, vocabularyNotes }
+  const notes = [...vocabularyNotes.notes.keys()].map((slug) => notesDocument(slug, options))
+  const known = notes.filter((note) => note !== undefined)
+  const rows = rowsOf(notesCsv(known))
+  assert.equal(rows.length, skills.length)
+  for (const [i, row] of rows.entries()) {
+    const note = known[i]
+    assert.equal(row.skill, note?.about)
+    assert.equal(row.half_life_rationale, note?.half_life_rationale)
+    assert.equal(row.role_note, note?.role_note ?? '')
+    for (const { identifier } of note?.sources ?? []) assert.ok(row.sources?.includes(identifier))
+  }
 })

@@ -1,6 +1,6 @@
 /** Pure: the vocabulary as tables, for spreadsheets and statistics programs. */
 import { csvLine } from '../platform/csv.ts'
-import type { SkillRecord } from './schema.ts'
+import type { SkillNotes, SkillRecord } from './schema.ts'
 import type { ControlledLists, Crosswalk } from './source.ts'
 
 /** Between the texts of one cell. Ids and slugs have a space between them. */
@@ -78,6 +78,24 @@ export function crosswalkCsv(skills: readonly SkillRecord[], crosswalk: Crosswal
 }
 
 const noMapping = { match: null, target: null, target_label: null, source: null }
+
+/** Returns one row for the notes on each skill. A cell names each source by title and identifier. */
+export function notesCsv(notes: readonly SkillNotes[]): string {
+  return csvOf(
+    notes.map((note) => ({
+      skill: note.about,
+      url: note['@id'],
+      skill_version: note.about_version,
+      weights_rationale: note.weights_rationale,
+      half_life_rationale: note.half_life_rationale,
+      role_note: note.role_note,
+      sources: note.sources
+        .map(({ title, identifier }) => `${title}, ${identifier}`)
+        .join(separator),
+      review_count: note.reviews.length,
+    })),
+  )
+}
 
 /** The foreign vocabularies of the crosswalk, with the credit that their terms ask for. */
 export const schemeNames: Readonly<Record<string, { title: string; credit: string }>> = {
