@@ -11,6 +11,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
+import flags from '../scripts/runtime/node-flags.json' with { type: 'json' }
 import { releasedVocabulary } from '../src/cli/released-vocabulary.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { signerOfPem } from '../src/score-credentials/signing-key.ts'
@@ -22,6 +23,7 @@ import { report } from './measure.ts'
 const workers = Number(process.env.RECOMPUTE_WORKERS ?? 20_000)
 const itemsEach = 6
 const root = join(import.meta.dirname, '..')
+const assayFile = join(root, 'src/cli/assay.ts')
 const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
 // The user that runs the database server must be able to enter.
 chmodSync(folder, 0o755)
@@ -85,7 +87,7 @@ async function recompute(...flags: string[]): Promise<Run> {
 
 function assay(node: readonly string[], args: readonly string[]) {
   return endWithBench(
-    spawn(process.execPath, [...node, join(root, 'src/cli/assay.ts'), ...args], {
+    spawn(process.execPath, [...flags.flatMemory, ...node, assayFile, ...args], {
       stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
       env: {
         PATH: process.env.PATH,

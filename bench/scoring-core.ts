@@ -3,10 +3,11 @@
  * limit beside it: a bare loop over the same items that sums base × value, without skills, groups,
  * order or decay. Nothing may stay in memory from one candidate to the next.
  */
-import { collectGarbage } from '../src/platform/observability/garbage.ts'
+
 import type { Evidence, ScoreInput, Vocabulary } from '../src/scoring-core/evidence.ts'
 import { explain } from '../src/scoring-core/explain.ts'
 import { score } from '../src/scoring-core/score.ts'
+import { collectGarbage } from '../test/support/start/garbage.ts'
 import { costsOf, report } from './measure.ts'
 
 const asOfDay = 20_400

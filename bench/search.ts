@@ -12,6 +12,7 @@ import { chmodSync, createWriteStream, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
+import flags from '../scripts/runtime/node-flags.json' with { type: 'json' }
 import { foldTerm } from '../src/candidates/fold.ts'
 import { candidateSearch, type SearchCandidates } from '../src/candidates/search.ts'
 import { entryOf } from '../src/candidates/search-indexer.ts'
@@ -33,6 +34,7 @@ const importLines = Number(process.env.SEARCH_IMPORT ?? 20_000)
 /** Candidates that are only added to the index, in batches of an import. */
 const indexedWorkers = Number(process.env.SEARCH_INDEXED ?? 20_000)
 const root = join(import.meta.dirname, '..')
+const assay = join(root, 'src/cli/assay.ts')
 const { records } = loadVocabulary(join(root, 'vocabulary'))
 const names = skillNames(records)
 const workerOf = populationOf(records)
@@ -296,7 +298,7 @@ async function imports(dataDir: string, folder: string, from: number): Promise<F
   const child = endWithBench(
     spawn(
       process.execPath,
-      [join(root, 'src/cli/assay.ts'), 'workers', 'import', '--from', file, '--by', 'bench'],
+      [...flags.flatMemory, assay, 'workers', 'import', '--from', file, '--by', 'bench'],
       { stdio: 'ignore', env: { PATH: process.env.PATH, ASSAY_DATA_DIR: dataDir } },
     ),
   )

@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Agent } from 'undici'
+import flags from '../scripts/runtime/node-flags.json' with { type: 'json' }
 import { migrate } from '../src/database/migrate.ts'
 import { createAuthority } from '../src/demo/certificates.ts'
 import { openDb, sql } from '../src/platform/db/db.ts'
@@ -216,7 +217,7 @@ async function residentWaiting(): Promise<number> {
     PUBLIC_URL: 'https://scores.example.org',
   }
   const child = endWithBench(
-    spawn(process.execPath, ['--disable-warning=ExperimentalWarning', 'src/cli/assay.ts', 'jobs'], {
+    spawn(process.execPath, [...flags.every, ...flags.flatMemory, 'src/cli/assay.ts', 'jobs'], {
       env,
       stdio: ['ignore', 'ignore', 'inherit'],
       cwd: join(import.meta.dirname, '..'),

@@ -2,6 +2,7 @@
 import type { ActionContext } from '../audit/action.ts'
 import { operator } from '../audit/record.ts'
 import { withSearchIndex } from '../candidates/search-indexer.ts'
+import type { SkillNames } from '../candidates/skill-names.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { compareSchema, knownLevel } from '../database/migrate.ts'
 import { migrateDatabase, migrationsDirectory, openDatabase } from '../database/open.ts'
@@ -102,7 +103,9 @@ export function openCommandDb({
     statementTimeoutMs: deadlineMs('commandStatement'),
     onError: (error) => note(`a database connection was lost: ${error.message}`),
   })
-  return withSearchIndex(db, releasedSkillNames)
+  let names: SkillNames | undefined
+  // Read once, and only if the command changes workers.
+  return withSearchIndex(db, () => (names ??= releasedSkillNames()))
 }
 
 function untilInterrupted(signal: AbortSignal): Promise<never> {

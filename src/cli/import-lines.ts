@@ -10,7 +10,6 @@ import type { Db, Tx } from '../platform/db/db.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
 import { type BatchSteps, runBatches } from './batch-pipeline.ts'
 import { type CommandContext, withContext } from './context.ts'
-import { keepMemoryFlat } from './flat-memory.ts'
 import type { Line, LineBatch } from './input-lines.ts'
 import type { Outcome } from './output.ts'
 import type { OutputFile } from './output-file.ts'
@@ -62,7 +61,6 @@ export async function importLines<Item extends object, Result extends string>(
   flags: ImportFlags,
   importer: LineImport<Item, Result>,
 ): Promise<Outcome> {
-  keepMemoryFlat()
   const errorsFile = chooseErrorsFile(flags)
   requireDifferentFiles({ '--from': flags.from, '--errors': errorsFile })
   const { lineBytesMax: bytesMax, batchMax = usualBatchMax, shape } = importer

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import fc from '../../test/support/oracle/fc.ts'
-import { collectGarbage } from '../platform/observability/garbage.ts'
+import { collectGarbage } from '../../test/support/start/garbage.ts'
 import { type Line, readLineBatches } from './input-lines.ts'
 
 const limits = { bytesMax: 20, batchMax: 3 }

@@ -21,7 +21,6 @@ import {
 import { readScoreLine, type ScoreToIssue } from '../scores/score-line.ts'
 import { type CommandContext, withContext } from './context.ts'
 import { usageError } from './fail.ts'
-import { keepMemoryFlat } from './flat-memory.ts'
 import { type Input, type Line, type LineBatch, openInput, readLineBatches } from './input-lines.ts'
 import type { Outcome } from './output.ts'
 import { type OutputFile, openOutput } from './output-file.ts'
@@ -47,7 +46,6 @@ export interface IssueFlags {
 }
 
 export async function issueFile(flags: IssueFlags): Promise<Outcome> {
-  keepMemoryFlat()
   const { from, out, json = false, dryRun = false } = flags
   if (json && out === '-' && !dryRun)
     throw usageError('With --json, standard output carries the report. Name a file with --out.')

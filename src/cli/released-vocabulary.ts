@@ -8,10 +8,6 @@ export function releasedVocabulary(): Vocabulary {
   return scoringVocabulary(loadReleasedVocabulary().records)
 }
 
-let names: SkillNames | undefined
-
-/** Read once, and only if a command needs them. */
 export function releasedSkillNames(): SkillNames {
-  names ??= skillNames(loadReleasedVocabulary().records)
-  return names
+  return skillNames(loadReleasedVocabulary().records)
 }

@@ -13,7 +13,7 @@ import { mediaTypeFault } from './media-type.ts'
 import { chooseEncoding, etagMatches, prefersPlainJson } from './negotiate.ts'
 import { parseQuery } from './query.ts'
 import { renderRefusal } from './refusals.ts'
-import { requestId } from './request-id.ts'
+import { createRequestIds } from './request-id.ts'
 import { pathRoutes } from './routes.ts'
 
 const all: Encoding[] = ['identity', 'br', 'gzip']
@@ -132,7 +132,7 @@ test('a proxy list that trusts every address or is malformed stops the service a
 })
 
 test('request ids do not repeat', () => {
-  const ids = new Set(Array.from({ length: 10_000 }, requestId))
+  const ids = new Set(Array.from({ length: 10_000 }, createRequestIds()))
   assert.equal(ids.size, 10_000)
   for (const id of ids) assert.match(id, /^[\w-]{16}$/)
 })

@@ -11,7 +11,6 @@ import type { FormerOrigins } from './former-origins.ts'
 import type { HeaderSets } from './headers.ts'
 import type { RequestContext, Route } from './request-context.ts'
 import { acceptAbsoluteForm, requestProblem } from './request-head.ts'
-import { requestId } from './request-id.ts'
 import { enqueueRequest } from './request-queue.ts'
 import type { Router } from './router.ts'
 import { type Edge, servePublic } from './serve.ts'
@@ -26,6 +25,7 @@ export interface ReceiveParts {
   unmatched: Route
   ownHosts: FormerOrigins
   open: OpenRequest
+  requestIds: () => string
   /** Requests of one connection whose responses have not left. One more closes it. */
   unansweredMax: number
   /** Called when a connection is closed because it has too many unanswered requests. */
@@ -76,7 +76,7 @@ export function receiveFrom(server: HttpServer, parts: ReceiveParts): void {
       route: unmatched,
       connection,
       client: connection.peer,
-      requestId: requestId(),
+      requestId: parts.requestIds(),
       startedAt: performance.now(),
       logged: null,
       answered: false,

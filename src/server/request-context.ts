@@ -9,7 +9,6 @@ import type { ClientNetwork } from '../platform/rate-limit/limiter.ts'
 import type { BodyReading } from './body.ts'
 import type { Place } from './gate.ts'
 import type { ParameterCheck } from './parameters.ts'
-import { requestId } from './request-id.ts'
 
 /** The part of a route that is known before any check. It is enough to log and count a request. */
 export interface Route {
@@ -104,14 +103,16 @@ export interface RequestContext extends Trace {
   body: BodyReading | null
 }
 
-type Opened = Pick<RequestContext, 'request' | 'response' | 'route' | 'connection' | 'client'>
+type Opened = Pick<
+  RequestContext,
+  'request' | 'response' | 'route' | 'connection' | 'client' | 'requestId'
+>
 
 /** Creates the context of a request that begins. */
 export function openContext(opened: Opened): RequestContext {
   const context = {
     ...opened,
     method: opened.request.method ?? '',
-    requestId: requestId(),
     startedAt: performance.now(),
     logged: null,
     answered: false,

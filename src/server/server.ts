@@ -29,6 +29,7 @@ import { trackBodies } from './open-bodies.ts'
 import { type OpenRequest, receiveFrom } from './receive.ts'
 import { refusalOf } from './refusals.ts'
 import { openContext, type Route } from './request-context.ts'
+import { createRequestIds } from './request-id.ts'
 import { createRouter } from './router.ts'
 import { pathRoutes } from './routes.ts'
 import type { Edge } from './serve.ts'
@@ -104,6 +105,7 @@ export function createServer(options: ServerOptions): Server {
     formerOrigins: formerOriginsOf(formerPublicUrls),
     pending: new Set(),
   }
+  const requestIds = createRequestIds()
   let isDraining = false
   /** Connections refused by Node's HTTP server, or closed for too many unanswered requests. */
   let refused = 0
@@ -112,7 +114,8 @@ export function createServer(options: ServerOptions): Server {
     if (isDraining) response.shouldKeepAlive = false
     const connection = connections.of(request.socket)
     const client = connections.clientOf(request)
-    return openContext({ request, response, route, connection, client })
+    const requestId = requestIds()
+    return openContext({ request, response, route, connection, client, requestId })
   }
   const route = (path: string): Route => ({ path, meter: metrics.route(path) })
   const unmatched: Route = {
@@ -139,6 +142,7 @@ export function createServer(options: ServerOptions): Server {
     unmatched,
     ownHosts: formerOriginsOf([publicUrl, ...formerPublicUrls]),
     open,
+    requestIds,
     unansweredMax: limits.unansweredMax,
     onOverdrawn: () => refused++,
   })

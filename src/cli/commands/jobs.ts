@@ -3,13 +3,11 @@ import type { Command } from 'commander'
 import { serve } from '../../app/serve.ts'
 import { act, finish } from '../command.ts'
 import { settings } from '../context.ts'
-import { keepMemoryFlat } from '../flat-memory.ts'
 import { done } from '../output.ts'
 
 export function declareCommand(declared: Command): void {
   finish(declared, 'assay jobs').action(
     act(async () => {
-      keepMemoryFlat()
       await serve(settings(), { demo: false, jobs: 'alone' })
       return done({}, [])
     }),

@@ -9,7 +9,6 @@ import type { Scoring } from '../../scores/scoring.ts'
 import { wholeNumber } from '../args.ts'
 import { act, finish } from '../command.ts'
 import { type CommandContext, withContext } from '../context.ts'
-import { keepMemoryFlat } from '../flat-memory.ts'
 import type { Outcome } from '../output.ts'
 import { type Progress, renderProgress } from '../render-progress.ts'
 import { openScoring } from '../scoring.ts'
@@ -31,7 +30,6 @@ interface RecomputeFlags {
 }
 
 async function recompute({ all = false, workers: lanes }: RecomputeFlags): Promise<Outcome> {
-  keepMemoryFlat()
   return withContext(
     async (context) => {
       const { db, config } = context

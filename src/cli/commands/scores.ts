@@ -22,7 +22,6 @@ import { isSha256, parseSha256, parseUsername, usernameArgument } from '../args.
 import { act, command } from '../command.ts'
 import { type CommandContext, withContext } from '../context.ts'
 import { failure, interrupted, usageError } from '../fail.ts'
-import { keepMemoryFlat } from '../flat-memory.ts'
 import { workerNamed } from '../names.ts'
 import { done, note, type Outcome } from '../output.ts'
 import { releasedVocabulary } from '../released-vocabulary.ts'
@@ -238,7 +237,6 @@ function replayScores(
   { all = false }: { all?: boolean },
 ): Promise<Outcome> {
   if ((id !== undefined) === all) throw usageError('Use either the id of a score or --all.')
-  keepMemoryFlat()
   return withContext(
     (context) => (id === undefined ? replayEvery(context) : replayOne(context, id)),
     {

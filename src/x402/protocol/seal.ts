@@ -50,15 +50,7 @@ export function openPayment(
   return null
 }
 
-/** Keys by secret, for the few secrets of the settings. */
-const keys = new Map<string, KeyObject>()
-
 function keyOf(secret: string): KeyObject {
-  let key = keys.get(secret)
-  if (key === undefined) {
-    const bytes = hkdfSync('sha256', secret, '', 'service.x402_payment.v1', 32)
-    key = createSecretKey(new Uint8Array(bytes))
-    keys.set(secret, key)
-  }
-  return key
+  const bytes = hkdfSync('sha256', secret, '', 'service.x402_payment.v1', 32)
+  return createSecretKey(new Uint8Array(bytes))
 }

@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import flags from '../../../scripts/runtime/node-flags.json' with { type: 'json' }
 import { programs } from './processes.ts'
 import { timeoutMultiplier } from './timeout-multiplier.ts'
 
@@ -41,7 +42,10 @@ export function commandLine(databaseUrl: string): CommandLine {
     TIMEOUT_MULTIPLIER: String(timeoutMultiplier),
   }
   const start = (args: readonly string[]): ChildProcess =>
-    spawn(process.execPath, ['--import', tellPeak, assay, ...args], { cwd: folder, env })
+    spawn(process.execPath, [...flags.flatMemory, '--import', tellPeak, assay, ...args], {
+      cwd: folder,
+      env,
+    })
   return {
     folder,
     env,

@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { pipeline, Readable, type Writable } from 'node:stream'
 import { after } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import flags from '../../../scripts/runtime/node-flags.json' with { type: 'json' }
 import { runningServer } from '../../../src/database/embedded/cluster.ts'
 import { processStart } from '../../../src/platform/process-mark.ts'
 import { testWaitMs } from '../fault/in-time.ts'
@@ -49,8 +50,10 @@ const common: Env = {
 
 export type Child = ChildProcessByStdio<Writable, Readable, Readable>
 
-/** The flags with which scripts/runtime/run.mjs runs every command. */
-const launchFlags = ['--disable-warning=ExperimentalWarning']
+/** Returns the flags with which scripts/runtime/run.mjs runs the command. */
+function launchFlags([command]: readonly string[]): string[] {
+  return [...flags.every, ...(command === 'serve' ? [] : flags.flatMemory)]
+}
 
 const ownFile = join(import.meta.dirname, '../../../src/cli/assay.ts')
 
@@ -63,7 +66,7 @@ export function spawnAssay(
   env: Env,
   { file = ownFile, input = [] }: { file?: string | undefined; input?: Iterable<string> } = {},
 ): Child {
-  const child = spawn(process.execPath, [...launchFlags, file, ...args], {
+  const child = spawn(process.execPath, [...launchFlags(args), file, ...args], {
     env: { ...common, ...env },
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
