@@ -8,6 +8,7 @@ export {
 } from './client.ts'
 export type { Answer, Call, CallOptions, ClientOptions, Payer, RateLimit } from './client-types.ts'
 export * from './errors.ts'
+export { explain } from './explain.ts'
 export type { ListenOptions } from './listen.ts'
 export { KeyDocumentError, type Reason, type Verdict, verifyCredential } from './verify.ts'
 export { signTestWebhook, verifyWebhook, type WebhookOptions } from './webhook-signature.ts'

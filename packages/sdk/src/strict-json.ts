@@ -3,114 +3,74 @@
  * same member twice: a signature over it would prove nothing. The limits are those of the service.
  */
 
-export type StrictJson =
-  | { kind: 'value'; value: unknown }
-  | { kind: 'ambiguous'; value: unknown; why: string }
-  | { kind: 'invalid'; why: string }
+export interface StrictJson {
+  value: unknown
+  /**
+   * Whether it has a name twice, a forbidden name, a lone surrogate, a NUL, an inexact number, is
+   * too deep or too wide.
+   */
+  isAmbiguous: boolean
+}
 
 const depthMax = 32
 const membersMax = 10_000
 
+/** Throws `SyntaxError` for a text that is not JSON. */
 export function readStrictJson(text: string): StrictJson {
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(text)
-  } catch {
-    return { kind: 'invalid', why: 'The text is not JSON.' }
-  }
-  // `JSON.parse` tolerates any depth, the reader below does not.
-  if (isTooDeep(text))
-    return { kind: 'ambiguous', value: parsed, why: `The JSON is nested deeper than ${depthMax}.` }
-  const { value, why } = read(text)
-  return why === null ? { kind: 'value', value } : { kind: 'ambiguous', value, why }
-}
-
-function isTooDeep(text: string): boolean {
+  let value: unknown = JSON.parse(text)
+  let isAmbiguous = false
+  // The text is JSON, so commas and colons tell nothing more.
+  const tokens = text.match(/"[^"\\]*(?:\\.[^"\\]*)*"|[^\s",:[\]{}]+|[[\]{}]/g) ?? []
+  let at = 0
   let depth = 0
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/g)) {
-    if (token === '[' || token === '{') {
-      if (++depth > depthMax) return true
-    } else if (token === ']' || token === '}') depth--
+  let [members, items] = [0, 0]
+  try {
+    // V8 may confuse escaped names in `JSON.parse` (nodejs/node issue 63785), so this reads again.
+    value = read()
+  } catch {
+    // Deeper than the stack.
+    isAmbiguous = true
   }
-  return false
-}
+  return { value, isAmbiguous: isAmbiguous || members > membersMax || items > membersMax }
 
-/** Reads a text that `JSON.parse` accepts. `why` says what is ambiguous, or is null. */
-function read(text: string): { value: unknown; why: string | null } {
-  const token = /\s*("(?:[^"\\]|\\.)*"|[[\]{}:,]|[^\s,:[\]{}"]+)/gy
-  let why: string | null = null
-  let members = 0
-  let items = 0
-  const next = () => token.exec(text)?.[1] ?? ''
-  const peek = () => {
-    const at = token.lastIndex
-    const found = next()
-    token.lastIndex = at
-    return found
-  }
-  const value = valueOf(next())
-  if (members > membersMax || items > membersMax) why ??= `The JSON has over ${membersMax} members.`
-  return { value, why }
-
-  function valueOf(first: string): unknown {
-    if (first === '{') return objectOf()
-    if (first === '[') return arrayOf()
-    if (first.startsWith('"')) return textOf(first)
-    const scalar: unknown = JSON.parse(first)
-    if (typeof scalar === 'number') why ??= unsafeNumber(scalar, first)
-    return scalar
-  }
-
-  function objectOf(): unknown {
-    const all: [string, unknown][] = []
-    const names = new Set<string>()
-    for (let first = next(); first !== '}'; first = next()) {
-      const name = textOf(first === ',' ? next() : first)
-      if (names.has(name)) why ??= 'A member name occurs twice in one object.'
-      if (name === '__proto__') why ??= 'A member has a forbidden name.'
-      names.add(name)
-      members++
-      next()
-      all.push([name, valueOf(next())])
-    }
-    return Object.fromEntries(all)
-  }
-
-  function arrayOf(): unknown[] {
+  function read(): unknown {
+    const token = tokens[at++] as string
+    if (token !== '{' && token !== '[') return scalarOf(token)
+    if (++depth > depthMax) isAmbiguous = true
     const all: unknown[] = []
-    for (; peek() !== ']'; items++) {
-      const first = next()
-      all.push(valueOf(first === ',' ? next() : first))
+    const named = new Map<unknown, unknown>()
+    while (!']}'.includes(tokens[at] as string)) {
+      if (token === '[') {
+        items++
+        all.push(read())
+        continue
+      }
+      members++
+      const name = read()
+      if (named.has(name) || name === '__proto__') isAmbiguous = true
+      named.set(name, read())
     }
-    next()
-    return all
+    at++
+    depth--
+    return token === '[' ? all : Object.fromEntries(named)
   }
 
-  function textOf(quoted: string): string {
-    const decoded = String(JSON.parse(quoted))
-    if (!decoded.isWellFormed()) why ??= 'A string holds a lone surrogate.'
-    if (decoded.includes('\0')) why ??= 'A string holds a NUL.'
-    return decoded
+  function scalarOf(token: string): unknown {
+    const scalar: unknown = JSON.parse(token)
+    if (typeof scalar === 'number' && !isExact(scalar, token)) isAmbiguous = true
+    if (typeof scalar === 'string' && (!scalar.isWellFormed() || scalar.includes('\0')))
+      isAmbiguous = true
+    return scalar
   }
 }
 
 /** 1e400 is read as Infinity, and 2^53 + 1 as 2^53: two documents would have one digest. */
-function unsafeNumber(number: number, text: string): string | null {
-  if (!Number.isFinite(number)) return 'A number is too large.'
-  if (Number.isInteger(number) && !Number.isSafeInteger(number))
-    return 'An integer is outside the range that is exact.'
-  return digitsOf(text) === digitsOf(String(number)) ? null : 'A number has too many digits.'
-}
-
-/** Returns the same text for equal decimals: sign, digits without outer zeros, power of ten. */
-function digitsOf(text: string): string {
-  const [, sign, whole = '', fraction = '', exponent = '0'] =
-    /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text) ?? []
-  const digits = whole + fraction
-  let start = 0
-  while (digits[start] === '0') start++
-  let end = digits.length
-  while (end > start && digits[end - 1] === '0') end--
-  if (start === end) return '0'
-  return `${sign}${digits.slice(start, end)}e${Number(exponent) - fraction.length + digits.length - end}`
+function isExact(number: number, text: string): boolean {
+  // Both stand for one double, so their digits tell whether they are the same decimal.
+  const [given = '', kept = ''] = [text, String(number)].map((decimal) =>
+    decimal.replace(/e.*|[-.]/gi, '').replace(/^0+/, ''),
+  )
+  const length = Math.max(given.length, kept.length)
+  const isSame = given.padEnd(length, '0') === kept.padEnd(length, '0')
+  return isSame && Math.abs(number) < 2 ** 53
 }

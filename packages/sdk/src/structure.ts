@@ -1,72 +1,67 @@
 /** Whether a document has the structure of a score credential. */
-import { isObject } from './keys.ts'
+import { isObject, textOf } from './keys.ts'
 import { credentialType } from './proof.ts'
 
 type Json = Record<string, unknown>
 
 export const w3cContext = 'https://www.w3.org/ns/credentials/v2'
 
+const subjectTexts = 'id type scoreBand engineId engineVersion engineBinarySha256'
+const statusTexts = 'id type statusPurpose statusListIndex statusListCredential'
+const subjectIntegers = 'score confidenceLow confidenceHigh evidenceCount'
+
 /**
- * Returns why the document is not structured as a score credential, or null. `contextUrl` is that
- * of the issuer, or undefined for another issuer.
+ * Returns whether a document is structured as a score credential. `host` is that of the issuer, or
+ * false for another issuer. Only with `hasTypes` do the members inside have a type.
  */
-export function structureError(
+export function isStructured(
   payload: Json,
   proof: unknown,
-  contextUrl: string | undefined,
-): string | null {
-  const { '@context': context, type } = payload
-  if (!Array.isArray(context) || context[0] !== w3cContext)
-    return '@context must be the list of contexts that the credential was issued with.'
-  if (contextUrl !== undefined && (context.length !== 2 || context[1] !== contextUrl))
-    return '@context holds a context that our credentials do not have.'
-  if (!Array.isArray(type) || type[0] !== 'VerifiableCredential' || type[1] !== credentialType)
-    return `type must be ["VerifiableCredential", "${credentialType}"].`
-  if (typeof payload.issuer !== 'string') return 'issuer must be a string.'
-  if (!isObject(payload.credentialSubject)) return 'credentialSubject must be an object.'
-  if (payload.credentialStatus !== undefined && !isObject(payload.credentialStatus))
-    return 'credentialStatus must be an object.'
-  for (const name of ['issuanceDate', 'validFrom', 'validUntil'])
-    if (payload[name] !== undefined && !isDateTime(payload[name]))
-      return `${name} must be a date-time with a time zone.`
-  if (proof === undefined) return 'proof is missing.'
-  return null
+  { host, hasTypes }: { host: string | false; hasTypes: boolean },
+): boolean {
+  const { '@context': context, type, id, credentialSubject, credentialStatus = {} } = payload
+  const { issuanceDate, validFrom, validUntil } = payload
+  return (
+    Array.isArray(context) &&
+    context[0] === w3cContext &&
+    // A did:web does not say whether its host is http or https. The signed context does.
+    (!host ||
+      (context.length === 2 &&
+        textOf(context[1]).replace(/^https?/, '') === `://${host}/standard/v1/context.jsonld`)) &&
+    Array.isArray(type) &&
+    type[0] === 'VerifiableCredential' &&
+    type[1] === credentialType &&
+    typeof payload.issuer === 'string' &&
+    isObject(credentialSubject) &&
+    isObject(credentialStatus) &&
+    [issuanceDate, validFrom, validUntil].every(isDateTime) &&
+    proof !== undefined &&
+    (!hasTypes ||
+      (type.length === 2 &&
+        isText(id) &&
+        subjectTexts.split(' ').every((name) => isText(credentialSubject[name])) &&
+        statusTexts.split(' ').every((name) => isText(credentialStatus[name])) &&
+        subjectIntegers.split(' ').every((name) => isInteger(credentialSubject[name])) &&
+        (!isObject(proof) || typeof proof.created !== 'string' || isDateTime(proof.created))))
+  )
 }
 
-const strings: Record<string, string> = {
-  credentialSubject: 'id type scoreBand engineId engineVersion engineBinarySha256',
-  credentialStatus: 'id type statusPurpose statusListIndex statusListCredential',
-}
-const integers = ['score', 'confidenceLow', 'confidenceHigh', 'evidenceCount']
-
-/** Returns a sentence about the first member with a wrong type, or null. */
-export function memberTypeError(payload: Json, proof: unknown): string | null {
-  if ((payload.type as unknown[]).length !== 2) return 'type must have two members.'
-  if (payload.id !== undefined && typeof payload.id !== 'string') return 'id must be a string.'
-  for (const [name, members] of Object.entries(strings)) {
-    const node = (payload[name] ?? {}) as Json
-    for (const member of members.split(' '))
-      if (node[member] !== undefined && typeof node[member] !== 'string')
-        return `${name}.${member} must be a string.`
-  }
-  const subject = payload.credentialSubject as Json
-  for (const member of integers)
-    if (subject[member] !== undefined && !Number.isSafeInteger(subject[member]))
-      return `credentialSubject.${member} must be an integer.`
-  const created = isObject(proof) ? proof.created : undefined
-  return typeof created === 'string' && !isDateTime(created)
-    ? 'proof.created must be a date-time with a time zone.'
-    : null
+/** Absent, or a string. */
+function isText(value: unknown = ''): boolean {
+  return typeof value === 'string'
 }
 
-/** ISO 8601 with a zone. A day that no month has is not moved into the next. */
+function isInteger(value: unknown = 0): boolean {
+  return Number.isSafeInteger(value)
+}
+
+/** Absent, or ISO 8601 with a zone. A day that no month has is not moved into the next. */
 function isDateTime(value: unknown): boolean {
-  const day =
-    typeof value === 'string' &&
+  if (value === undefined) return true
+  const [, day = ''] =
     /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/.exec(
-      value,
-    )?.[1]
-  if (!day || Number.isNaN(Date.parse(value))) return false
-  const start = new Date(`${day}T00:00:00Z`)
-  return !Number.isNaN(start.getTime()) && start.toISOString().startsWith(day)
+      textOf(value),
+    ) ?? []
+  const isDay = day !== '' && new Date(day).toJSON()?.startsWith(day)
+  return isDay && !Number.isNaN(Date.parse(textOf(value)))
 }

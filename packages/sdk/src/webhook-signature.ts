@@ -58,7 +58,7 @@ function keyOf(secret: string, use: 'sign' | 'verify'): ReturnType<typeof crypto
 }
 
 function signedBytes(timestamp: string, body: string | Uint8Array): Bytes {
-  return joined(utf8(`${timestamp}.`), typeof body === 'string' ? utf8(body) : new Uint8Array(body))
+  return joined([utf8(`${timestamp}.`), typeof body === 'string' ? utf8(body) : body])
 }
 
 function fromHex(text: string): Bytes {

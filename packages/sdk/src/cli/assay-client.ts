@@ -128,9 +128,9 @@ async function run(): Promise<number> {
 }
 
 async function verify(source: string, options: Options): Promise<number> {
-  const { verdict, issuer } = await verifySource(source, options.issuer)
-  const { valid, reason, message } = verdict
-  if (options.json) print({ valid, reason: reason ?? null, message, issuer }, options)
+  const checked = await verifySource(source, options.issuer)
+  const { valid, reason, message, issuer } = checked
+  if (options.json) print(checked, options)
   else
     process.stdout.write(
       `${valid ? 'valid' : `not valid: ${reason}`}\n${message}\nissuer: ${issuer}\n`,

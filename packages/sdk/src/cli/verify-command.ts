@@ -2,12 +2,15 @@
 import { readFileSync } from 'node:fs'
 import { text as textOf } from 'node:stream/consumers'
 import { Client } from '../client.ts'
-import { type Verdict, verifyCredential } from '../verify.ts'
+import { explain } from '../explain.ts'
+import { verifyCredential } from '../verify.ts'
 
 type Json = Record<string, unknown>
 
 export interface Checked {
-  verdict: Pick<Verdict, 'valid' | 'reason' | 'message' | 'credential'> & { reason?: string }
+  valid: boolean
+  reason: string | null
+  message: string
   issuer: string
 }
 
@@ -25,16 +28,12 @@ export async function verifySource(source: string, expectedIssuer?: string): Pro
     keyDocument,
     statusLists: await statusListsOf(text, origin),
   })
-  if (verdict.reason === 'status_unavailable')
-    throw new Error('The status list of the issuer could not be read.')
-  if (verdict.reason !== 'unsupported_form') return { verdict, issuer }
+  if (verdict.reason === 'status_unavailable') throw new Error(explain(verdict))
+  const { valid, reason = null } = verdict
+  if (reason !== 'unsupported_form') return { valid, reason, message: explain(verdict), issuer }
   // This form of proof needs RDF, which only the service has.
   const answer = await new Client({ baseUrl: origin }).verify(text)
-  const { valid, reason, message } = answer
-  return {
-    verdict: { valid, message, ...(reason === undefined ? {} : { reason }) } as Checked['verdict'],
-    issuer,
-  }
+  return { valid: answer.valid, reason: answer.reason ?? null, message: answer.message, issuer }
 }
 
 /** A file, an address, or `-` for standard input. */
