@@ -540,6 +540,10 @@ begin
 end
 $function$;
 
+create table account_audit (
+  account_id uuid not null,
+  seq bigint not null
+);
 create table accounts (
   id uuid not null,
   name text not null,
@@ -1139,6 +1143,7 @@ create table x402_prices (
   payable_until timestamp with time zone not null
 ) with (fillfactor=50);
 
+alter table account_audit add constraint account_audit_pkey PRIMARY KEY (account_id, seq);
 alter table accounts add constraint accounts_name_key UNIQUE (name);
 alter table accounts add constraint accounts_pkey PRIMARY KEY (id);
 alter table accounts add constraint accounts_name_check CHECK (char_length(name) >= 1 AND char_length(name) <= 120 AND name !~ '[[:cntrl:]]'::text);
@@ -1657,6 +1662,7 @@ create view public_scores as
           WHERE (score_credentials.vc_sha256 = n.vc_sha256)
          OFFSET 0) v ON (true));
 
+CREATE TRIGGER account_audit_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.account_audit FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('the audit log is append-only');
 CREATE TRIGGER api_keys_permanent BEFORE DELETE OR UPDATE OF id, account_id OR TRUNCATE ON public.api_keys FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('an API key in the ledger is permanent');
 CREATE TRIGGER audit_log_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('the audit log is append-only');
 CREATE TRIGGER consent_changes_append_only BEFORE UPDATE ON public.consent_changes FOR EACH ROW WHEN (((new.actor <> 'erased'::text) OR ((to_jsonb(new.*) - 'actor'::text) <> (to_jsonb(old.*) - 'actor'::text)))) EXECUTE FUNCTION refuse_change('the history of consents is append-only');

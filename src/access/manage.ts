@@ -166,7 +166,7 @@ export function rotateApiKey(
     )
     const details = { successor: successor.id, overlapHours }
     const rotated = { ...successor, accountId: key.accountId, predecessorEndsAt }
-    return changed(rotated, { subjects: [id], details })
+    return changed(rotated, { subjects: [id], account: key.accountId, details })
   })
 }
 
@@ -193,7 +193,7 @@ export function restrictApiKey(
     if (key.revokedAt !== null) return unchanged('revoked')
     await updateAllowedFrom(tx, id, allowedFrom)
     const details = { networks: allowedFrom?.length ?? 0 }
-    return changed('restricted', { subjects: [id], details })
+    return changed('restricted', { subjects: [id], account: key.accountId, details })
   })
 }
 
@@ -207,7 +207,7 @@ export function revokeApiKey(
     if (key === undefined) return unchanged('unknown')
     if (key.revokedAt !== null) return unchanged('before')
     await updateKeyEnd(tx, { id, expiresAt: key.expiresAt, revokedAt: now })
-    return changed('revoked', { subjects: [id] })
+    return changed('revoked', { subjects: [id], account: key.accountId })
   })
 }
 

@@ -64,12 +64,9 @@ export function agentDecisionHandlers(
       const read = parseBody(reviewShape, body)
       if ('fault' in read) return refuse('invalid_field', { message: read.fault })
       const { note = null } = read.body
-      const requested = await requestUnlockReview(db, {
-        userId: caller.accountId,
-        defaultState,
-        note,
-        now: clock(),
-      })
+      const context = { db, clock, actor: `user ${caller.userId}` }
+      const userId = caller.accountId
+      const requested = await requestUnlockReview(context, { userId, defaultState, note })
       if (requested.outcome === 'unlocked_already') return refuse('agent_reporting_unlocked')
       const review: Static<typeof unlockReview> = {
         schemaVersion: schemaVersion('agent_unlock_review'),

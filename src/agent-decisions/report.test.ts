@@ -180,7 +180,7 @@ test('a locked account in a batch does not affect other accounts', async () => {
 
 test('an account has one open review; after the operator declines it, it can request another', async () => {
   const userId = randomUUID()
-  const ask = () => requestUnlockReview(db, { userId, defaultState: 'locked', now })
+  const ask = () => requestUnlockReview(contextAt(db, now), { userId, defaultState: 'locked' })
   const asked = await Promise.all([ask(), ask(), ask(), ask()])
   assert.equal(asked.filter(({ outcome }) => outcome === 'requested').length, 1)
   assert.equal(asked.filter(({ outcome }) => outcome === 'open_already').length, 3)
@@ -202,14 +202,15 @@ test('a request for a review waits for an unlock in progress, and then finds the
   const [, asked] = await inTurn(
     db,
     (tx) => unlockReporting(contextWithin(tx, { actor: 'test', now }), userId),
-    () => requestUnlockReview(db, { userId, defaultState: 'locked', now }),
+    () => requestUnlockReview(contextAt(db, now), { userId, defaultState: 'locked' }),
   )
   assert.deepEqual(asked, { outcome: 'unlocked_already' })
 })
 
 test('an account that is unlocked by default cannot request a review', async () => {
-  const asking = { userId: randomUUID(), defaultState: 'unlocked' as const, now }
-  assert.deepEqual(await requestUnlockReview(db, asking), { outcome: 'unlocked_already' })
+  const asking = { userId: randomUUID(), defaultState: 'unlocked' as const }
+  const asked = await requestUnlockReview(contextAt(db, now), asking)
+  assert.deepEqual(asked, { outcome: 'unlocked_already' })
 })
 
 test('an erasure deletes all reports about a worker, by username and by score, and no other report', async () => {

@@ -1,13 +1,12 @@
 /**
  * Locks and unlocks agent reporting for an account (decision D43). By default an account may
- * report, and the operator locks an account that abuses it. The owner of a locked account may
+ * report, and the operator locks an account that abuses it. A member of a locked account may
  * request a review, one at a time; the operator approves or declines it.
  *
  * Writes agent_reporting and agent_unlock_reviews. A decision applies to every report that starts
  * after its commit.
  */
 import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
-import type { Db } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import type { ReportingState } from './store.ts'
 import {
@@ -25,27 +24,26 @@ export interface ReviewInput {
   /** State of an account that the operator has neither locked nor unlocked. */
   defaultState: ReportingState
   note?: string | null
-  now: Date
 }
 
 export type ReviewOutcome =
   | { outcome: 'requested' | 'open_already'; review: UnlockReview }
   | { outcome: 'unlocked_already' }
 
-/** Requests a review of the lock, for the owner of the account. */
+/** Requests a review of the lock, for a member of the account. */
 export function requestUnlockReview(
-  db: Db,
-  { userId, defaultState, note = null, now }: ReviewInput,
+  context: ActionContext,
+  { userId, defaultState, note = null }: ReviewInput,
 ): Promise<ReviewOutcome> {
-  return db.transaction(async (tx) => {
+  return audited(context, 'agent_reporting.review_requested', async (tx, now) => {
     await lockAccount(tx, userId)
     const state = (await findState(tx, userId)) ?? defaultState
-    if (state === 'unlocked') return { outcome: 'unlocked_already' }
+    if (state === 'unlocked') return unchanged({ outcome: 'unlocked_already' })
     const open = await findOpenReview(tx, userId)
-    if (open !== undefined) return { outcome: 'open_already', review: open }
+    if (open !== undefined) return unchanged({ outcome: 'open_already', review: open })
     const review = { id: uuidV7(now), userId, requestedAt: now, note }
     await insertReview(tx, review)
-    return { outcome: 'requested', review }
+    return changed({ outcome: 'requested', review }, { subjects: [userId] })
   })
 }
 

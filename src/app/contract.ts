@@ -2,6 +2,7 @@
 import { apiKeyContract } from '../access/contract.ts'
 import { accountContract } from '../accounts/contract.ts'
 import { agentDecisionContract } from '../agent-decisions/contract.ts'
+import { auditContract } from '../audit/contract.ts'
 import { candidateContract } from '../candidates/contract.ts'
 import { creditsContract } from '../credits/contract.ts'
 import { discoveryContract } from '../discovery/contract.ts'
@@ -16,6 +17,7 @@ export const contract = {
   ...accountContract,
   ...agentDecisionContract,
   ...apiKeyContract,
+  ...auditContract,
   ...candidateContract,
   ...creditsContract,
   ...discoveryContract,

@@ -2,6 +2,7 @@
 import { apiKeyHandlers } from '../access/handlers.ts'
 import { accountHandlers } from '../accounts/handlers.ts'
 import { agentDecisionHandlers } from '../agent-decisions/handlers.ts'
+import { auditHandlers } from '../audit/handlers.ts'
 import { candidateHandlers } from '../candidates/handlers.ts'
 import { type CandidateReads, candidateReads } from '../candidates/reads.ts'
 import { skillNames } from '../candidates/skill-names.ts'
@@ -110,6 +111,7 @@ export function serviceHandlers(parts: HandlerParts): Handlers<typeof contract> 
       callsByStatus: (period) => countByStatus(db, period),
     }),
     ...requestLogHandlers({ db, publicUrl }),
+    ...auditHandlers({ db, publicUrl }),
     ...apiKeyHandlers({ db, clock, peppers: () => readOrCreatePeppers(config) }),
     ...agentDecisionHandlers({
       db,

@@ -1,6 +1,6 @@
 /** Composes the fan-out and delivery of webhooks: client, deliverer and jobs. */
 import { audited, changed, contextWithin } from '../audit/action.ts'
-import { theService } from '../audit/record.ts'
+import { theService } from '../audit/actions.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
@@ -13,6 +13,7 @@ import { createWakeUp, type WakeUp } from '../platform/wake-up.ts'
 import { type DelivererParts, openDeliverer } from '../webhooks/delivery/deliver.ts'
 import { deliveryMeter } from '../webhooks/delivery/delivery-metrics.ts'
 import { countDeliveries } from '../webhooks/delivery/delivery-store.ts'
+import { findOwners } from '../webhooks/delivery/endpoint-store.ts'
 import { reapLeases } from '../webhooks/delivery/leasing-store.ts'
 import { type GaveUp, openNotices } from '../webhooks/delivery/notices.ts'
 import { checkFailingEndpoints } from '../webhooks/endpoints/check-failing.ts'
@@ -119,9 +120,16 @@ async function openSender(
   }
 }
 
-/** Records that the service itself disabled endpoints. */
-function recordGaveUp(tx: Tx, { endpointIds, reason, at }: GaveUp): Promise<void> {
+/** Records that the service itself disabled endpoints, in one entry for each account. */
+export function recordGaveUp(tx: Tx, { endpointIds, reason, at }: GaveUp): Promise<void> {
   const context = contextWithin(tx, { actor: theService, now: at })
-  const entry = { subjects: endpointIds, details: { reason } }
-  return audited(context, 'webhooks.given_up', async () => changed(undefined, entry))
+  return audited(context, 'webhooks.given_up', async () => {
+    const accounts = Map.groupBy(await findOwners(tx, endpointIds), ([, account]) => account)
+    const entries = [...accounts].map(([account, owned]) => ({
+      subjects: owned.map(([id]) => id),
+      account,
+      details: { reason },
+    }))
+    return changed(undefined, ...entries)
+  })
 }

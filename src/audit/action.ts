@@ -5,7 +5,7 @@
 import type { Static } from 'typebox'
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
-import type { ActionName, actions } from './actions.ts'
+import type { ActionName, actions, GivenAccount } from './actions.ts'
 import { recordAction } from './record.ts'
 
 export interface ActionContext {
@@ -23,7 +23,8 @@ interface Change<Name extends ActionName> {
 }
 
 type EntryOf<Name extends ActionName> = Name extends ActionName
-  ? { subjects: readonly string[] } & OptionalIfEmpty<Static<(typeof actions)[Name]['details']>>
+  ? { subjects: readonly string[] } & OptionalIfEmpty<Static<(typeof actions)[Name]['details']>> &
+      GivenAccount<Name>
   : never
 
 type OptionalIfEmpty<Details> = object extends Details
@@ -42,8 +43,8 @@ export function audited<Name extends ActionName, Done extends Change<Name>>(
   return db.transaction(async (tx) => {
     const now = clock()
     const { result, entries } = await work(tx, now)
-    for (const { subjects, details = {} } of entries)
-      await recordAction(tx, { action, subjects, details, actor } as Recorded, now)
+    for (const { details = {}, ...entry } of entries)
+      await recordAction(tx, { action, ...entry, details, actor } as Recorded, now)
     return result
   })
 }

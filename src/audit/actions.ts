@@ -16,6 +16,9 @@ export const actions = {
   ...userActions,
 } as const
 
+/** The actor of actions that the service takes by itself. */
+export const theService = 'service'
+
 export type ActionName = keyof typeof actions
 
 export const actionNames = Object.keys(actions) as ActionName[]
@@ -23,8 +26,15 @@ export const actionNames = Object.keys(actions) as ActionName[]
 /** An action with the details of its kind. */
 export type Action = { [Name in ActionName]: ActionOf<Name> }[ActionName]
 
-interface ActionOf<Name extends ActionName> {
+type ActionOf<Name extends ActionName> = {
   action: Name
   subjects: readonly string[]
   details: Static<(typeof actions)[Name]['details']>
+} & GivenAccount<Name>
+
+/** The account of an entry, if neither its subjects nor its details name it. */
+export type GivenAccount<Name extends ActionName> = (typeof actions)[Name] extends {
+  account?: 'given'
 }
+  ? { account: string }
+  : unknown

@@ -166,6 +166,7 @@ test('UPDATE, DELETE and TRUNCATE are refused, with and without matching rows', 
     sql`update audit_log set actor = 'eve' where seq = 99`,
     sql`delete from audit_log`,
     sql`truncate audit_log`,
+    sql`delete from account_audit`,
   ]
   for (const statement of refused)
     await assert.rejects(db.run(statement), /append-only/, statement.text)

@@ -1,6 +1,6 @@
 /**
  * The audit log: an operator's action and its entry are written in one transaction, so neither
- * exists without the other. Writes audit_log. Appending takes a lock that lasts until the end of
+ * exists without the other. Writes audit_log and account_audit. Appending takes a lock that lasts until the end of
  * the transaction: record last, just before the commit.
  */
 import { hostname, userInfo } from 'node:os'
@@ -10,7 +10,14 @@ import { canonicalJson } from '../platform/json/canonical-json.ts'
 import { firstFault } from '../platform/json/shape-fault.ts'
 import { type Action, actionNames, actions } from './actions.ts'
 import { genesis, hashOf } from './chain.ts'
-import { findHead, findSubjects, hasLog, insertEntry, lockAppending } from './store.ts'
+import {
+  findHead,
+  findSubjects,
+  hasLog,
+  insertAccounts,
+  insertEntry,
+  lockAppending,
+} from './store.ts'
 
 /**
  * Appends one entry. Throws if subjects or details are not exactly those that the action declares,
@@ -34,10 +41,17 @@ export async function recordAction(
     prevHash: head.hash,
   }
   await insertEntry(tx, { ...entry, hash: hashOf(entry) })
+  await insertAccounts(tx, entry.seq, accountsOf(done))
 }
 
-/** The actor of actions that the service takes by itself. */
-export const theService = 'service'
+/** Returns the accounts whose members may read the entry. */
+function accountsOf(done: Action): readonly string[] {
+  const place = actions[done.action].account
+  if (place === undefined) return []
+  if (place === 'subject') return done.subjects
+  if (place === 'details') return 'account' in done.details ? [done.details.account] : []
+  return 'account' in done ? [done.account] : []
+}
 
 /** Returns USER@HOST of this process. A system user without a name is named by its number. */
 export function operator(): string {

@@ -1,5 +1,6 @@
-/** All SQL of audit_log. */
+/** All SQL of audit_log and account_audit. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
+import type { AccountEntry } from './account-entry.ts'
 import type { ActionName } from './actions.ts'
 import type { Entry, Head } from './chain.ts'
 
@@ -24,6 +25,29 @@ export async function insertEntry(tx: Tx, entry: Entry): Promise<void> {
     insert into audit_log (seq, at, actor, action, subjects, details, prev_hash, hash)
     values (${seq}, ${at}, ${actor}, ${action}, ${subjects}, ${details},
       decode(${prevHash}, 'hex'), decode(${hash}, 'hex'))`)
+}
+
+/** Lets the members of these accounts read an entry. */
+export async function insertAccounts(
+  tx: Tx,
+  seq: number,
+  accounts: readonly string[],
+): Promise<void> {
+  if (accounts.length === 0) return
+  await tx.run(sql`
+    insert into account_audit (account_id, seq) select id, ${seq} from unnest(${accounts}::uuid[]) id`)
+}
+
+/** Returns entries of an account, newest first, before the entry `before` if one is given. */
+export function findAccountEntries(
+  db: Queryable,
+  { accountId, before, limit }: { accountId: string; before: number | null; limit: number },
+): Promise<AccountEntry[]> {
+  return db.rows<AccountEntry>(sql`
+    select l.seq, l.at, l.actor, l.action, l.subjects, l.details
+    from account_audit a join audit_log l on l.seq = a.seq
+    where a.account_id = ${accountId} and a.seq < ${before ?? Number.MAX_SAFE_INTEGER}
+    order by a.seq desc limit ${limit}`)
 }
 
 /** Returns entries in the order of the chain. */

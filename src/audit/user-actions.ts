@@ -9,16 +9,19 @@ export const userActions = {
   'users.invited': facts({
     meaning: 'A user became a member of an account.',
     subject: uuid,
+    account: 'details',
     details: Type.Object({ account: uuid, role: Type.Enum([...roles]) }, closed),
   }),
   'users.removed': facts({
     meaning: 'A user is no longer a member of an account.',
     subject: uuid,
+    account: 'details',
     details: Type.Object({ account: uuid }, closed),
   }),
   'users.signed_up': facts({
     meaning: 'A user signed up and owns a new account.',
     subject: uuid,
+    account: 'details',
     details: Type.Object({ account: uuid }, closed),
   }),
   'users.link_made': facts({

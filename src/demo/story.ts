@@ -65,8 +65,8 @@ export async function ensureStory(
     await addExpiredKey(tx, { accountId: account.id, ring, now })
     await addReports(tx, account.id, now)
     await lockReporting(context, second.id)
-    const request = { userId: second.id, defaultState: 'locked', note: reviewNote, now } as const
-    await requestUnlockReview(context.db, request)
+    const request = { userId: second.id, defaultState: 'locked', note: reviewNote } as const
+    await requestUnlockReview(context, request)
   })
 }
 

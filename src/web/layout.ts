@@ -171,6 +171,7 @@ const groups: readonly { title?: string; pages: readonly Destination[] }[] = [
     pages: [
       { path: '/dashboard/team', title: 'Team', icon: 'people' },
       { path: '/dashboard/sessions', title: 'Sessions', icon: 'clock' },
+      { path: '/dashboard/audit', title: 'Audit log', icon: 'book' },
     ],
   },
 ]

@@ -7,9 +7,12 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
+import { findKeys } from '../../src/access/store.ts'
 import { insertMembership } from '../../src/accounts/store.ts'
 import { declineUnlockReview, lockReporting } from '../../src/agent-decisions/unlock.ts'
 import { findOpenReviews } from '../../src/agent-decisions/unlock-store.ts'
+import { recordGaveUp } from '../../src/app/webhooks.ts'
+import { findAccountEntries } from '../../src/audit/store.ts'
 import { sha256Hex } from '../../src/platform/crypto/bytes.ts'
 import { sql } from '../../src/platform/db/db.ts'
 import { canonicalJson } from '../../src/platform/json/canonical-json.ts'
@@ -27,7 +30,9 @@ import {
   deliveredEndpoints,
 } from '../support/build/account-webhook-drives.ts'
 import { contextAt } from '../support/build/actions.ts'
+import { apiKeyRequests } from '../support/build/api-key-drives.ts'
 import { newKey, type TestKey } from '../support/build/keys.ts'
+import { memberRequests } from '../support/build/member-drives.ts'
 import { newSession, type TestSession } from '../support/build/sessions.ts'
 import { createEndpoint, happen, ok, receiver, startDelivering } from '../support/build/webhooks.ts'
 import fc from '../support/oracle/fc.ts'
@@ -313,6 +318,119 @@ async function reportedBy(key: TestKey): Promise<string> {
   assert.equal(reply.status, 201)
   return bodyOf(reply).report.id
 }
+
+test('a foreign key, member, session and cursor are answered like unknown ones; the matrix has every route with an id', async () => {
+  const victim = await newSession(db)
+  const theirs = await newKey(db, { accountId: victim.accountId })
+  const { ownOrigin, headers } = await newSession(db)
+  const of = { headers, ownOrigin }
+  const ids = (keyId: string, userId: string, sessionId: string): Record<string, Question> => {
+    const keys = apiKeyRequests(of, { rotated: keyId, revoked: keyId })
+    return {
+      rotateApiKey: keys.rotateApiKey as Question,
+      revokeApiKey: keys.revokeApiKey as Question,
+      removeMember: memberRequests(of, { email: '', userId }).removeMember as Question,
+      endSession: {
+        method: 'DELETE',
+        path: `/api/account/sessions/${sessionId}`,
+        headers: ownOrigin,
+      },
+    }
+  }
+  const foreign = ids(theirs.keyId, victim.userId, victim.sessionId)
+  const unknown = ids(randomUUID(), randomUUID(), randomUUID())
+  for (const [operation, question] of Object.entries(foreign)) {
+    const reply = await ask(service.base, question)
+    assert.equal(reply.status, 404, operation)
+    const other = await ask(nodes[1].base, unknown[operation] as Question)
+    assert.deepEqual(seen(reply), seen(other), operation)
+  }
+  const [entry] = await findAccountEntries(db, {
+    accountId: victim.accountId,
+    before: null,
+    limit: 1,
+  })
+  for (const [path, found] of [
+    [`audit?cursor=${(entry?.seq ?? 0) + 1}`, 'entries'],
+    [`requests?key=${theirs.keyId}`, 'requests'],
+    [`requests?cursor=999999999999`, 'requests'],
+  ] as const) {
+    const { status, body } = await ask(service.base, { path: `/api/account/${path}`, headers })
+    assert.equal(status, 200, path)
+    for (const id of [victim.accountId, victim.userId, theirs.keyId])
+      assert.ok(!String(body).includes(id), `${path}: ${found}`)
+  }
+  assert.ok((await findKeys(db, victim.accountId)).every(({ revokedAt }) => revokedAt === null))
+  assert.equal((await ask(service.base, { path: '/api/account/sessions', ...victim })).status, 200)
+  const inMatrix = new Set([
+    ...operations,
+    ...Object.keys(foreign),
+    ...Object.keys(
+      accountWebhookRequests(of, { endpointId: '', deliveryId: '', eventId: '', secretPrefix: '' }),
+    ),
+  ])
+  const missing = service.endpoints.filter(
+    ({ policy, path, operationId }) =>
+      policy.kind === 'session' && path.includes('{') && !inMatrix.has(operationId),
+  )
+  assert.deepEqual(missing, [])
+})
+
+test('the audit log of an account has what its members, the operator and the service did, and nothing of another account', async () => {
+  const session = await newSession(db)
+  const { accountId, userId, headers } = session
+  const [endpoint] = await deliveredEndpoints(service, accountId, 1)
+  const other = await newSession(db)
+  const [foreign] = await deliveredEndpoints(service, other.accountId, 1)
+  assert.ok(endpoint !== undefined && foreign !== undefined)
+  const { keyId } = await newKey(db, { accountId })
+  const member = await newSession(db, { accountId, role: 'member' })
+  const webhooks = accountWebhookRequests(session, endpoint)
+  const keys = apiKeyRequests(session, { rotated: keyId, revoked: keyId })
+  await lockReporting(contextAt(db), accountId)
+  for (const question of [
+    webhooks.pauseWebhookEndpoint,
+    webhooks.replaceWebhookSecretNow,
+    keys.rotateApiKey,
+    keys.revokeApiKey,
+    memberRequests(session, { email: '', userId: member.userId }).removeMember,
+    accountRequests(session.ownOrigin, { endpointId: '' }).requestUnlockReview,
+  ])
+    assert.ok((await ask(service.base, question as Question)).status < 300)
+  const gone = [foreign.endpointId, endpoint.endpointId]
+  await db.transaction((tx) =>
+    recordGaveUp(tx, { endpointIds: gone, reason: 'gone', at: new Date() }),
+  )
+
+  const found: { action: string; actor: unknown; subjects: string[] }[] = []
+  let next: string | undefined = '/api/account/audit?limit=3'
+  while (next !== undefined) {
+    const reply = await ask(service.base, { path: next, headers })
+    assert.equal(reply.status, 200)
+    for (const secret of ['test@localhost', other.accountId, foreign.endpointId])
+      assert.ok(!String(reply.body).includes(secret), secret)
+    found.push(...bodyOf(reply).entries)
+    const link = /^<https:\/\/scores\.example\.org(\S+)>; rel="next"$/
+    next = link.exec(String(reply.headers.link ?? ''))?.[1]
+  }
+  const own = { kind: 'user', userId }
+  const operator = { kind: 'operator', userId: null }
+  assert.deepEqual(
+    found.map(({ action, actor, subjects }) => [action, actor, subjects[0]]),
+    [
+      ['webhooks.given_up', { kind: 'service', userId: null }, endpoint.endpointId],
+      ['agent_reporting.review_requested', own, accountId],
+      ['users.removed', own, member.userId],
+      ['api_keys.revoked', own, keyId],
+      ['api_keys.rotated', own, keyId],
+      ['webhooks.secret_replaced', own, endpoint.endpointId],
+      ['webhooks.paused', own, endpoint.endpointId],
+      ['agent_reporting.locked', operator, accountId],
+      ['api_keys.created', operator, keyId],
+      ['accounts.created', operator, accountId],
+    ],
+  )
+})
 
 test('each session of a user with two accounts sees only its own account', async () => {
   const { session: first, endpointIds } = await lockedAccount(service, 1)

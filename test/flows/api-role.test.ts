@@ -14,11 +14,21 @@ import { openDb, sql } from '../../src/platform/db/db.ts'
 import { createOrReplayEndpoint } from '../../src/webhooks/endpoints/create.ts'
 import { disableEndpoint } from '../../src/webhooks/endpoints/disable.ts'
 import { readFeed } from '../../src/webhooks/events/feed.ts'
+import { accountDrives } from '../support/build/account-drives.ts'
+import { accountWebhookDrives } from '../support/build/account-webhook-drives.ts'
+import { contextAt } from '../support/build/actions.ts'
+import { apiKeyDrives } from '../support/build/api-key-drives.ts'
 import { giveScore, indexed } from '../support/build/candidates.ts'
 import { publicUrl } from '../support/build/credentials.ts'
+import { creditDrives } from '../support/build/credit-drives.ts'
 import { newKey, type TestKey } from '../support/build/keys.ts'
+import { memberDrives } from '../support/build/member-drives.ts'
+import { sessionDrives } from '../support/build/session-drives.ts'
+import { newSession } from '../support/build/sessions.ts'
+import { testRingText } from '../support/build/webhooks.ts'
 import { publicLine, register } from '../support/build/workers.ts'
 import { ask } from '../support/start/ask.ts'
+import { dashboardPaths } from '../support/start/dashboard.ts'
 import { onServer, testDatabase } from '../support/start/database.ts'
 import { databaseRole } from '../support/start/database-role.ts'
 import { get, issue, scoreLine, statusOf, verify } from '../support/start/deployment.ts'
@@ -157,8 +167,8 @@ test('the role may do everything that the routes of webhooks and agent decisions
   const report = openReporting(asServer, 'unlocked')
   assert.equal((await report({ ...decision, now: new Date() })).outcome, 'created')
   assert.equal((await report({ ...decision, now: new Date() })).outcome, 'replayed')
-  const asking = { userId, defaultState: 'locked', now: new Date() } as const
-  assert.equal((await requestUnlockReview(asServer, asking)).outcome, 'requested')
+  const asking = { userId, defaultState: 'locked' } as const
+  assert.equal((await requestUnlockReview(contextAt(asServer), asking)).outcome, 'requested')
   await asServer.close()
 })
 
@@ -179,6 +189,27 @@ test('a server with the role answers every public request', async () => {
   await endedWell(server)
 })
 
+test('a server with the role serves every page of the dashboard and every route of an account', async () => {
+  const server = await startAsRole()
+  const service = { base: server.base, database }
+  const { headers } = await newSession(db)
+  for (const page of dashboardPaths)
+    assert.equal((await ask(server.base, { path: page, headers })).status, 200, page)
+  for (const drives of [
+    accountDrives,
+    apiKeyDrives,
+    memberDrives,
+    creditDrives,
+    sessionDrives,
+    accountWebhookDrives,
+  ])
+    for (const [operation, question] of Object.entries((await drives(service)).good)) {
+      const { status, body } = await ask(server.base, question)
+      assert.ok(status < 300, `${operation}: ${status} ${String(body)}`)
+    }
+  await endedWell(server)
+})
+
 async function endedWell(server: ServerProcess): Promise<void> {
   server.signal('SIGINT')
   assert.equal(await server.ended, 0)
@@ -186,7 +217,15 @@ async function endedWell(server: ServerProcess): Promise<void> {
 }
 
 const startAsRole = (): Promise<ServerProcess> =>
-  startServer({ ...owner, DATABASE_URL: role.url, API_KEY_PEPPERS: testPeppers }, ['--no-jobs'])
+  startServer(
+    {
+      ...owner,
+      DATABASE_URL: role.url,
+      API_KEY_PEPPERS: testPeppers,
+      SECRETS_KEYRING: testRingText,
+    },
+    ['--no-jobs'],
+  )
 
 test('a server with the role counts and charges every paid read, with and without an Idempotency-Key', async () => {
   await register(indexed(db), [publicLine()])

@@ -292,6 +292,7 @@ test('the demo writes the entries of an operator, once', async () => {
     assert.deepEqual(
       actions.filter((action: string) => action !== 'database.migrated'),
       [
+        'agent_reporting.review_requested',
         'agent_reporting.locked',
         'api_keys.created',
         'accounts.created',

@@ -10,7 +10,12 @@ import { newKey } from '../support/build/keys.ts'
 import type { TestSession } from '../support/build/sessions.ts'
 import { ask } from '../support/start/ask.ts'
 import { inspectPage, inspectUrl, noBrowser } from '../support/start/browser.ts'
-import { type Dashboard, markup, startDashboard } from '../support/start/dashboard.ts'
+import {
+  type Dashboard,
+  dashboardPaths,
+  markup,
+  startDashboard,
+} from '../support/start/dashboard.ts'
 import type { TestService } from '../support/start/service.ts'
 
 let dashboard: Dashboard
@@ -25,20 +30,10 @@ before(async () => {
 after(() => service.stop())
 
 const pages = [
-  '/dashboard',
-  '/dashboard/usage',
-  '/dashboard/requests',
-  '/dashboard/keys',
-  '/dashboard/keys/new',
-  '/dashboard/webhooks',
-  '/dashboard/webhooks/new',
-  '/dashboard/sandbox',
+  ...dashboardPaths,
   '/dashboard/sandbox?call=verify',
   '/dashboard/sandbox?call=score',
   '/dashboard/sandbox?call=search&value=nothing+like+this',
-  '/dashboard/decisions',
-  '/dashboard/team',
-  '/dashboard/sessions',
 ]
 
 test('every page of a new account: axe finds nothing, nothing scrolls sideways, the console is empty', {

@@ -10,6 +10,7 @@ import { after, test } from 'node:test'
 import { openReporting } from '../../src/agent-decisions/report.ts'
 import { readReportRequest } from '../../src/agent-decisions/report-request.ts'
 import { requestUnlockReview } from '../../src/agent-decisions/unlock.ts'
+import { contextAt } from '../support/build/actions.ts'
 import { commandLine } from '../support/start/command-line.ts'
 import { testDatabase } from '../support/start/database.ts'
 
@@ -125,7 +126,7 @@ async function reported(userId: string, username: string) {
 
 test('an account requests an unlock, is declined, requests again, is unlocked, reports and is locked; each decision is logged', async () => {
   const { id: userId, name } = await newAccount()
-  const ask = () => requestUnlockReview(db, { userId, defaultState: 'locked', now: new Date() })
+  const ask = () => requestUnlockReview(contextAt(db), { userId, defaultState: 'locked' })
   assert.equal((await report(['reports', 'decline', name])).code, 1)
   await ask()
   const { reviews } = await report(['reports', 'reviews'])

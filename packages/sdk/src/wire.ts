@@ -1,5 +1,10 @@
 /** Generated from the OpenAPI document by `npm run generate`: do not edit. */
 
+export type AccountAudit = {
+  schemaVersion: 'service.account_audit.v1'
+  entries: Array<AuditEntry>
+}
+
 /** A credential in force. */
 export type ActiveCredentialStatus = {
   /** Names the form of this object. */
@@ -138,6 +143,24 @@ export type ApiKeyRequest = {
 export type ApiKeyRotation = {
   /** must be a whole number from 0 to 168 */
   overlapHours: number
+}
+
+export type AuditActor = {
+  /** `user`: a signed-in user. `operator`: an operator of this deployment. `service`: the service itself. */
+  kind: 'user' | 'operator' | 'service'
+  /** The actor is not a user. */
+  userId: string | null
+}
+
+export type AuditEntry = {
+  at: string
+  actor: AuditActor
+  /** Such as `api_keys.rotated`. */
+  action: string
+  /** Ids of the changed things of this account, such as an API key. */
+  subjects: Array<string>
+  /** Ids, counts and words; never a secret. */
+  details: Record<string, unknown>
 }
 
 export type CandidateDetail = {

@@ -85,10 +85,10 @@ ${card({
       }
     },
     actions: {
-      async unlock({ session, now }, { note = '' }) {
+      async unlock({ session, action }, { note = '' }) {
         const text = note.trim().slice(0, noteLengthMax)
-        const asking = { userId: session.accountId, defaultState, now }
-        const asked = await requestUnlockReview(db, {
+        const asking = { userId: session.accountId, defaultState }
+        const asked = await requestUnlockReview(action, {
           ...asking,
           note: text === '' ? null : text,
         })

@@ -9,6 +9,7 @@ import type { Sandbox } from '../../sandbox/open.ts'
 import type { Verify } from '../../score-credentials/verifier.ts'
 import type { PagesContext } from '../page.ts'
 import { accountPage } from './account.ts'
+import { auditPage } from './audit.ts'
 import { decisionsPages } from './decisions.ts'
 import { homePage } from './home.ts'
 import { keyPage } from './key.ts'
@@ -65,6 +66,7 @@ export function dashboardPages({
     ...sandboxPage({ ...context, sandbox, verify }),
     ...decisionsPages({ ...context, defaultState: reportingState }),
     ...teamPage({ ...context, sendsMail }),
+    ...auditPage(context),
     ...sessionsPage({ ...context, rules: sessionRules }),
   ]
 }

@@ -161,6 +161,16 @@ export async function setTested(tx: Tx, id: string, at: Date): Promise<void> {
   await tx.run(sql`update webhook_endpoints set tested_at = ${at} where id = ${id}::uuid`)
 }
 
+/** Returns the account of each endpoint, by the id of the endpoint. */
+export async function findOwners(
+  db: Queryable,
+  endpointIds: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await db.rows<{ id: string; userId: string }>(sql`
+    select id, user_id as "userId" from webhook_endpoints where id = any(${endpointIds}::uuid[])`)
+  return new Map(rows.map(({ id, userId }) => [id, userId]))
+}
+
 export interface FailingEndpoint {
   id: string
   failingSince: Date

@@ -28,6 +28,11 @@ type Missing = { outcome: 'no such endpoint' }
 /** The result for an unknown endpoint and for an endpoint of another owner. */
 const missing: Missing = { outcome: 'no such endpoint' }
 
+/** The subject and the account of an audit entry. */
+function entryOf({ id, userId }: { id: string; userId: string }) {
+  return { subjects: [id], account: userId }
+}
+
 /** Creates an endpoint, once for each Idempotency-Key. */
 export function createForAccount(
   context: ActionContext,
@@ -37,7 +42,7 @@ export function createForAccount(
   return audited(context, 'webhooks.created', async (tx, now) => {
     const creation = await createEndpoint(tx, rules, { ...input, now })
     return creation.outcome === 'created'
-      ? changed(creation, { subjects: [creation.endpoint.id] })
+      ? changed(creation, { subjects: [creation.endpoint.id], account: input.userId })
       : unchanged(creation)
   })
 }
@@ -57,7 +62,7 @@ export function setDeliveriesPaused(
     if (endpoint.disabledAt !== null) return unchanged({ outcome: 'disabled' })
     if ((endpoint.pausedAt !== null) === isPaused) return unchanged({ outcome: 'unchanged' })
     await pauseEndpoint(tx, endpoint.id, isPaused ? now : null)
-    return changed({ outcome: 'changed' }, { subjects: [endpoint.id] })
+    return changed({ outcome: 'changed' }, entryOf(endpoint))
   })
 }
 
@@ -90,7 +95,7 @@ export function disableForAccount(
     if (disabled === null) return unchanged(missing)
     const { endpoint } = disabled
     return disabled.changed
-      ? changed({ outcome: 'disabled', endpoint }, { subjects: [endpoint.id] })
+      ? changed({ outcome: 'disabled', endpoint }, entryOf(endpoint))
       : unchanged({ outcome: 'disabled already', endpoint })
   })
 }
@@ -102,11 +107,10 @@ export function startDeliveries(
   activeMax: number,
 ): Promise<{ outcome: EnableOutcome }> {
   return audited(context, 'webhooks.enabled', async (tx, at) => {
-    if ((await lockEndpoint(tx, of)) === undefined) return unchanged(missing)
+    const endpoint = await lockEndpoint(tx, of)
+    if (endpoint === undefined) return unchanged(missing)
     const outcome = await enableEndpoint(tx, { endpointId: of.endpointId, activeMax, at })
-    return outcome === 'enabled'
-      ? changed({ outcome }, { subjects: [of.endpointId] })
-      : unchanged({ outcome })
+    return outcome === 'enabled' ? changed({ outcome }, entryOf(endpoint)) : unchanged({ outcome })
   })
 }
 
@@ -117,9 +121,10 @@ export function limitDeliveries(
   limits: DeliveryLimits,
 ): Promise<boolean> {
   return audited(context, 'webhooks.limited', async (tx) => {
-    if ((await lockEndpoint(tx, of)) === undefined) return unchanged(false)
+    const endpoint = await lockEndpoint(tx, of)
+    if (endpoint === undefined) return unchanged(false)
     await setLimits(tx, of.endpointId, limits)
-    return changed(true, { subjects: [of.endpointId], details: limits })
+    return changed(true, { ...entryOf(endpoint), details: limits })
   })
 }
 
@@ -130,11 +135,10 @@ export function announceSecret(
   rotation: { ring: Keyring; announcedHours?: number },
 ): Promise<RotationOutcome> {
   return audited(context, 'webhooks.rotated', async (tx, at) => {
-    if ((await lockEndpoint(tx, of)) === undefined) return unchanged(missing)
+    const endpoint = await lockEndpoint(tx, of)
+    if (endpoint === undefined) return unchanged(missing)
     const rotated = await rotateSecret(tx, { ...rotation, endpointId: of.endpointId, at })
-    return rotated.outcome === 'rotated'
-      ? changed(rotated, { subjects: [of.endpointId] })
-      : unchanged(rotated)
+    return rotated.outcome === 'rotated' ? changed(rotated, entryOf(endpoint)) : unchanged(rotated)
   })
 }
 
@@ -144,9 +148,10 @@ export function activateAnnouncedSecret(
   of: EndpointOf,
 ): Promise<{ outcome: 'activated' | 'none announced' } | Missing> {
   return audited(context, 'webhooks.secret_activated', async (tx, at) => {
-    if ((await lockEndpoint(tx, of)) === undefined) return unchanged(missing)
+    const endpoint = await lockEndpoint(tx, of)
+    if (endpoint === undefined) return unchanged(missing)
     return (await activateSecret(tx, of.endpointId, at))
-      ? changed({ outcome: 'activated' }, { subjects: [of.endpointId] })
+      ? changed({ outcome: 'activated' }, entryOf(endpoint))
       : unchanged({ outcome: 'none announced' })
   })
 }
@@ -169,7 +174,7 @@ export async function replaceLeakedSecret(
         return unchanged({ outcome: 'replaced by another operator' })
       const replaced = await replaceSecret(tx, { ...of, ring })
       return replaced.outcome === 'replaced'
-        ? changed(replaced, { subjects: [of.endpointId] })
+        ? changed(replaced, { subjects: [of.endpointId], account: replaced.userId })
         : unchanged(replaced)
     },
   )
@@ -199,10 +204,11 @@ export function sendAgain(
   { eventId, ...of }: EndpointOf & { eventId: string },
 ): Promise<{ outcome: Resent }> {
   return audited(context, 'webhooks.resent', async (tx, at) => {
-    if ((await lockEndpoint(tx, of)) === undefined) return unchanged(missing)
+    const endpoint = await lockEndpoint(tx, of)
+    if (endpoint === undefined) return unchanged(missing)
     const outcome = await resendEvent(tx, { endpointId: of.endpointId, eventId, at })
     return outcome === 'queued'
-      ? changed({ outcome }, { subjects: [of.endpointId], details: { eventId } })
+      ? changed({ outcome }, { ...entryOf(endpoint), details: { eventId } })
       : unchanged({ outcome })
   })
 }
@@ -214,11 +220,12 @@ export function sendMissed(
   since: Date,
 ): Promise<Recovered> {
   return audited(context, 'webhooks.replayed', async (tx, at) => {
-    if ((await lockEndpoint(tx, of)) === undefined) return unchanged(missing)
+    const endpoint = await lockEndpoint(tx, of)
+    if (endpoint === undefined) return unchanged(missing)
     const { endpointId } = of
     const replayed = await replaySince(tx, { endpointId, since, at })
     return replayed.outcome === 'queued' && replayed.count > 0
-      ? changed(replayed, { subjects: [endpointId], details: { count: replayed.count } })
+      ? changed(replayed, { ...entryOf(endpoint), details: { count: replayed.count } })
       : unchanged(replayed)
   })
 }

@@ -57,7 +57,7 @@ export interface Rotation {
 }
 
 export type ReplacementOutcome =
-  | { outcome: 'replaced'; secret: string }
+  | { outcome: 'replaced'; secret: string; userId: string }
   | { outcome: 'no such endpoint' | 'replaced by another operator' }
 
 /**
@@ -73,14 +73,14 @@ export async function replaceSecret(
   { endpointId, owner, ring }: EndpointOf & { ring: Keyring },
 ): Promise<ReplacementOutcome> {
   const before = await findNewestSecretVersion(tx, endpointId)
-  if ((await lockEndpoint(tx, { endpointId, owner })) === undefined)
-    return { outcome: 'no such endpoint' }
+  const endpoint = await lockEndpoint(tx, { endpointId, owner })
+  if (endpoint === undefined) return { outcome: 'no such endpoint' }
   if ((await findNewestSecretVersion(tx, endpointId)) !== before)
     return { outcome: 'replaced by another operator' }
   const version = before + 1
   const secret = await addSecret(tx, { endpointId, version, ring, signsFrom: beforeEveryClock })
   await dropOlderSecrets(tx, { endpointId, newest: version })
-  return { outcome: 'replaced', secret }
+  return { outcome: 'replaced', secret, userId: endpoint.userId }
 }
 
 interface NewSecretInput {

@@ -72,7 +72,7 @@ export const goodStatus: Readonly<Record<string, number>> = {
  * reporting.
  */
 export async function lockedAccount(
-  service: TestService,
+  service: Pick<TestService, 'base' | 'database'>,
   endpoints: number,
 ): Promise<{ session: TestSession; endpointIds: string[] }> {
   const { db } = service.database
@@ -98,7 +98,7 @@ export async function createdBy(
  * (keyed by operation id) with the first success that the contract lists.
  */
 export async function accountDrives(
-  service: TestService,
+  service: Pick<TestService, 'base' | 'database'>,
 ): Promise<{ good: Record<string, Question>; drives: KeyedDrive[] }> {
   const { db } = service.database
   const { session, endpointIds } = await lockedAccount(service, 3)

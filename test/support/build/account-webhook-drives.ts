@@ -57,7 +57,7 @@ export function accountWebhookRequests(
 
 /** Returns endpoints of the account, each with one failed attempt to deliver the same event. */
 export async function deliveredEndpoints(
-  { database: { db } }: TestService,
+  { database: { db } }: Pick<TestService, 'database'>,
   accountId: string,
   count: number,
 ): Promise<DeliveredEndpoint[]> {
@@ -83,7 +83,7 @@ async function deliveredTo(
 
 /** The server answers each request in `good` with the first success that the contract lists. */
 export async function accountWebhookDrives(
-  service: TestService,
+  service: Pick<TestService, 'database'>,
 ): Promise<{ good: Record<string, Question>; drives: KeyedDrive[] }> {
   const { db } = service.database
   const session = await newSession(db, { role: 'member' })

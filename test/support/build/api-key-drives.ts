@@ -40,7 +40,7 @@ export function apiKeyRequests(
 
 /** The server answers each request in `good` with the first success that the contract lists. */
 export async function apiKeyDrives(
-  service: TestService,
+  service: Pick<TestService, 'database'>,
 ): Promise<{ good: Record<string, Question>; drives: KeyedDrive[] }> {
   const { db } = service.database
   const owner = await newSession(db)

@@ -1,6 +1,6 @@
 /**
- * Requests of the contract test to the session routes of usage, credits and the request log: a good
- * request for each route, and one for each error answer.
+ * Requests of the contract test to the session routes of usage, credits, the request log and the
+ * audit log: a good request for each route, and one for each error answer.
  */
 import type { Question } from '../start/ask.ts'
 import type { TestService } from '../start/service.ts'
@@ -8,7 +8,7 @@ import type { KeyedDrive } from './keyed-drives.ts'
 import { newSession } from './sessions.ts'
 
 export async function creditDrives(
-  service: TestService,
+  service: Pick<TestService, 'database'>,
 ): Promise<{ good: Record<string, Question>; drives: KeyedDrive[] }> {
   const { headers } = await newSession(service.database.db)
   const good: Record<string, Question> = {
@@ -16,6 +16,7 @@ export async function creditDrives(
     getCredits: { path: '/api/account/credits', headers },
     getCreditsCsv: { path: '/api/account/credits.csv', headers },
     listRequests: { path: '/api/account/requests', headers },
+    listAccountAudit: { path: '/api/account/audit', headers },
   }
   const drives: KeyedDrive[] = []
   for (const [operation, question] of Object.entries(good)) {
@@ -46,6 +47,8 @@ export async function creditDrives(
   refused('getCredits', '/api/account/credits?limit=101', 'a limit of 101')
   refused('getCredits', '/api/account/credits?cursor=-1', 'an invalid cursor')
   refused('getCreditsCsv', '/api/account/credits.csv?cursor=x', 'an invalid cursor')
+  refused('listAccountAudit', '/api/account/audit?limit=0', 'a limit of 0')
+  refused('listAccountAudit', '/api/account/audit?cursor=0', 'an invalid cursor')
   for (const [query, sent] of [
     ['status=abc', 'an invalid status'],
     ['from=yesterday', 'a word for a time'],

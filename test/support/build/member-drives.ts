@@ -31,7 +31,7 @@ export function memberRequests(
 }
 
 export async function memberDrives(
-  service: TestService,
+  service: Pick<TestService, 'database'>,
 ): Promise<{ good: Record<string, Question>; drives: KeyedDrive[] }> {
   const { db } = service.database
   const owner = await newSession(db)

@@ -17,7 +17,7 @@ const sessionsPath = '/api/account/sessions'
  * succeeds only once.
  */
 export async function sessionDrives(
-  service: TestService,
+  service: Pick<TestService, 'database'>,
 ): Promise<{ good: Record<string, Question>; drives: KeyedDrive[] }> {
   const { db } = service.database
   const session = await newSession(db)

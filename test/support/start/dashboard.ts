@@ -27,6 +27,22 @@ interface Visit {
   javaScriptEnabled?: boolean
 }
 
+/** The pages that every account has. */
+export const dashboardPaths = [
+  '/dashboard',
+  '/dashboard/usage',
+  '/dashboard/requests',
+  '/dashboard/keys',
+  '/dashboard/keys/new',
+  '/dashboard/webhooks',
+  '/dashboard/webhooks/new',
+  '/dashboard/sandbox',
+  '/dashboard/decisions',
+  '/dashboard/team',
+  '/dashboard/sessions',
+  '/dashboard/audit',
+] as const
+
 /** A text that becomes markup wherever a page forgets to escape. */
 export const markup = `</code></pre><script>alert(1)</script><img src=x onerror=alert(2)>"'﷽`
 

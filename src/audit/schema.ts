@@ -1,0 +1,55 @@
+/** Wire shapes of the audit log of an account. Its route is an extension of the specification. */
+import { Type } from 'typebox'
+import { schemaVersion } from '../platform/http/identifiers.ts'
+import { limitParameter } from '../platform/http/page.ts'
+
+const closed = { additionalProperties: false }
+
+export const accountAuditQuery = Type.Object({
+  limit: limitParameter,
+  cursor: Type.Optional(
+    Type.String({
+      pattern: '^[1-9][0-9]{0,14}$',
+      description: 'From the Link header with rel="next" of the page before.',
+    }),
+  ),
+})
+
+const actor = Type.Object(
+  {
+    kind: Type.Enum(['user', 'operator', 'service'], {
+      type: 'string',
+      description:
+        '`user`: a signed-in user. `operator`: an operator of this deployment. `service`: the service itself.',
+    }),
+    userId: Type.Union([
+      Type.String({ format: 'uuid' }),
+      Type.Null({ description: 'The actor is not a user.' }),
+    ]),
+  },
+  { ...closed, title: 'AuditActor' },
+)
+
+export const accountAudit = Type.Object(
+  {
+    schemaVersion: Type.Literal(schemaVersion('account_audit')),
+    entries: Type.Array(
+      Type.Object(
+        {
+          at: Type.String({ format: 'date-time' }),
+          actor,
+          action: Type.String({ description: 'Such as `api_keys.rotated`.' }),
+          subjects: Type.Array(Type.String(), {
+            description: 'Ids of the changed things of this account, such as an API key.',
+          }),
+          details: Type.Object(
+            {},
+            { additionalProperties: true, description: 'Ids, counts and words; never a secret.' },
+          ),
+        },
+        { ...closed, title: 'AuditEntry' },
+      ),
+    ),
+  },
+  { ...closed, title: 'AccountAudit' },
+)

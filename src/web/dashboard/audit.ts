@@ -1,0 +1,166 @@
+/** The page of the audit log: what members and the operator did to the account. */
+import { Type } from 'typebox'
+import { findShownKeys } from '../../access/store.ts'
+import { findMembers } from '../../accounts/store.ts'
+import { type ReadEntry, readEntry } from '../../audit/account-entry.ts'
+import { findAccountEntries } from '../../audit/store.ts'
+import type { Endpoint } from '../../platform/http/endpoint.ts'
+import { findIdsOf } from '../../webhooks/endpoints/store.ts'
+import { card, empty, none, pageHead, pagination, table } from '../components.ts'
+import { type Html, html, type Part } from '../html.ts'
+import { dashboardPage, type PagesContext, queryText } from '../page.ts'
+import { count, counted, shortId, timeTag } from '../text.ts'
+import { endpointPath } from './webhook-words.ts'
+
+const path = '/dashboard/audit'
+const pageLength = 25
+/** Ended keys that are named. An older one is shown by its id. */
+const namedKeysMax = 100
+
+export function auditPage(context: PagesContext): Endpoint[] {
+  const { db } = context
+  return dashboardPage(context, {
+    name: 'auditPage',
+    path,
+    entry: path,
+    queryParameters: Type.Object({ before: queryText }),
+    async show({ session: { accountId, userId: ownId }, query, now }) {
+      const before = /^[1-9][0-9]{0,14}$/.test(query.before ?? '') ? Number(query.before) : null
+      const [rows, members, keys, endpointIds] = await Promise.all([
+        findAccountEntries(db, { accountId, before, limit: pageLength + 1 }),
+        findMembers(db, accountId),
+        findShownKeys(db, { accountId, now, endedMax: namedKeysMax }),
+        findIdsOf(db, accountId),
+      ])
+      const shown = rows.slice(0, pageLength)
+      const last = rows.length > pageLength ? shown.at(-1) : undefined
+      const entries = shown.map((row) => readEntry(row, accountId))
+      const names: Names = {
+        ownId,
+        users: new Map(members.map(({ userId, name, email }) => [userId, name ?? email])),
+        keys: new Map(keys.map(({ id, name }) => [id, name])),
+        endpoints: new Set(endpointIds),
+      }
+      return {
+        title: 'Audit log',
+        main: html`${pageHead({
+          title: 'Audit log',
+          text: 'What members, the operator and the service itself did to this account. No entry can be changed or removed.',
+        })}
+${card({
+  title: 'Entries',
+  isFlush: true,
+  body: html`${entries.length === 0 ? nothingYet : entryTable(entries, { names, now })}${
+    (last !== undefined || before !== null) &&
+    pagination({
+      summary:
+        before === null
+          ? counted(entries.length, 'newest entry', 'newest entries')
+          : 'Older entries',
+      newer: before === null ? undefined : path,
+      older: last === undefined ? undefined : `${path}?before=${last.seq}`,
+    })
+  }`,
+})}`,
+      }
+    },
+  })
+}
+
+const nothingYet = empty({
+  icon: 'book',
+  title: 'Nothing has happened yet',
+  text: 'Create an API key or add a webhook endpoint: each change appears here at once.',
+  action: html`<a class="button" href="/dashboard/keys/new">Create key</a>`,
+})
+
+interface Names {
+  ownId: string
+  users: ReadonlyMap<string, string>
+  keys: ReadonlyMap<string, string>
+  /** The endpoints that have a page. */
+  endpoints: ReadonlySet<string>
+}
+
+function entryTable(
+  entries: readonly ReadEntry[],
+  { names, now }: { names: Names; now: Date },
+): Html {
+  return table<ReadEntry>({
+    label: 'Entries of the audit log',
+    rows: entries,
+    columns: [
+      {
+        head: 'Action',
+        cell: (entry) =>
+          html`<strong>${titleOf(entry)}</strong>${detailsOf(entry, names)}<span class="sub narrow-only break">${actorOf(entry, names)} · ${timeTag(entry.at, now)}</span>`,
+      },
+      { head: 'On', cell: (entry) => subjectsOf(entry, names) },
+      { head: 'By', priority: 2, cell: (entry) => actorOf(entry, names) },
+      { head: 'Time', priority: 2, isNumber: true, cell: ({ at }) => timeTag(at, now) },
+    ],
+  })
+}
+
+/** The words of a kind of actions, which its verb follows. */
+const kinds: Readonly<Record<string, string>> = {
+  accounts: 'Account',
+  api_keys: 'API key',
+  credits: 'Credits',
+  webhooks: 'Webhook endpoint',
+  agent_reporting: 'Agent reporting',
+  users: 'Member',
+}
+
+/** Such as `API key rotated` of `api_keys.rotated`. */
+function titleOf({ action }: ReadEntry): string {
+  const [kind = '', verb = ''] = action.split('.')
+  const words = verb.replaceAll('_', ' ')
+  return `${kinds[kind] ?? kind}${words.includes(' ') ? ': ' : ' '}${words}`
+}
+
+function detailsOf({ details }: ReadEntry, names: Names): Part {
+  const shown = Object.entries(details).filter(([name]) => name !== 'account')
+  return (
+    shown.length > 0 &&
+    html`<span class="sub break">${shown
+      .map(([name, value]) => `${wordsOf(name)}: ${valueOf(value, names)}`)
+      .join(' · ')}</span>`
+  )
+}
+
+/** Such as `overlap hours` of `overlapHours`. */
+function wordsOf(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+}
+
+function valueOf(value: unknown, names: Names): string {
+  if (typeof value === 'number') return count(value)
+  const text = String(value)
+  return names.keys.get(text) ?? shortId(text)
+}
+
+function subjectsOf(entry: ReadEntry, names: Names): Part {
+  const [kind] = entry.action.split('.')
+  if (kind === 'accounts' || kind === 'credits' || kind === 'agent_reporting')
+    return html`<span class="muted">This account</span>`
+  if (entry.subjects.length === 0) return none
+  return entry.subjects.map((id) => html`<div>${subjectOf(kind, id, names)}</div>`)
+}
+
+function subjectOf(kind: string | undefined, id: string, names: Names): Part {
+  if (kind === 'api_keys')
+    return html`<a class="break" href="/dashboard/keys/${id}">${names.keys.get(id) ?? shortId(id)}</a>`
+  if (kind === 'users')
+    return html`<span class="break">${names.users.get(id) ?? shortId(id)}</span>`
+  return names.endpoints.has(id)
+    ? html`<a class="mono" href="${endpointPath(id)}">${shortId(id)}</a>`
+    : html`<span class="mono">${shortId(id)}</span>`
+}
+
+function actorOf({ actor: { kind, userId } }: ReadEntry, names: Names): Part {
+  if (userId === null) return kind === 'service' ? 'The service' : 'The operator'
+  const name = names.users.get(userId)
+  if (name === undefined) return html`<span title="${userId}">A former member</span>`
+  return html`<span class="break">${name}</span>${userId === names.ownId && html` <span class="tag">You</span>`}`
+}
