@@ -178,6 +178,7 @@ function servicePages(
       publicUrl,
       clock,
       ...standard,
+      sandbox,
       areProfilesIndexed: config.areProfilesIndexed,
       demoDocument: demoDocuments(config.dataDir),
     }),

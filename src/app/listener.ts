@@ -7,7 +7,10 @@ import { type Metrics, serveMetrics } from '../platform/observability/metrics.ts
 import { inProcessRateLimiter } from '../platform/rate-limit/process-limiter.ts'
 import { databaseRateLimiter } from '../platform/rate-limit/shared-limiter.ts'
 import { type CallWriter, callWriter } from '../request-log/writer.ts'
+import { probe, type Readiness } from '../server/health.ts'
 import { createServer, type Server } from '../server/server.ts'
+import { statusPage } from '../web/public/status.ts'
+import { siteOf } from '../web/public-page.ts'
 import { forkServing, type Serving } from './children.ts'
 import type { AppContext } from './context.ts'
 import type { Service } from './http-app.ts'
@@ -47,8 +50,19 @@ export async function listen(config: Config, own: ServingParts): Promise<Listene
   closing.defer(() => limiterDb.close())
   const nodes = config.nodes * config.processes
   const calls = config.requestLogDays > 0 ? openCallLog(config, own) : undefined
+  const readiness = async (): Promise<Readiness> => ({
+    database: service.registryCache.ageMs() < deadlineMs('registryCacheAge') ? 'ok' : 'no answer',
+    schema: await schemaState(parts.schema),
+    engine: service.engineState(),
+    keys: service.keysState(),
+    ...(parts.x402 == null ? {} : { payments: paymentsState(parts.x402) }),
+  })
+  const status = statusPage(siteOf(config.publicUrl), {
+    clock: parts.clock,
+    probe: () => probe(readiness),
+  })
   const server: Server = createServer({
-    endpoints: [...service.endpoints, ...service.pages],
+    endpoints: [...service.endpoints, ...service.pages, status],
     limiter: databaseRateLimiter({
       db: watchedDb(limiterDb, parts.schema),
       fallback: inProcessRateLimiter({ nodes }),
@@ -60,13 +74,7 @@ export async function listen(config: Config, own: ServingParts): Promise<Listene
     formerPublicUrls: config.formerPublicUrls,
     ...service.admission,
     trustedProxies: config.trustedProxies,
-    readiness: async () => ({
-      database: service.registryCache.ageMs() < deadlineMs('registryCacheAge') ? 'ok' : 'no answer',
-      schema: await schemaState(parts.schema),
-      engine: service.engineState(),
-      keys: service.keysState(),
-      ...(parts.x402 == null ? {} : { payments: paymentsState(parts.x402) }),
-    }),
+    readiness,
     log: parts.log,
     calls,
     metrics,

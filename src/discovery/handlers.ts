@@ -3,6 +3,7 @@ import type { Operation } from '../platform/http/contract.ts'
 import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
 import type { Answer, Handlers } from '../platform/http/endpoint.ts'
 import { type ErrorName, errorTable, refuse } from '../platform/http/errors.ts'
+import { linkHeader } from '../platform/http/link-header.ts'
 import type { discoveryContract } from './contract.ts'
 import { engineDiscoveryOf, type SigningFacts, type StandardFacts } from './engine.ts'
 import type { EngineFacts } from './engine-facts.ts'
@@ -36,7 +37,9 @@ const maxAgeSeconds = 300
 
 export function discoveryHandlers(options: DiscoveryOptions): Handlers<typeof discoveryContract> {
   const { publicUrl, operations, webhooks, release, engine, standard, signing, signer } = options
-  const contract = lastDocument()
+  const contract = lastDocument({
+    Link: linkHeader([{ url: '/docs/api', rel: 'alternate', type: 'text/html' }]),
+  })
   const description = lastDocument()
   const manifest = lastDocument()
   const provenance = lastDocument()
@@ -78,10 +81,13 @@ function documentAnswer(document: PublicDocument | undefined): Answer {
 /**
  * Returns a function that makes its document again whenever the key differs from the previous call.
  */
-function lastDocument(): (key: string, make: () => object) => PublicDocument {
+function lastDocument(
+  headers: Record<string, string> = {},
+): (key: string, make: () => object) => PublicDocument {
   let last: { key: string; document: PublicDocument } | undefined
   return (key, make) => {
-    if (last === undefined || last.key !== key) last = { key, document: jsonDocument(make()) }
+    if (last === undefined || last.key !== key)
+      last = { key, document: jsonDocument(make(), headers) }
     return last.document
   }
 }
@@ -109,10 +115,11 @@ function errorDocument(error: ErrorName, page: PublicDocument): PublicDocument {
   })
 }
 
-function jsonDocument(body: object): PublicDocument {
+function jsonDocument(body: object, headers: Record<string, string>): PublicDocument {
   return publicDocument({
     body: JSON.stringify(body),
     contentType: 'application/json',
     maxAgeSeconds,
+    headers,
   })
 }

@@ -19,14 +19,28 @@ export async function readiness(
   checks: () => Promise<Readiness>,
   draining: () => boolean,
 ): Promise<Answer> {
+  const found = await probe(checks, draining)
+  return {
+    status: found.isReady ? 200 : 503,
+    body: { status: found.isReady ? 'ready' : 'not_ready', checks: found.checks },
+    ...(found.isReady ? {} : { headers: { 'Retry-After': '1' } }),
+  }
+}
+
+export interface Probe {
+  isReady: boolean
+  /** By name: `ok`, `degraded: REASON`, or the reason why the process is not ready. */
+  checks: Record<string, string>
+}
+
+export async function probe(
+  checks: () => Promise<Readiness>,
+  draining: () => boolean = () => false,
+): Promise<Probe> {
   const found = await withinTimeout(checks)
   const all: Readiness = draining() ? { ...found, server: 'draining' } : found
-  const ready = Object.values(all).every((state) => state === 'ok' || typeof state === 'object')
-  return {
-    status: ready ? 200 : 503,
-    body: { status: ready ? 'ready' : 'not_ready', checks: renderChecks(all) },
-    ...(ready ? {} : { headers: { 'Retry-After': '1' } }),
-  }
+  const isReady = Object.values(all).every((state) => state === 'ok' || typeof state === 'object')
+  return { isReady, checks: renderChecks(all) }
 }
 
 function renderChecks(checks: Readiness): Record<string, string> {

@@ -8,7 +8,11 @@ import { stripTypeScriptTypes } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
-import { type PublicDocumentOptions, publicDocument } from '../platform/http/document.ts'
+import {
+  type PublicDocument,
+  type PublicDocumentOptions,
+  publicDocument,
+} from '../platform/http/document.ts'
 import { type Endpoint, endpoint } from '../platform/http/endpoint.ts'
 
 interface Content extends Pick<PublicDocumentOptions, 'body' | 'contentType'> {
@@ -65,26 +69,36 @@ export function assetPath(name: AssetName): string {
 
 const yearSeconds = 31_536_000
 
+const daySeconds = 86_400
+
 export function assetEndpoints(): Endpoint[] {
-  return (Object.keys(contents) as AssetName[]).map((name) => {
+  const assets = (Object.keys(contents) as AssetName[]).map((name) => {
     const { path: _, ...content } = contents[name]
     const document = publicDocument({
       ...content,
       maxAgeSeconds: yearSeconds,
       cacheDirectives: 'immutable',
     })
-    return endpoint({
-      operationId: `asset ${name}`,
-      method: 'GET',
-      path: assetPath(name),
-      area: 'pages',
-      summary: 'An asset of the pages',
-      policy: { kind: 'open' },
-      document: true,
-      priority: 'public',
-      responses: {},
-      answer: () => ({ document }),
-    })
+    return assetEndpoint(`asset ${name}`, assetPath(name), document)
+  })
+  const { path: _, ...icon } = contents['favicon.svg']
+  const favicon = publicDocument({ ...icon, maxAgeSeconds: daySeconds })
+  // Browsers ask here for the icon of a document that names none, such as JSON.
+  return [...assets, assetEndpoint('favicon', '/favicon.ico', favicon)]
+}
+
+function assetEndpoint(operationId: string, path: string, document: PublicDocument): Endpoint {
+  return endpoint({
+    operationId,
+    method: 'GET',
+    path,
+    area: 'pages',
+    summary: 'An asset of the pages',
+    policy: { kind: 'open' },
+    document: true,
+    priority: 'public',
+    responses: {},
+    answer: () => ({ document }),
   })
 }
 

@@ -114,7 +114,7 @@ ${siteNavigation(current)}
 <div class="row">${themeButton}<a class="button" href="/dashboard">Dashboard</a></div>
 </div></header>
 ${content}
-<footer class="site-footer${full}"><div><span>Score credentials of ${host}</span><a href="/.well-known/did.json">Issuer and keys</a><a href="/api/v1/openapi.json">Interface</a></div></footer>
+<footer class="site-footer${full}"><div><span>Score credentials of ${host}</span><a href="/status">Status</a><a href="/.well-known/did.json">Issuer and keys</a><a href="/docs/api">API reference</a><a href="/changelog">Changelog</a></div></footer>
 ${iconShapes(content.text + themeButton.text + menuButton.text)}
 </body>`
 }

@@ -6,7 +6,9 @@ import { publicUrl, startEdge } from '../../test/support/start/edge.ts'
 import { publicDocument } from '../platform/http/document.ts'
 import { endpoint } from '../platform/http/endpoint.ts'
 import { refuse } from '../platform/http/errors.ts'
+import { loadReleasedVocabulary } from '../skill-standard/vocabulary.ts'
 import { homePage } from './public/home.ts'
+import { type Probe, statusPage } from './public/status.ts'
 import { pageDocument, publicEndpoint, siteOf, staticPage, viewAnswer } from './public-page.ts'
 import { publicRefusalPage } from './refusal-page.ts'
 
@@ -15,10 +17,14 @@ const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8
 const alternates = [{ path: '/thing.json', type: 'application/json' }]
 const skills = new Map([['sql', pageDocument(site, { title: 'SQL', main: 'SQL' })]])
 
+/** What the status page reads. */
+let probe: Probe = { isReady: true, checks: { database: 'ok' } }
+
 const edge = await startEdge({
   notFoundPage: publicRefusalPage(site.host),
   endpoints: [
-    homePage(site),
+    homePage(site, { vocabulary: loadReleasedVocabulary(), demoDocument: null }),
+    statusPage(site, { clock: () => new Date('2026-05-14T09:00:00Z'), probe: async () => probe }),
     staticPage(site, { name: 'thing', path: '/thing', title: 'Thing', main: '<b>', alternates }),
     publicEndpoint(site, {
       name: 'skill',
@@ -113,4 +119,32 @@ test('200: a document with a page shows it to browsers alone, and caches keep bo
   const json = await get('/errors/one')
   assert.equal(json.headers['content-type'], 'application/json')
   for (const { headers } of [page, json]) assert.match(String(headers.vary), /, Accept$/)
+})
+
+test('200: the status page says which part works, works in part, or does not work', async () => {
+  const cases = [
+    { isReady: true, checks: { database: 'ok' }, title: 'All systems work', tone: 'positive' },
+    {
+      isReady: true,
+      checks: { database: 'ok', payments: 'degraded: no facilitator is set' },
+      title: 'This service works',
+      tone: 'positive',
+    },
+    {
+      isReady: false,
+      checks: { database: '<no answer>' },
+      title: 'A part of this service does not work',
+      tone: 'negative',
+    },
+  ]
+  for (const { title, tone, ...found } of cases) {
+    probe = found
+    const { status, body } = await get('/status')
+    assert.equal(status, 200)
+    assert.ok(String(body).includes(`<h2 id="status-title">${title}</h2>`), title)
+    assert.ok(String(body).includes(`class="verdict" data-tone="${tone}"`), title)
+  }
+  const { body } = await get('/status')
+  assert.match(String(body), /Does not work<\/span>/)
+  assert.doesNotMatch(String(body), /no answer/, 'reasons are for the operator')
 })

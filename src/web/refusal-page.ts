@@ -13,8 +13,15 @@ const titles: Partial<Record<string, string>> = {
 
 /** Renders refusals of public pages, and of paths that match nothing. */
 export function publicRefusalPage(host: string): RefusalPage {
-  return ({ error, message }) =>
-    refusalPage(host, { error, message, back: toHome, site: { current: '' } })
+  return ({ error, message }) => {
+    const isUnknown = error === 'not_found'
+    return refusalPage(host, {
+      error,
+      message: isUnknown ? unknownPath : message,
+      back: isUnknown ? toEverywhere : toHome,
+      site: { current: '' },
+    })
+  }
 }
 
 /** Renders refusals of the sign-in pages. */
@@ -33,6 +40,9 @@ export function dashboardRefusalPage(host: string): RefusalPage {
       : refusalPage(host, { error, message, back: toDashboard })
 }
 
+/** Equal for a page that is hidden and for one that never was. */
+const unknownPath = 'There is no page at this address. Check the address for typing errors.'
+const toEverywhere = html`Go to the <a href="/">start page</a>, <a href="/verify">check a credential</a>, look up a skill in <a href="/standard">the standard</a>, or read <a href="/docs">the docs</a>.`
 const toHome = html`<a class="button" href="/">Go to the start page</a>`
 const toStart = html`<a class="button" href="/sign-in">Go to sign-in</a>`
 const toDashboard = html`<a class="button" href="/dashboard">Go to the dashboard</a>`

@@ -89,7 +89,7 @@ function lengthOf(seconds: number): string {
   if (seconds < minuteS) return `${seconds} s`
   if (seconds < hourS) return `${Math.floor(seconds / minuteS)} min`
   if (seconds < dayS) return `${Math.floor(seconds / hourS)} h`
-  return `${Math.floor(seconds / dayS)} d`
+  return counted(Math.floor(seconds / dayS), 'day')
 }
 
 /** A relative time with the absolute one in its title. */

@@ -16,13 +16,6 @@ import {
   temporaryFolder,
 } from '../support/start/processes.ts'
 
-/** URLs that may answer 404, each with the reason. */
-const gaps: readonly { pattern: RegExp; reason: string }[] = [
-  // The candidates of the sandbox are fictional: they have no public profile.
-  { pattern: /^\/u\/(?!demo-)/, reason: 'a candidate of the sandbox' },
-  { pattern: /^\/\.well-known\/security\.txt$/, reason: 'the demo has no SECURITY_CONTACT' },
-]
-
 const browserAccept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 
 interface Found {
@@ -53,7 +46,6 @@ test('crawl: every URL that the service names answers, as HTML and as JSON', asy
     }
   }
   const faults: string[] = []
-  const skipped = new Set<string>()
   const visit = async ({ url, at }: Found): Promise<void> => {
     for (const accept of [browserAccept, 'application/json']) {
       const response = await fetch(`${origin}${url}`, {
@@ -62,9 +54,7 @@ test('crawl: every URL that the service names answers, as HTML and as JSON', asy
       })
       const body = await response.text()
       const { status } = response
-      const gap = status === 404 && gaps.find(({ pattern }) => pattern.test(pathOf(url)))
-      if (gap) skipped.add(gap.reason)
-      else if (status === 404 || status >= 500)
+      if (status === 404 || status >= 500)
         faults.push(`${status} ${url} (${accept.slice(0, 16)}), named by ${at}`)
       const type = response.headers.get('content-type') ?? ''
       add(
@@ -96,7 +86,7 @@ test('crawl: every URL that the service names answers, as HTML and as JSON', asy
   }
   server.signal('SIGTERM')
   await server.ended
-  t.diagnostic(`${known.size} URLs; open: ${[...skipped].join('; ') || 'none'}`)
+  t.diagnostic(`${known.size} URLs`)
   assert.deepEqual(faults, [])
   assert.ok(known.size > 300, `${known.size} URLs`)
 })

@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { pagePathOf } from '../../src/discovery/docs-page.ts'
 import { errorTable } from '../../src/platform/http/errors.ts'
 import { inspectUrl, noBrowser, openBrowser } from '../support/start/browser.ts'
+import { pageBytesMax, weighPage } from '../support/start/page-weight.ts'
 import { startService } from '../support/start/service.ts'
 
 const publicUrl = 'https://scores.example.org'
@@ -61,16 +62,11 @@ test('docs: a browser sees an unknown page as a page, and every other caller as 
 })
 
 test('docs: the page, the style sheet and the scripts weigh at most 60 KB in gzip', async () => {
-  const { text } = await get('/docs')
-  const assets = [...text.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(
-    ([, path = '']) => path,
-  )
-  let shared = 0
-  for (const path of new Set(assets)) shared += gzipSync((await get(path)).text).length
+  const index = (await get('/docs')).text
+  const shared = (await weighPage(service.base, index)).total - gzipSync(index).length
   for (const source of sources) {
-    const page = await get(pagePathOf(source))
-    const bytes = shared + gzipSync(page.text).length
-    assert.ok(bytes <= 60_000, `${source} weighs ${bytes} bytes`)
+    const bytes = shared + gzipSync((await get(pagePathOf(source))).text).length
+    assert.ok(bytes <= pageBytesMax, `${source} weighs ${bytes} bytes`)
   }
 })
 

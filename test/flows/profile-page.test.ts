@@ -5,12 +5,14 @@ import { sql } from '../../src/platform/db/db.ts'
 import { canonicalJson } from '../../src/platform/json/canonical-json.ts'
 import { proofForms } from '../../src/score-credentials/proof.ts'
 import { revokeCredentials } from '../../src/score-credentials/revoke.ts'
+import { renderBadge } from '../../src/web/public/badge.ts'
 import { contextAt } from '../support/build/actions.ts'
 import { score } from '../support/build/credentials.ts'
 import { publicLine, register, setConsent } from '../support/build/workers.ts'
 import { ask, type Reply } from '../support/start/ask.ts'
 import { inspectUrl, noBrowser, openBrowser } from '../support/start/browser.ts'
 import { markup } from '../support/start/dashboard.ts'
+import { pageBytesMax, weighPage } from '../support/start/page-weight.ts'
 import { startIssuing, startService } from '../support/start/service.ts'
 
 const publicUrl = 'http://localhost:8080'
@@ -117,6 +119,27 @@ test('404: hidden, absent and impossible profiles, badges and downloads are equa
     }
 })
 
+test('profile: skills of the standard lead to their pages, and the page weighs at most 60 KB', async () => {
+  const text = String((await get('/u/ada-lovelace')).body)
+  assert.match(text, /<a class="break" href="\/standard\/skills\/typescript">TypeScript<\/a>/)
+  assert.match(text, /<span class="break">Stated only<\/span>/)
+  const { total } = await weighPage(base, text)
+  assert.ok(total <= pageBytesMax, `${total} bytes`)
+})
+
+test('profile: a candidate of the sandbox has a page that says so, without a credential', async () => {
+  const { status, body } = await get('/u/chidi-eze')
+  assert.equal(status, 200)
+  assert.match(String(body), /This candidate is fictional\./)
+  assert.match(String(body), /<meta name="robots" content="noindex">/)
+  assert.doesNotMatch(String(body), /Verify this score|Credential valid|badge\.svg/)
+  for (const end of ['/badge.svg', '/credential.json'])
+    assert.deepEqual(
+      comparable(await get(`/u/chidi-eze${end}`)),
+      comparable(await get(`/u/nobody-here${end}`)),
+    )
+})
+
 test('profile: a worker without a public score has a page without a badge and without a download', async () => {
   assert.match(String((await get('/u/no-score')).body), /No public score/)
   for (const end of ['/badge.svg', '/credential.json'])
@@ -149,6 +172,20 @@ test('badge and profile: a revoked credential shows no score on the badge, and i
   assert.match(String(body), /Grace Hopper, revoked/)
   assert.doesNotMatch(String(body), /742/)
   assert.match(String((await get('/u/grace-hopper')).body), /Credential revoked/)
+})
+
+test('badge: an expired credential shows its last day, and an unreadable status no score', () => {
+  const badge = { name: 'Ada', score: 742, low: 701, high: 778, band: 'strong' }
+  for (const size of ['large', 'small'] as const)
+    for (const theme of ['light', 'dark'] as const) {
+      const look = { size, theme }
+      const expired = renderBadge({ ...badge, state: 'expired', day: '21 Nov 2026' }, look)
+      assert.match(expired, /<title id="t">assay: Ada, expired<\/title>/)
+      assert.match(expired, size === 'large' ? />Strong until 21 Nov 2026</ : />Expired</)
+      const unknown = renderBadge({ ...badge, state: 'unknown', day: null }, look)
+      assert.match(unknown, /<title id="t">assay: Ada, unknown<\/title>/)
+      for (const text of [expired, unknown]) assert.doesNotMatch(text, /742|<style|style=|<script/)
+    }
 })
 
 test('badge: a name longer than 24 graphemes is cut', async () => {

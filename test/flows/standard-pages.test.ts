@@ -1,8 +1,8 @@
 /** The skill standard as pages: their addresses, the search, and their look in Chromium. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { gzipSync } from 'node:zlib'
 import { inspectUrl, noBrowser, openBrowser, watchFaults } from '../support/start/browser.ts'
+import { pageBytesMax, weighPage } from '../support/start/page-weight.ts'
 import { startService } from '../support/start/service.ts'
 
 const service = await startService('http://localhost:8080')
@@ -41,11 +41,8 @@ test('standard: every skill of the catalog has a page that leads to its record',
 
 test('standard: each page with its style sheet and scripts weighs at most 60 KB in gzip', async () => {
   for (const path of pages) {
-    const { text } = await get(path)
-    let bytes = gzipSync(text).length
-    for (const [, asset = ''] of text.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g))
-      bytes += gzipSync((await get(asset)).text).length
-    assert.ok(bytes <= 60_000, `${path} weighs ${bytes} bytes`)
+    const { total } = await weighPage(service.base, (await get(path)).text)
+    assert.ok(total <= pageBytesMax, `${path} weighs ${total} bytes`)
   }
 })
 

@@ -199,3 +199,14 @@ function followCalls(list: HTMLElement): void {
   })
   update()
 }
+
+const statusLine = document.querySelector('[data-status]')
+if (statusLine !== null) void showStatus(statusLine)
+
+/** Without an answer the link to the page of the status stays alone. */
+async function showStatus(box: Element): Promise<void> {
+  const answer = await fetch('/status').catch(() => null)
+  const state = /data-service="(\w+)"/.exec((await answer?.text()) ?? '')?.[1]
+  const mark = box.querySelector<HTMLElement>(`[data-state="${state}"]`)
+  if (mark !== null) mark.hidden = false
+}

@@ -92,7 +92,7 @@ export function apiIndexView(frame: DocsFrame, document: OpenApi): PublicView {
     id: name.replaceAll(' ', '-'),
     members: operations.filter(({ operation }) => operation.tags[0] === name),
   }))
-  return docsView(frame, {
+  const view = docsView(frame, {
     path: apiPath,
     title: 'API reference',
     description: 'Every operation of the API, with a request and a response.',
@@ -112,6 +112,7 @@ ${table(
 )}`,
 )}`,
   })
+  return { ...view, alternates: [{ path: '/api/v1/openapi.json', type: 'application/json' }] }
 }
 
 function operationPath({ operationId }: OperationObject): string {

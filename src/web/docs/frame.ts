@@ -26,12 +26,18 @@ export interface DocsFrame {
   library: DocsLibrary
 }
 
-/** Pages that the navigation lists behind those of the library. */
-const reference = [
-  { path: '/docs/api', title: 'API' },
-  { path: '/docs/errors', title: 'Errors' },
-  { path: '/changelog', title: 'Changelog' },
-] as const
+type Entry = Pick<DocsPage, 'path' | 'title'>
+
+/** Made from the contract, so it is no file of `docs/`. */
+const apiEntry: Entry = { path: '/docs/api', title: 'API' }
+
+/** Returns the groups of the library, with the reference of the API. */
+export function groupsOf({ groups }: DocsLibrary): { title: string; pages: readonly Entry[] }[] {
+  return groups.map(({ title, pages }) => ({
+    title,
+    pages: title === 'Reference' ? [apiEntry, ...pages] : pages,
+  }))
+}
 
 /** Returns the page in the frame of the documentation. */
 export function docsView({ site, library }: DocsFrame, view: DocsView): PublicView {
@@ -65,19 +71,15 @@ export function searchForm(id: string, label: string, query = ''): Html {
 }
 
 function navigation(library: DocsLibrary, view: DocsView): Html[] {
-  const groups = [...library.groups, { title: 'Reference', pages: reference }]
-  const listed = new Set<string>(reference.map(({ path }) => path))
-  return groups.map(({ title, pages }) => {
-    const links = pages
-      .filter(({ path }) => title === 'Reference' || !listed.has(path))
-      .map((page) => {
-        const isCurrent =
-          page.path === view.path ||
-          (page.path === '/docs/api' && view.path.startsWith('/docs/api/')) ||
-          (page.path === '/docs/errors' && view.path.startsWith('/docs/errors/'))
-        const current = attributes({ 'aria-current': isCurrent && 'page' })
-        return html`<a href="${page.path}"${current}>${page.title}</a>`
-      })
+  return groupsOf(library).map(({ title, pages }) => {
+    const links = pages.map((page) => {
+      const isCurrent =
+        page.path === view.path ||
+        (page.path === apiEntry.path && view.path.startsWith(`${apiEntry.path}/`)) ||
+        (page.path === '/docs/errors' && view.path.startsWith('/docs/errors/'))
+      const current = attributes({ 'aria-current': isCurrent && 'page' })
+      return html`<a href="${page.path}"${current}>${page.title}</a>`
+    })
     return html`<div class="nav-group"><p>${title}</p>${links}</div>`
   })
 }

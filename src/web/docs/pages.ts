@@ -22,7 +22,7 @@ import {
   viewAnswer,
 } from '../public-page.ts'
 import { apiIndexView, apiPath, type OpenApi, operationsIn, operationView } from './api.ts'
-import { type DocsFrame, docsView } from './frame.ts'
+import { type DocsFrame, docsView, groupsOf } from './frame.ts'
 import type { DocsLibrary, DocsPage } from './library.ts'
 import { searchView } from './search.ts'
 import { llmsFullText, llmsText, robotsText, securityText, sitemapXml } from './site-files.ts'
@@ -120,9 +120,9 @@ function libraryView(frame: DocsFrame, page: DocsPage): PublicView {
 }
 
 /** The lists of the index as a grid. The text before the first list stays as it is. */
-function indexMain(page: DocsPage, { groups }: DocsLibrary): Html {
+function indexMain(page: DocsPage, library: DocsLibrary): Html {
   const intro = new Html(page.html.slice(0, page.html.indexOf('<h2')))
-  const sections = groups.map(({ title, pages }) => {
+  const sections = groupsOf(library).map(({ title, pages }) => {
     const id = page.sections.find((section) => section.title === title)?.id ?? ''
     return html`<section aria-labelledby="${id}"><h2 id="${id}">${title}</h2><ul>${pages.map((member) => html`<li><a href="${member.path}">${member.title}</a></li>`)}</ul></section>`
   })

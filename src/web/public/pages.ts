@@ -16,7 +16,7 @@ export interface PublicPagesOptions
 export function publicPages({ publicUrl, ...options }: PublicPagesOptions): Endpoint[] {
   const site = siteOf(publicUrl)
   return [
-    homePage(site),
+    homePage(site, options),
     ...verifyPages(site, options),
     ...profilePages(site, options),
     ...standardPages(site, options),

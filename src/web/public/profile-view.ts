@@ -2,7 +2,7 @@
 import type { CandidateDetail, CandidateScore } from '../../candidates/schema.ts'
 import { scoreBands } from '../../skill-standard/bands.ts'
 import { scoreChart } from '../chart.ts'
-import { badge, code, type Tone } from '../components.ts'
+import { badge, code, levelGlyph, notice, type Tone } from '../components.ts'
 import { type Html, html, type Part, structuredData } from '../html.ts'
 import { type IconName, icon } from '../icons.ts'
 import { avatar } from '../layout.ts'
@@ -15,6 +15,8 @@ export interface Profile {
   detail: CandidateDetail
   /** Null: no score is public. */
   standing: Standing | null
+  /** Whether the candidate is one of the sandbox, which no credential is issued to. */
+  isFictional: boolean
 }
 
 export interface Standing {
@@ -26,12 +28,14 @@ export interface Standing {
 export interface ProfileOptions {
   now: Date
   isIndexed: boolean
+  /** Returns the path of the skill's page, or null if the standard has no such skill. */
+  skillPath: (name: string) => string | null
 }
 
 export function profileView(
   site: Site,
-  { detail, standing }: Profile,
-  { now, isIndexed }: ProfileOptions,
+  { detail, standing, isFictional }: Profile,
+  { now, isIndexed, skillPath }: ProfileOptions,
 ): PublicView {
   const { displayName: name, title, username, profilePath } = detail
   const band =
@@ -41,7 +45,7 @@ export function profileView(
   return {
     title: `${name}${band}`,
     description,
-    isIndexed,
+    isIndexed: isIndexed && !isFictional,
     alternates: [{ path: `/api/v1/candidates/${username}`, type: 'application/json' }],
     head: html`<link rel="canonical" href="${url}">
 <meta property="og:type" content="profile">
@@ -62,7 +66,7 @@ ${structuredData({
   },
 })}
 `,
-    main: html`<div class="row apart">
+    main: html`${isFictional && sandboxNotice}<div class="row apart">
 <div class="person">${avatar(name)}<div><h1 class="break">${name}</h1><p class="muted break">${subtitle(detail)}</p></div></div>
 ${actions(detail, standing)}
 </div>
@@ -70,7 +74,7 @@ ${actions(detail, standing)}
 <div class="stack loose">
 ${detail.bio !== null && html`<p class="break">${detail.bio}</p>`}
 ${standing === null ? noScore : scoreCard(standing, now)}
-${skillsCard(detail)}
+${skillsCard(detail, skillPath)}
 </div>
 <aside class="stack loose" aria-label="Share and read">
 ${standing !== null && rangeCard(standing.score)}
@@ -80,6 +84,12 @@ ${standing?.credential != null && badgeCard(site, detail)}
 </div>`,
   }
 }
+
+const sandboxNotice = notice({
+  tone: 'info',
+  title: 'This candidate is fictional.',
+  text: html`It belongs to the <a href="/docs/sandbox">sandbox</a>, which developers use for tests. No person has this score.`,
+})
 
 function subtitle({ title, memberSince, username }: CandidateDetail): string {
   const since = memberSince === null ? null : `member since ${monthName(memberSince)}`
@@ -129,13 +139,32 @@ ${credential !== null && html`<div><dt>Valid until</dt><dd>${dateTag(credential.
 
 const noScore = html`<section class="card"><div class="card-head"><h2>No public score</h2><p>A score appears here once there is enough evidence, the identity is verified, and its holder shares it.</p></div></section>`
 
-function skillsCard({ skills, verifiedSkillCount, skillCount }: CandidateDetail): Part {
+const levels = ['novice', 'intermediate', 'advanced', 'expert'] as const
+
+function skillsCard(
+  { skills, verifiedSkillCount, skillCount }: CandidateDetail,
+  skillPath: ProfileOptions['skillPath'],
+): Part {
   if (skills.length === 0) return null
   // A stable sort: verified skills first, each group in the order of its holder.
   const ordered = [...skills].sort((a, b) => Number(b.verified) - Number(a.verified))
-  const row = ({ name, level, verified }: (typeof skills)[number]) =>
-    html`<li><span class="break">${name}</span><span class="level">${level === null ? '' : level.charAt(0).toUpperCase() + level.slice(1)}</span>${verified ? badge('positive', 'check', 'Verified') : html`<span class="badge" data-tone="neutral">Stated</span>`}</li>`
+  const row = ({ name, level, verified }: (typeof skills)[number]) => {
+    const path = skillPath(name)
+    const shown =
+      path === null
+        ? html`<span class="break">${name}</span>`
+        : html`<a class="break" href="${path}">${name}</a>`
+    const state = verified
+      ? badge('positive', 'check', 'Verified')
+      : html`<span class="badge" data-tone="neutral">Stated</span>`
+    return html`<li>${shown}<span class="level">${level !== null && levelOf(level)}</span>${state}</li>`
+  }
   return html`<section class="card roomy" aria-labelledby="skills-title"><div class="card-head"><h2 id="skills-title">Skills</h2><span class="muted small">${count(verifiedSkillCount)} of ${count(skillCount)} verified</span></div><ul class="skills">${ordered.map(row)}</ul></section>`
+}
+
+function levelOf(level: string): Part {
+  const word = level.charAt(0).toUpperCase() + level.slice(1)
+  return html`${levelGlyph(levels.findIndex((one) => one === level))}${word}`
 }
 
 function rangeCard({ confidence: { low } }: CandidateScore): Html {

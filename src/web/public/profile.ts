@@ -7,13 +7,17 @@ import { Type } from 'typebox'
 import type { CandidateReads } from '../../candidates/reads.ts'
 import { proofQuery } from '../../candidates/schema.ts'
 import type { Clock } from '../../platform/clock.ts'
+import { foldText } from '../../platform/fold-text.ts'
 import { jsonLdType, type RateLimits } from '../../platform/http/contract.ts'
 import { type PublicDocument, publicDocument } from '../../platform/http/document.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { refuse, UnavailableError } from '../../platform/http/errors.ts'
 import { RecentMap } from '../../platform/recent-map.ts'
+import type { Sandbox } from '../../sandbox/open.ts'
 import type { Credential } from '../../score-credentials/convert-proof.ts'
 import type { Verifier } from '../../score-credentials/verifier.ts'
+import type { Vocabulary } from '../../skill-standard/catalog.ts'
+import { slugOf } from '../../skill-standard/slug.ts'
 import { publicEndpoint, type Site, viewAnswer } from '../public-page.ts'
 import { shortDate } from '../text.ts'
 import { type BadgeState, type BadgeTheme, renderBadge } from './badge.ts'
@@ -23,6 +27,9 @@ export interface ProfileOptions {
   clock: Clock
   candidates: CandidateReads
   verifier: Verifier
+  /** Their profiles say that they are fictional. */
+  sandbox: Sandbox
+  vocabulary: Vocabulary
   /** Whether search engines may list profiles. */
   areProfilesIndexed: boolean
 }
@@ -40,7 +47,8 @@ const badgeMaxAgeSeconds = 300
 const badgesKept = 1_000
 
 export function profilePages(site: Site, options: ProfileOptions): Endpoint[] {
-  const { clock, candidates, areProfilesIndexed: isIndexed } = options
+  const { clock, candidates, sandbox, vocabulary, areProfilesIndexed: isIndexed } = options
+  const skillPath = skillPaths(vocabulary)
   const badges = new RecentMap<PublicDocument>(badgesKept)
   const find = (name: string, now: Date) =>
     usernameForm.test(name) ? findProfile(name, { ...options, now }) : null
@@ -52,9 +60,10 @@ export function profilePages(site: Site, options: ProfileOptions): Endpoint[] {
       limits: pageLimits,
       async answer({ path }) {
         const now = clock()
-        const found = await find(path.username, now)
+        const found =
+          (await find(path.username, now)) ?? (await findFictional(path.username, sandbox))
         if (found === null) return refuse('not_found')
-        return viewAnswer(site, profileView(site, found, { now, isIndexed }))
+        return viewAnswer(site, profileView(site, found, { now, isIndexed, skillPath }))
       },
     }),
     publicEndpoint(site, {
@@ -98,6 +107,26 @@ export function profilePages(site: Site, options: ProfileOptions): Endpoint[] {
   ]
 }
 
+/** The wire names a profile in each answer of the sandbox, so these have pages too. */
+async function findFictional(name: string, { reads }: Sandbox): Promise<Profile | null> {
+  const found = await reads.candidate(name)
+  if (found === null) return null
+  const { score } = found.detail
+  const standing = score === null ? null : { score, credential: null }
+  return { detail: found.detail, standing, isFictional: true }
+}
+
+/** Returns a function that finds the page of a skill by its label or by another name of it. */
+function skillPaths({ records, deprecated }: Vocabulary): (name: string) => string | null {
+  const paths = new Map<string, string>()
+  const current = records.filter(({ id }) => !Object.hasOwn(deprecated, id))
+  // A label decides before an alias of another skill.
+  for (const { id, aliases } of current)
+    for (const alias of aliases) paths.set(foldText(alias), `/standard/skills/${slugOf(id)}`)
+  for (const { id, label } of current) paths.set(foldText(label), `/standard/skills/${slugOf(id)}`)
+  return (name) => paths.get(foldText(name)) ?? null
+}
+
 interface Finding extends ProfileOptions {
   now: Date
 }
@@ -108,22 +137,24 @@ async function findProfile(name: string, finding: Finding): Promise<Profile | nu
   if (found === null) return null
   const { detail, scoreId } = found
   const { score } = detail
-  if (score === null || scoreId === null) return { detail, standing: null }
-  if (score.scoreVc === null) return { detail, standing: { score, credential: null } }
+  if (score === null || scoreId === null) return { detail, standing: null, isFictional: false }
+  if (score.scoreVc === null)
+    return { detail, standing: { score, credential: null }, isFictional: false }
   const token = Buffer.from(score.scoreVc.statusUrl?.slice(-64) ?? '', 'hex')
   const vcSha256 = Buffer.from(score.scoreVc.sha256, 'hex')
   const [read, status] = await Promise.all([
     candidates.credential(scoreId, 'native'),
     verifier.askStatus({ token, vcSha256 }).catch(unavailable),
   ])
-  if (!('credential' in read)) return { detail, standing: { score, credential: null } }
+  if (!('credential' in read))
+    return { detail, standing: { score, credential: null }, isFictional: false }
   const validUntil = new Date(String(read.credential.validUntil))
   const credential = {
     state: stateOf(status, validUntil, now),
     validUntil: status.kind === 'registered' ? (status.revokedAt ?? validUntil) : validUntil,
     link: linkOf(read.credential),
   }
-  return { detail, standing: { score, credential } }
+  return { detail, standing: { score, credential }, isFictional: false }
 }
 
 type Status = Awaited<ReturnType<Verifier['askStatus']>>

@@ -4,7 +4,7 @@ import type { SkillRecord } from '../../skill-standard/schema.ts'
 import { slugOf } from '../../skill-standard/slug.ts'
 import type { ControlledLists, Crosswalk } from '../../skill-standard/source.ts'
 import { schemeNames } from '../../skill-standard/tables.ts'
-import { card, type Fact, facts, notice } from '../components.ts'
+import { card, type Fact, facts, levelGlyph, notice } from '../components.ts'
 import { type Html, html, type Part, structuredData } from '../html.ts'
 import type { PublicView, Site } from '../public-page.ts'
 import { shortDate } from '../text.ts'
@@ -89,7 +89,7 @@ const levels = [
 function rubricCard({ proficiency_rubric: rubric }: SkillRecord): Html {
   const rows = levels.map(
     ({ key, label, range }, i) =>
-      html`<tr><th scope="row">${label}<span class="sub">${range}</span>${levelGlyph(i)}</th><td>${rubric[key]}</td></tr>\n`,
+      html`<tr><th scope="row">${label}<span class="sub">${range}</span><span class="level">${levelGlyph(i)}</span></th><td>${rubric[key]}</td></tr>\n`,
   )
   return card({
     title: 'Levels',
@@ -97,15 +97,6 @@ function rubricCard({ proficiency_rubric: rubric }: SkillRecord): Html {
     isFlush: true,
     body: textTable('Levels', ['Level', 'Description'], rows),
   })
-}
-
-/** Four steps, of which the first ones are filled. The word beside it says the same. */
-function levelGlyph(reached: number): Html {
-  const steps = [0, 1, 2, 3].map(
-    (i) =>
-      html`<rect class="${i <= reached ? 'on' : ''}" x="${i * 11}" width="9" height="8" rx="1"/>`,
-  )
-  return html`<span class="level"><svg viewBox="0 0 42 8" aria-hidden="true">${steps}</svg></span>`
 }
 
 function evidenceCard({ record, controlled }: SkillPage): Html {
@@ -158,7 +149,7 @@ function ageCard({ decay_half_life_months: months }: SkillRecord): Html {
   })
   return card({
     title: 'Age of evidence',
-    body: html`<p>An item of evidence weighs half after <strong>${months} months</strong>. It never disappears in one day.</p>${facts(shares, 'three')}`,
+    body: html`<p>An item of evidence weighs half after <strong>${months} months</strong>. It never disappears in one day.</p>${facts(shares)}`,
   })
 }
 

@@ -14,6 +14,8 @@ import { count, dateTag, fullTime, timeTag } from '../text.ts'
 export interface FormView {
   /** The demo's documents, by the words of their buttons. Empty: no demo. */
   demos: readonly { name: string; word: string }[]
+  /** Name of the demo document that the page shows. */
+  demo?: string | undefined
   /** The fault of the input. */
   problem?: string
   text?: string
@@ -42,7 +44,7 @@ ${explanation}`
   return { ...page, title: form.problem === undefined ? title : `Error: ${title}`, main }
 }
 
-function inputForm({ demos, problem, text = '' }: FormView): Html {
+function inputForm({ demos, demo, problem, text = '' }: FormView): Html {
   const described = problem === undefined ? 'document-help' : 'input-problem document-help'
   return html`<form class="card-body stack" id="check" method="post" action="/verify">
 <div class="field"><label for="document">Credential (JSON)</label>
@@ -54,7 +56,7 @@ ${text}</textarea>
 <div class="camera stack" id="camera" hidden></div>
 ${
   demos.length > 0 &&
-  html`<div class="row small"><span class="muted">Or try a demo document:</span>${demos.map(({ name, word }) => html`<a class="tag" href="/verify/demo/${name}">${word}</a>`)}</div>`
+  html`<div class="row small"><span class="muted">Or try a demo document:</span>${demos.map(({ name, word }) => html`<a class="tag" href="/verify/demo/${name}"${attributes({ 'aria-current': name === demo && 'page' })}>${word}</a>`)}</div>`
 }
 </form>`
 }
@@ -103,17 +105,19 @@ export interface ResultView {
   host: string
   now: Date
   demos: FormView['demos']
+  demo?: string | undefined
 }
 
 export function resultView(view: ResultView): PublicView {
-  const { text, result, host, now, demos } = view
+  const { text, result, host, now, demos, demo } = view
+  const source = demos.find(({ name }) => name === demo)
   const { tone, word } = outcomeOf(result)
   const rows = rowsOf(result)
   const { valid, reason, issuerMatch, signatureValid, revocation } = result
   const checked = JSON.stringify({ valid, reason, issuerMatch, signatureValid, revocation })
   const sentence = valid ? `Issued by ${host}, unchanged since, and not revoked.` : result.message
   const main = html`${head}
-<section class="card no-print" aria-label="Document"><div class="row apart card-body"><div class="row">${icon('file', 'md')}<p class="small">${count(Buffer.byteLength(text))} bytes, checked ${timeTag(now, now)}</p></div><a class="button" href="#another">Check another credential</a></div></section>
+<section class="card no-print" aria-label="Document"><div class="row apart card-body"><div class="row">${icon('file', 'md')}<div>${source !== undefined && html`<p class="strong">Demo document: ${source.word.toLowerCase()}</p>`}<p class="small muted">${count(Buffer.byteLength(text))} bytes, checked ${timeTag(now, now)}</p></div></div><a class="button" href="#another">Check another credential</a></div></section>
 <div class="columns main-side">
 <div class="stack loose">
 <section class="verdict" data-tone="${tone}" data-verdict="${checked}" data-reason="${reason ?? 'valid'}" aria-labelledby="verdict-title">
@@ -129,7 +133,7 @@ ${share(view)}
 ${explanation}
 </aside>
 </div>
-<section class="card roomy no-print" id="another" aria-labelledby="another-title"><div class="card-head"><h2 id="another-title">Check another credential</h2></div>${inputForm({ demos })}</section>
+<section class="card roomy no-print" id="another" aria-labelledby="another-title"><div class="card-head"><h2 id="another-title">Check another credential</h2></div>${inputForm({ demos, demo })}</section>
 <p class="print-only small">Checked on ${fullTime(now)} by ${host}, and in the browser that printed this page.${typeof result.presented.payloadSha256 === 'string' && html` Digest of the document: <span class="break">${result.presented.payloadSha256}</span>.`}</p>`
   return { ...page, title: `${word}: ${title.toLowerCase()}`, main, isIndexed: false }
 }
@@ -238,7 +242,7 @@ function share({ document, publicUrl }: ResultView): Part {
   const packed = deflateRawSync(JSON.stringify(document), { level: 9 }).toString('base64url')
   const link = `${publicUrl}/verify#z=${packed}`
   if (link.length > qrBytesMax) return null
-  return html`<section class="card no-print"><div class="card-head"><h2>Share this check</h2></div><div class="card-body stack">${qrCode(link, 'QR code of the link to this check', 'dense')}<p class="muted small">The link carries the credential after the # sign, so it never reaches a server log.</p><div class="row"><button class="button" type="button" data-copy="link" hidden>${icon('link')}<span data-label>Copy link</span></button><button class="button" type="button" data-print data-needs-script hidden>${icon('print')}Print</button></div><p class="hidden-visually" id="link">${link}</p></div></section>`
+  return html`<section class="card"><div class="card-head"><h2>Share this check</h2></div><div class="card-body stack">${qrCode(link, 'QR code of the link to this check', 'dense')}<p class="muted small">The link carries the credential after the # sign, so it never reaches a server log.</p><div class="row no-print"><button class="button" type="button" data-copy="link" hidden>${icon('link')}<span data-label>Copy link</span></button><button class="button" type="button" data-print data-needs-script hidden>${icon('print')}Print</button></div><p class="hidden-visually" id="link">${link}</p></div></section>`
 }
 
 /** The state of a credential of which the visitor has only the URL of its status. */

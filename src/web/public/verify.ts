@@ -27,7 +27,7 @@ export interface VerifyPageOptions {
   demoDocument: ((name: string) => Promise<string | null>) | null
 }
 
-const demoWords = [
+export const demoWords = [
   { name: 'valid', word: 'Valid' },
   { name: 'revoked', word: 'Revoked' },
   { name: 'tampered', word: 'Tampered' },
@@ -43,7 +43,7 @@ export function verifyPages(site: Site, options: VerifyPageOptions): Endpoint[] 
   const { demoDocument } = options
   const demos: FormView['demos'] = demoDocument === null ? [] : demoWords
   const start = pageDocument(site, startView({ demos }))
-  const check = (given: string) => answerTo(given, { ...options, site, demos })
+  const check = (given: string, demo?: string) => answerTo(given, { ...options, site, demos, demo })
   return [
     publicEndpoint(site, {
       name: 'verify page',
@@ -80,7 +80,7 @@ export function verifyPages(site: Site, options: VerifyPageOptions): Endpoint[] 
             async answer({ path }) {
               const isKnown = demoWords.some(({ name }) => name === path.name)
               const text = isKnown ? await demoDocument(path.name) : null
-              return text === null ? refuse('not_found') : check(text)
+              return text === null ? refuse('not_found') : check(text, path.name)
             },
           }),
         ]),
@@ -90,9 +90,10 @@ export function verifyPages(site: Site, options: VerifyPageOptions): Endpoint[] 
 interface Asked extends VerifyPageOptions {
   site: Site
   demos: FormView['demos']
+  demo: string | undefined
 }
 
-async function answerTo(given: string, { site, demos, ...asked }: Asked): Promise<Answer> {
+async function answerTo(given: string, { site, demos, demo, ...asked }: Asked): Promise<Answer> {
   const input = readInput(given)
   const refused = (problem: string, text = '') =>
     viewAnswer(site, { ...startView({ demos, problem, text }), isIndexed: false }, 400)
@@ -114,7 +115,7 @@ async function answerTo(given: string, { site, demos, ...asked }: Asked): Promis
   const { publicUrl, host } = site
   return viewAnswer(
     site,
-    resultView({ text, document, result, publicUrl, host, now: asked.clock(), demos }),
+    resultView({ text, document, result, publicUrl, host, now: asked.clock(), demos, demo }),
   )
 }
 

@@ -1,6 +1,7 @@
 /** Chromium for tests of pages: one process for a test file, and the rules for every page. */
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { AxeBuilder } from '@axe-core/playwright'
@@ -12,11 +13,24 @@ export const noBrowser = existsSync(chromiumFile) ? false : 'skipped: no Chromiu
 const flags =
   '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync'
 
+const cameraFolder = mkdtempSync(join(tmpdir(), 'assay-camera-'))
+after(() => rmSync(cameraFolder, { recursive: true }))
+/** The picture of the camera, in the format Y4M. A page reads it when it opens the camera. */
+export const cameraFile = join(cameraFolder, 'camera.y4m')
+const cameraFlags = [
+  '--use-fake-ui-for-media-stream',
+  '--use-fake-device-for-media-stream',
+  `--use-file-for-fake-video-capture=${cameraFile}`,
+]
+
 let browser: Browser | undefined
 after(() => browser?.close())
 
 export async function openBrowser(): Promise<Browser> {
-  browser ??= await chromium.launch({ executablePath: chromiumFile, args: flags.split(' ') })
+  browser ??= await chromium.launch({
+    executablePath: chromiumFile,
+    args: [...flags.split(' '), ...cameraFlags],
+  })
   return browser
 }
 

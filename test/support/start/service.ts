@@ -24,6 +24,8 @@ import { publishDueLists } from '../../../src/score-credentials/publish-lists.ts
 import { createSigningKey } from '../../../src/score-credentials/rotate-keys.ts'
 import { type Signer, signerOfPem } from '../../../src/score-credentials/signing-key.ts'
 import { createServer } from '../../../src/server/server.ts'
+import { statusPage } from '../../../src/web/public/status.ts'
+import { siteOf } from '../../../src/web/public-page.ts'
 import { contextAt } from '../build/actions.ts'
 import { testRing } from '../build/webhooks.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
@@ -75,8 +77,12 @@ export async function startService(
     onOutage: (error) => log.warn('calls are missing', { why: String(error) }),
     everyMs: 50,
   })
+  const status = statusPage(siteOf(publicUrl), {
+    clock: systemClock,
+    probe: async () => ({ isReady: true, checks: { database: 'ok', payments: 'degraded: none' } }),
+  })
   const server = createServer({
-    endpoints: [...service.endpoints, ...service.pages],
+    endpoints: [...service.endpoints, ...service.pages, status],
     notFoundPage: service.notFoundPage,
     limiter: databaseRateLimiter({ db, fallback: inProcessRateLimiter({ nodes: 1 }) }),
     publicUrl,
