@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-const known = ['credits', 'webhooks']
+const known = ['credits', 'webhooks', 'clients']
 
 const named = process.argv.slice(2)
 const unknown = named.filter((name) => !known.includes(name))

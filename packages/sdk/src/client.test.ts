@@ -1,14 +1,10 @@
 /** The client against the real service, directly and behind a proxy that fails. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { buffer } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { inspect } from 'node:util'
-import { sql } from '../../../src/platform/db/db.ts'
 import { newKey } from '../../../test/support/build/keys.ts'
-import { ask } from '../../../test/support/start/ask.ts'
+import { type Fault, startFaultyProxy } from '../../../test/support/fault/faulty-proxy.ts'
 import { startService } from '../../../test/support/start/service.ts'
 import {
   AnswerError,
@@ -56,6 +52,31 @@ test('the skill standard is read without a key', async () => {
   assert.ok(skills.length >= 100, `${skills.length} skills`)
   assert.equal((await open.skills.get('hss:typescript'))['@type'], 'Skill')
   await assert.rejects(open.skills.get('no-such-skill'), NotFoundError)
+})
+
+const methods: Record<string, (client: Client) => unknown> = {
+  searchCandidates: ({ candidates }) => candidates.search,
+  getCandidate: ({ candidates }) => candidates.get,
+  getCandidateCredential: ({ candidates }) => candidates.credential,
+  getScore: ({ scores }) => scores.get,
+  getScoreCredential: ({ scores }) => scores.credential,
+  verifyScoreCredential: ({ verify }) => verify,
+  reportAgentDecision: ({ agentDecisions }) => agentDecisions.report,
+  createWebhookEndpoint: ({ webhooks }) => webhooks.endpoints.create,
+  listWebhookEndpoints: ({ webhooks }) => webhooks.endpoints.list,
+  disableWebhookEndpoint: ({ webhooks }) => webhooks.endpoints.disable,
+  listWebhookEvents: ({ webhooks }) => webhooks.events,
+}
+
+test('each operation that takes an API key has a method', () => {
+  const { paths } = JSON.parse(readFileSync('openapi/2026-05-14.json', 'utf8'))
+  const operations: { operationId: string; security?: object[] }[] = Object.values(
+    paths as Record<string, object>,
+  ).flatMap((path) => Object.values(path))
+  const keyed = operations.filter(({ security = [] }) => security.some((way) => 'apiKey' in way))
+  assert.deepEqual(keyed.map(({ operationId }) => operationId).sort(), Object.keys(methods).sort())
+  for (const [operation, methodOf] of Object.entries(methods))
+    assert.equal(typeof methodOf(sandbox), 'function', operation)
 })
 
 test('withResponse gives credits, limits and the request id', async () => {
@@ -114,87 +135,8 @@ test('an idempotency key of the caller names the call, and other content under i
   )
 })
 
-/** How a proxy passes an answer on. */
-type Passing = 'whole' | 'half of the body' | 'a false length'
-
-type Fault = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  forward: (how?: Passing) => void,
-) => void
-
-/** Passes each request on to the service, or lets a fault answer it. */
-async function startProxy(fault: Fault): Promise<string> {
-  const proxy = createServer((request, response) => {
-    const { method = 'GET', url: path = '', headers } = request
-    const { host: _, connection: __, 'accept-encoding': ___, ...passed } = headers
-    const forward = async (how: Passing): Promise<void> => {
-      const body = await buffer(request)
-      const answer = await ask(service.base, {
-        method,
-        path,
-        headers: passed as Record<string, string>,
-        ...(body.length === 0 ? {} : { body }),
-      })
-      const length = answer.body.length
-      response.writeHead(answer.status, {
-        ...answer.headers,
-        'content-length': how === 'a false length' ? length + 1_000 : length,
-      })
-      const sent = how === 'half of the body' ? answer.body.subarray(0, length / 2) : answer.body
-      if (how === 'whole') response.end(sent)
-      else response.write(sent, () => response.destroy())
-    }
-    fault(request, response, (how = 'whole') => void forward(how))
-  })
-  after(() => proxy.close().closeAllConnections())
-  await new Promise<void>((done) => proxy.listen(0, '127.0.0.1', done))
-  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
-}
-
-/** Every way to fail, before and after the service has done its work. */
-const faults: readonly Fault[] = [
-  (request) => void request.socket.destroy(),
-  (_, response) => void response.writeHead(503, { 'Content-Type': 'text/html' }).end('<h1>No</h1>'),
-  (_, response) => void response.writeHead(200, { 'Content-Type': 'text/html' }).end('<h1>Hi</h1>'),
-  (_, __, forward) => forward('half of the body'),
-  (_, __, forward) => forward('a false length'),
-]
-
-test('behind a proxy that fails 30 % of calls, 150 reads and 30 reports are charged and created once', async () => {
-  let count = 0
-  const baseUrl = await startProxy((request, response, forward) => {
-    count++
-    const fault = count % 10 < 3 ? faults[(count * 7) % faults.length] : undefined
-    if (fault === undefined) forward()
-    else fault(request, response, forward)
-  })
-  const { key, accountId } = await newKey(db, {
-    scopes: ['candidates:read', 'agent-decisions:write'],
-    credits: 1_000,
-  })
-  const client = new Client({ baseUrl, apiKey: key, maxRetries: 12 })
-  const one = async (call: number): Promise<string | null> => {
-    await client.candidates.search({ q: `query ${call}` })
-    if (call % 5 > 0) return null
-    const subject = { kind: 'candidate', username: 'ada-lovelace' } as const
-    const { report } = await client.agentDecisions.report({ subject, decision: 'no_action' })
-    return report.id
-  }
-  const ids = new Set<string>()
-  for (let begin = 0; begin < 150; begin += 30)
-    for (const id of await Promise.all(Array.from({ length: 30 }, (_, i) => one(begin + i))))
-      if (id !== null) ids.add(id)
-  const { creditsRemaining } = await client.candidates.search({ q: 'last one' }).withResponse()
-  assert.equal(creditsRemaining, 849)
-  const [reports] = await db.rows<{ n: number }>(sql`
-    select count(*)::int as n from agent_decision_reports where user_id = ${accountId}`)
-  assert.deepEqual([ids.size, reports?.n], [30, 30])
-  assert.ok(count > 230, `${count} requests`)
-})
-
 async function failing(fault: Fault, options: Partial<ClientOptions> = {}): Promise<unknown> {
-  const baseUrl = await startProxy(fault)
+  const baseUrl = await startFaultyProxy(service.base, fault)
   const client = new Client({
     baseUrl,
     apiKey: testKey.key,
@@ -220,7 +162,7 @@ test('a server that never answers, or never ends its body, is given up in time',
 
 test('a redirect is not followed, so the key stays with the service', async () => {
   let asked = 0
-  const elsewhere = await startProxy((_, response) => {
+  const elsewhere = await startFaultyProxy(service.base, (_, response) => {
     asked++
     response.end('{}')
   })
@@ -256,22 +198,51 @@ test('an error of 10 MB and an answer of 20 MB are not read to their end', async
   assert.ok(sent < 40, `${sent} MB of the answer were sent`)
 })
 
-test('429 with a long Retry-After is an error at once, and a short one is waited for', async () => {
+test('a Retry-After beyond the time limit is an error at once; a shorter one is waited for', async () => {
   let calls = 0
-  const long = await failing((_, response) => {
-    calls++
-    response.writeHead(429, { 'Retry-After': '60' }).end('{"error":"rate_limited"}')
+  const inAnHour = new Date(Date.now() + 3_600_000).toUTCString()
+  for (const [header, least, most] of [
+    ['60', 60, 60],
+    [inAnHour, 3_500, 3_600],
+  ] as const) {
+    calls = 0
+    const long = await failing((_, response) => {
+      calls++
+      response.writeHead(429, { 'Retry-After': header }).end('{"error":"rate_limited"}')
+    })
+    assert.ok(long instanceof RateLimitError)
+    const { retryAfterSeconds } = long
+    assert.ok(retryAfterSeconds !== null && retryAfterSeconds >= least && retryAfterSeconds <= most)
+    assert.equal(calls, 1)
+  }
+  const at: number[] = []
+  const keys = new Set<unknown>()
+  const baseUrl = await startFaultyProxy(service.base, (request, response) => {
+    at.push(performance.now())
+    keys.add(request.headers['idempotency-key'])
+    if (at.length === 2) response.end('{"candidates":[]}')
+    else response.writeHead(503, { 'Retry-After': '1' }).end('{"error":"overloaded"}')
   })
-  assert.ok(long instanceof RateLimitError)
-  assert.deepEqual([long.retryAfterSeconds, calls], [60, 1])
+  const client = new Client({ baseUrl, apiKey: testKey.key })
+  assert.deepEqual(await client.candidates.search({ q: 'ada' }), { candidates: [] })
+  const [first = 0, second = 0] = at
+  assert.ok(second - first >= 990, `${second - first} ms`)
+  assert.equal(keys.size, 1)
 })
 
 test('no error tells the key, also if the server repeats it', async () => {
   for (const fault of [
     (request, response) =>
       void response
-        .writeHead(400)
+        .writeHead(400, {
+          'X-Request-Id': String(request.headers.authorization),
+          Link: `</docs/${request.headers.authorization}>; rel="help"`,
+        })
         .end(JSON.stringify({ error: 'bad_request', message: request.headers.authorization })),
+    (request, response) =>
+      void response.writeHead(200).end(`<p>${request.headers.authorization}</p>`),
+    (request, response) =>
+      void response.writeHead(307, { Location: `/${request.headers.authorization}` }).end(),
     (request) => void request.socket.destroy(),
     () => {},
   ] as Fault[]) {
@@ -279,13 +250,16 @@ test('no error tells the key, also if the server repeats it', async () => {
     assert.ok(error instanceof Error)
     assert.ok(!inspect(error, { depth: 10 }).includes(testKey.key))
     assert.ok(!String(error.stack).includes(testKey.key))
+    for (const name of ['error', 'status', 'requestId', 'docsUrl']) assert.ok(name in error, name)
   }
   assert.ok(!inspect(sandbox, { depth: 10, showHidden: true }).includes(testKey.key))
 })
 
 test('a caller can end a call, and it ends with the reason of the caller', async () => {
   const ending = new AbortController()
-  const baseUrl = await startProxy(() => ending.abort(new Error('no longer needed')))
+  const baseUrl = await startFaultyProxy(service.base, () =>
+    ending.abort(new Error('no longer needed')),
+  )
   const client = new Client({ baseUrl })
   await assert.rejects(
     client.skills.list({ signal: ending.signal }).withResponse(),
@@ -323,7 +297,7 @@ test('a payment within the limits is made; any other challenge is refused before
     header: async () => `payment ${++signed}`,
   }
   const answering = async (over: object): Promise<unknown> => {
-    const baseUrl = await startProxy((request, response) => {
+    const baseUrl = await startFaultyProxy(service.base, (request, response) => {
       const resource = `http://${request.headers.host}${request.url}`
       if (request.headers['x-payment'] === `payment ${signed}` && signed > 0)
         response.end('{"candidates":[]}')
@@ -356,7 +330,7 @@ test('the feed is followed from any position, and each event comes with its curs
     { events: [{ id: 'evt_3' }], next: '3', hasMore: false },
   ]
   const asked: string[] = []
-  const baseUrl = await startProxy((request, response) => {
+  const baseUrl = await startFaultyProxy(service.base, (request, response) => {
     asked.push(new URL(request.url ?? '', 'http://x').searchParams.get('after') ?? '')
     response.end(JSON.stringify(pages.shift()))
   })

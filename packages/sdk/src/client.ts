@@ -16,6 +16,7 @@ export class Client {
   readonly candidates: Candidates
   readonly scores: Scores
   readonly skills: Skills
+  readonly issuer: Issuer
   readonly webhooks: Webhooks
   readonly agentDecisions: AgentDecisions
   readonly #transport: Transport
@@ -27,6 +28,7 @@ export class Client {
     this.candidates = new Candidates(call)
     this.scores = new Scores(call)
     this.skills = new Skills(call)
+    this.issuer = new Issuer(call)
     this.webhooks = new Webhooks(call)
     this.agentDecisions = new AgentDecisions(call)
   }
@@ -122,6 +124,40 @@ class Skills {
   get(id: string, options: CallOptions = {}): Call<wire.Skill> {
     const path = `/standard/v1/skills/${encodeURIComponent(id)}`
     return this.#send({ path, isAnonymous: true, ...options })
+  }
+
+  /** Returns the sources of a skill, and what was decided about it. */
+  notes(id: string, options: CallOptions = {}): Call<wire.SkillNotes> {
+    const path = `/standard/v1/skills/${encodeURIComponent(id)}/notes`
+    return this.#send({ path, isAnonymous: true, ...options })
+  }
+}
+
+/** What the issuer publishes for verifiers, without a key. */
+class Issuer {
+  readonly #send: Send
+  constructor(send: Send) {
+    this.#send = send
+  }
+
+  /** Returns the key that signs now, for `verifyCredential`. */
+  keyDocument(options: CallOptions = {}): Call<Json> {
+    const path = '/.well-known/service-score-vc-public-key.json'
+    return this.#send({ path, isAnonymous: true, ...options })
+  }
+
+  /** Returns all keys, revoked ones too, for `verifyCredential`. */
+  didDocument(options: CallOptions = {}): Call<Json> {
+    return this.#send({ path: '/.well-known/did.json', isAnonymous: true, ...options })
+  }
+
+  /** `listId` ends the `credentialStatus.statusListCredential` of a credential. */
+  statusList(
+    listId: string,
+    { proof = 'eddsa-jcs-2022', ...options }: CallOptions & { proof?: ProofForm | undefined } = {},
+  ): Call<wire.StatusListCredential> {
+    const path = `/standard/v1/status-lists/score-vc-revocation/${encodeURIComponent(listId)}`
+    return this.#send({ path, query: { proof }, isAnonymous: true, ...options })
   }
 }
 

@@ -6,20 +6,28 @@ import type { PaymentChallenge } from './wire.ts'
 export class AssayError extends Error {
   /** The `error` value of the service's answer, or the kind of fault without one. */
   readonly error: string
+  /** Null if no answer came. */
+  readonly status: number | null
   readonly requestId: string | null
+  /** Explains this error. Null if the answer names no page. */
+  readonly docsUrl: string | null
 
-  constructor(message: string, { error, requestId = null, cause }: Fault) {
-    super(message, cause === undefined ? undefined : { cause })
+  constructor(message: string, fault: Fault) {
+    super(message)
+    const { error, status = null, requestId = null, docsUrl = null } = fault
     this.name = new.target.name
     this.error = error
+    this.status = status
     this.requestId = requestId
+    this.docsUrl = docsUrl
   }
 }
 
 interface Fault {
   error: string
+  status?: number
   requestId?: string | null
-  cause?: unknown
+  docsUrl?: string | null
 }
 
 /** No whole answer came: the network failed, or an answer was cut, too long or no JSON. */
@@ -33,9 +41,7 @@ export class PaymentRefusedError extends AssayError {}
 
 /** The service answered with an error. */
 export class AnswerError extends AssayError {
-  readonly status: number
-  /** Explains this error. Null if the answer names no page. */
-  readonly docsUrl: string | null
+  declare readonly status: number
   /** Seconds after which a retry is worth it, if the service says so. */
   readonly retryAfterSeconds: number | null
   readonly body: Json
@@ -43,12 +49,13 @@ export class AnswerError extends AssayError {
   constructor(answer: ErrorAnswer) {
     const { error, message } = answer.body
     const value = typeof error === 'string' ? error : 'unknown_error'
-    super(`${answer.status} ${value}${typeof message === 'string' ? `: ${message}` : ''}`, {
+    const { status, requestId, docsUrl } = answer
+    super(`${status} ${value}${typeof message === 'string' ? `: ${message}` : ''}`, {
       error: value,
-      requestId: answer.requestId,
+      status,
+      requestId,
+      docsUrl,
     })
-    this.status = answer.status
-    this.docsUrl = answer.docsUrl
     this.retryAfterSeconds = answer.retryAfterSeconds
     this.body = answer.body
   }

@@ -135,10 +135,14 @@ export class Transport {
 
   async #read<Value>(response: Response, signal: AbortSignal): Promise<Answer<Value>> {
     const { status, headers } = response
-    const requestId = headers.get('x-request-id')
+    const headerOf = (name: string): string | null => {
+      const value = headers.get(name)
+      return value === null ? null : this.#withoutKey(value)
+    }
+    const requestId = headerOf('x-request-id')
     if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
       await response.body?.cancel()
-      throw new AnswerErrorRedirect(requestId)
+      throw new RedirectRefusedError(status, requestId)
     }
     const maxBytes = response.ok ? answerMaxBytes : errorMaxBytes
     const text = await readText(response, maxBytes, signal)
@@ -146,15 +150,15 @@ export class Transport {
     if (response.ok && data === undefined)
       throw new ConnectionError(
         `The answer with status ${status} is not JSON of at most ${maxBytes} bytes.`,
-        { error: 'invalid_answer', requestId },
+        { error: 'invalid_answer', status, requestId },
       )
     if (!response.ok) {
       const body = JSON.parse(this.#withoutKey(JSON.stringify(isJson(data) ? data : {})))
       throw errorOf({
         status,
         requestId,
-        docsUrl: linkOf(headers, 'help'),
-        retryAfterSeconds: whole(headers.get('retry-after')),
+        docsUrl: linkOf(headerOf('link') ?? '', 'help'),
+        retryAfterSeconds: secondsUntil(headers.get('retry-after')),
         body,
       })
     }
@@ -176,10 +180,12 @@ export class Transport {
   }
 }
 
-class AnswerErrorRedirect extends AssayError {
-  constructor(requestId: string | null) {
+class RedirectRefusedError extends AssayError {
+  constructor(status: number, requestId: string | null) {
     super('The service answered with a redirect, which is not followed: check baseUrl.', {
       error: 'redirect_refused',
+      // A browser does not say which redirect it was.
+      ...(status === 0 ? {} : { status }),
       requestId,
     })
   }
@@ -236,10 +242,15 @@ function whole(text: string | null): number | null {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null
 }
 
-function linkOf(headers: Headers, relation: string): string | null {
-  for (const [, url = '', found] of (headers.get('link') ?? '').matchAll(
-    /<([^>]*)>\s*;\s*rel="([^"]*)"/g,
-  ))
+/** Reads `Retry-After`: a number of seconds, or a date. */
+function secondsUntil(text: string | null): number | null {
+  if (text === null) return null
+  const at = Date.parse(text)
+  return whole(text) ?? (Number.isNaN(at) ? null : Math.max(0, (at - Date.now()) / 1_000))
+}
+
+function linkOf(header: string, relation: string): string | null {
+  for (const [, url = '', found] of header.matchAll(/<([^>]*)>\s*;\s*rel="([^"]*)"/g))
     if (found === relation) return url
   return null
 }
