@@ -226,8 +226,12 @@ test('a resend is sent once more, and the page of the event shows every attempt'
       javaScriptEnabled: false,
     },
   )
+  const key = await page.locator('input[name="key"]').inputValue()
   await page.getByRole('button', { name: 'Resend now' }).click()
   await page.getByText('The event is on its way.').waitFor()
+  const path = new URL(page.url()).pathname
+  const again = await dashboard.send(owner, path, { do: 'resend', key })
+  assert.equal(again.headers.location, `${path}?done=queued`, 'a form that is sent twice')
   delivering.moveTo(new Date())
   await delivering.deliver()
   await page.reload()

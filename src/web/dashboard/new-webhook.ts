@@ -20,6 +20,7 @@ import {
 } from '../components.ts'
 import { html } from '../html.ts'
 import { dashboardPage, type Fields, type PagesContext, type View } from '../page.ts'
+import { eventDataCard } from './event-data.ts'
 import { verifySnippets } from './verify-snippets.ts'
 import { endpointPath, webhooksPath } from './webhook-words.ts'
 
@@ -161,6 +162,7 @@ ${choicesField({
   })),
 })}
 <div class="row">${submit({ label: 'Add endpoint', kind: 'primary' })}<a class="button quiet" href="${webhooksPath}">Cancel</a></div>
-</form></section>`,
+</form></section>
+${eventDataCard}`,
   }
 }

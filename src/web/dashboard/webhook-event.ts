@@ -1,4 +1,5 @@
 /** The page of one event at one webhook endpoint: its payload, every attempt, and the answers. */
+import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
@@ -40,6 +41,8 @@ const eventOfEndpoint = Type.Object({
   }),
 })
 
+/** A UUID, as the page writes it. */
+const formValueForm = /^[0-9a-f-]{36}$/
 const noEvent = 'This endpoint was sent no such event, or the event is no longer kept.'
 
 export function webhookEventPage(context: PagesContext): Endpoint[] {
@@ -79,6 +82,7 @@ ${pageHead({
         actions: actionForm(eventPath(endpointId, eventId), 'resend', {
           label: html`${icon('refresh')}Resend now`,
           kind: 'primary',
+          fields: { key: randomUUID() },
         }),
       }),
 })}
@@ -111,14 +115,16 @@ ${card({
       }
     },
     actions: {
-      async resend({ session, path: { endpointId, eventId }, action }) {
-        const own = { endpointId, owner: { userId: session.accountId }, eventId }
+      async resend({ session, path: { endpointId, eventId }, action }, { key = '' }) {
+        const formValue = formValueForm.test(key) ? key : undefined
+        const own = { endpointId, owner: { userId: session.accountId }, eventId, formValue }
         const { outcome } = eventId.startsWith('evt_test_')
           ? { outcome: 'no such event' as const }
           : await sendAgain(action, own)
-        return outcome === 'queued' || outcome === 'disabled'
-          ? { redirectTo: `${eventPath(endpointId, eventId)}?done=${outcome}` }
-          : refuse('not_found', { message: noEvent })
+        if (outcome === 'no such event' || outcome === 'no such endpoint')
+          return refuse('not_found', { message: noEvent })
+        const done = outcome === 'disabled' ? 'disabled' : 'queued'
+        return { redirectTo: `${eventPath(endpointId, eventId)}?done=${done}` }
       },
     },
   })

@@ -67,6 +67,18 @@ export async function insertResend(
     where id = ${eventId} and position is not null and withheld_at is null`)
 }
 
+/** Returns whether this event was sent again under this reference. */
+export async function hasResend(
+  tx: Tx,
+  { endpointId, eventId, ref }: { endpointId: string; eventId: string; ref: string },
+): Promise<boolean> {
+  const rows = await tx.rows(sql`
+    select 1 from webhook_events e join webhook_deliveries d
+      on d.event_seq = e.seq and d.endpoint_id = ${endpointId}::uuid and d.trigger_ref = ${ref}
+    where e.id = ${eventId}`)
+  return rows.length > 0
+}
+
 /** Inserts deliveries in the order of the feed, due at twenty a second. */
 export async function insertRecovery(
   tx: Tx,

@@ -6,10 +6,10 @@ import { randomBytes } from 'node:crypto'
 import type { Tx } from '../../platform/db/db.ts'
 import { envelopeText, eventId, eventIdRandomBytes } from '../events/envelope.ts'
 import { type EventType, eventTypes } from '../events/event-types.ts'
-import { insertRecovery, insertResend, insertTest } from './delivery-store.ts'
+import { hasResend, insertRecovery, insertResend, insertTest } from './delivery-store.ts'
 import { type EndpointOf, lockEndpoint, setTested } from './endpoint-store.ts'
 
-export type Resent = 'queued' | 'no such endpoint' | 'disabled' | 'no such event'
+export type Resent = 'queued' | 'queued before' | 'no such endpoint' | 'disabled' | 'no such event'
 
 /**
  * Sends an event to an endpoint once more, also if the endpoint does not subscribe to its type. An
@@ -17,14 +17,24 @@ export type Resent = 'queued' | 'no such endpoint' | 'disabled' | 'no such event
  */
 export async function resendEvent(
   tx: Tx,
-  { endpointId, eventId, at }: { endpointId: string; eventId: string; at: Date },
+  { endpointId, eventId, formValue, at }: Resend,
 ): Promise<Resent> {
   const endpoint = await lockEndpoint(tx, { endpointId, owner: 'any' })
   if (endpoint === undefined) return 'no such endpoint'
   if (endpoint.disabledAt !== null) return 'disabled'
-  const ref = randomBytes(8).toString('hex')
+  const ref = formValue === undefined ? randomBytes(8).toString('hex') : `form ${formValue}`
+  // The lock of the endpoint lets the same form take turns with itself.
+  if (await hasResend(tx, { endpointId, eventId, ref })) return 'queued before'
   const count = await insertResend(tx, { endpointId, eventId, ref, at })
   return count > 0 ? 'queued' : 'no such event'
+}
+
+export interface Resend {
+  endpointId: string
+  eventId: string
+  /** The random value of a form: a form that is sent twice sends the event once. */
+  formValue?: string | undefined
+  at: Date
 }
 
 export const replayDaysMax = 14

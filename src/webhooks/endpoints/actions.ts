@@ -9,7 +9,13 @@ import type { Tx } from '../../platform/db/db.ts'
 import { type DisabledReason, type EndpointOf, lockEndpoint } from '../delivery/endpoint-store.ts'
 import { findEndpointHealth } from '../delivery/history-store.ts'
 import { type DeliveryLimits, setLimits } from '../delivery/rate-store.ts'
-import { type Recovered, type Resent, replaySince, resendEvent } from '../delivery/resend.ts'
+import {
+  type Recovered,
+  type Resend,
+  type Resent,
+  replaySince,
+  resendEvent,
+} from '../delivery/resend.ts'
 import { untilNothingStarts } from '../delivery/start-window.ts'
 import { type Creation, type CreationInput, type CreationRules, createEndpoint } from './create.ts'
 import { disableEndpoint } from './disable.ts'
@@ -198,15 +204,16 @@ async function signsWith(
   return known?.secretPrefix === secretPrefix
 }
 
-/** Sends an event once more. */
+/** Sends an event once more, and once for each `formValue`. */
 export function sendAgain(
   context: ActionContext,
-  { eventId, ...of }: EndpointOf & { eventId: string },
-): Promise<{ outcome: Resent }> {
+  { eventId, formValue, ...of }: EndpointOf & Pick<Resend, 'eventId' | 'formValue'>,
+): Promise<{ outcome: Exclude<Resent, 'queued before'> }> {
   return audited(context, 'webhooks.resent', async (tx, at) => {
     const endpoint = await lockEndpoint(tx, of)
     if (endpoint === undefined) return unchanged(missing)
-    const outcome = await resendEvent(tx, { endpointId: of.endpointId, eventId, at })
+    const outcome = await resendEvent(tx, { endpointId: of.endpointId, eventId, formValue, at })
+    if (outcome === 'queued before') return unchanged({ outcome: 'queued' })
     return outcome === 'queued'
       ? changed({ outcome }, { ...entryOf(endpoint), details: { eventId } })
       : unchanged({ outcome })
