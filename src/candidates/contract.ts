@@ -21,7 +21,7 @@ const paidResponses = {
   402: { description: 'Too few credits for the API key; without a key, a payment challenge.' },
   403: { description: 'The API key lacks the scope of this route.' },
   429: { description: 'Too many calls, not-found answers, or failed attempts to authenticate.' },
-  500: { description: 'Something went wrong on our side.' },
+  500: { description: 'The service failed while it answered.' },
   503: { description: 'The service is not available. Nothing unpaid is served.' },
 } as const
 

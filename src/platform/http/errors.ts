@@ -37,7 +37,7 @@ export const errorTable = {
     status: 400,
     message: 'The URL holds an API key.',
     advice:
-      'Send it as Authorization: Bearer alone, and replace this one: URLs are written down on their way.',
+      'Send the key as Authorization: Bearer alone. Replace this key, because URLs are logged.',
   },
   invalid_json: {
     status: 400,
@@ -68,7 +68,8 @@ export const errorTable = {
   invalid_api_key: {
     status: 401,
     message: 'The API key is not valid.',
-    advice: 'Check the key, or leave the Authorization header out where the route needs none.',
+    advice:
+      'Check the key: it may be mistyped, expired, revoked or not allowed from your network. If the route needs no key, leave the header out.',
   },
   session_required: {
     status: 401,
@@ -121,12 +122,12 @@ export const errorTable = {
     status: 404,
     message: 'There is no public score with this id.',
     advice:
-      'A score that has ended is not public: the latest event about it names the one that stands, or the operator does.',
+      'Check the id. The score may have been replaced or is no longer shared: the Link header of the candidate names the current score.',
   },
   score_credential_not_found: {
     status: 404,
     message: 'This score has no credential.',
-    advice: 'Read the score: where scoreVc is null it has no credential.',
+    advice: 'Read the score: if scoreVc is null, the score has no credential.',
   },
   skill_not_found: {
     status: 404,
@@ -190,7 +191,7 @@ export const errorTable = {
   },
   idempotency_key_spent: {
     status: 409,
-    message: 'What was made with this Idempotency-Key has been deleted since.',
+    message: 'The resource that this Idempotency-Key created has been deleted.',
     advice: 'Use a new key; nothing was created.',
   },
   webhook_endpoint_disabled: {
@@ -271,7 +272,7 @@ export const errorTable = {
   },
   internal_error: {
     status: 500,
-    message: 'Something went wrong on our side.',
+    message: 'The service failed while it answered.',
     advice: 'Retry; if it lasts, give the operator the X-Request-Id.',
   },
   overloaded: {
@@ -281,7 +282,7 @@ export const errorTable = {
   },
   unavailable: {
     status: 503,
-    message: 'A part this answer depends on is not available.',
+    message: 'A part of the service that this answer needs is not available.',
     advice: 'Retry after as many seconds as Retry-After says.',
   },
   payment_facilitator_unavailable: {
@@ -303,13 +304,13 @@ export const errorTable = {
   },
   webhooks_not_configured: {
     status: 503,
-    message: 'Webhook secrets cannot be kept here.',
-    advice: 'The operator sets SECRETS_KEYRING.',
+    message: 'The service has no key to encrypt webhook secrets.',
+    advice: 'Ask the operator to set SECRETS_KEYRING.',
   },
   signing_not_configured: {
     status: 503,
     message: 'Score signing is not configured.',
-    advice: 'The operator creates a signing key: `assay keys create`.',
+    advice: 'Ask the operator to create a signing key with `assay keys create`.',
   },
 } as const satisfies Record<string, ErrorRow>
 
