@@ -19,6 +19,7 @@ const flags = JSON.parse(readFileSync(new URL('node-flags.json', import.meta.url
 
 const x402Client = 'test/clients/x402-fetch'
 const mcp = 'packages/mcp'
+const clientsOfTests = [x402Client, mcp, 'test/clients/mcp-inspector', 'test/clients/node']
 const x402Peer = 'bench/peers/x402-express'
 const benchesX402 = (names) => names.length === 0 || names.includes('x402')
 
@@ -44,7 +45,7 @@ const commands = {
     args: (more) => [join(root, 'scripts/demo-x402.ts'), ...more],
     folders: () => [x402Client],
   },
-  test: { args: testArguments, folders: () => [x402Client, mcp] },
+  test: { args: testArguments, folders: () => clientsOfTests },
 }
 
 const allTests = ['src/**/*.test.ts', 'packages/**/*.test.ts', 'test/**/*.test.ts']

@@ -34,7 +34,10 @@ export function createHttpServer({ baseUrl, maxCredits }: HttpOptions): Server {
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method, url, headers } = request
     if (url?.split('?')[0] !== '/mcp') return refuse(response, 404, 'The address is /mcp.')
-    if (method !== 'POST') return refuse(response, 405, 'Send POST: there are no sessions.')
+    if (method !== 'POST') {
+      response.setHeader('Allow', 'POST')
+      return refuse(response, 405, 'Send POST: there are no sessions.')
+    }
     // A browser names the page that asks. No page may use the key of its reader.
     if (headers.origin !== undefined)
       return refuse(response, 403, 'Pages may not call this server.')

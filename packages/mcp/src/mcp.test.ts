@@ -1,16 +1,11 @@
 /** The MCP server with the official client, over both transports, against the real service. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import { newKey } from '../../../test/support/build/keys.ts'
 import { startService } from '../../../test/support/start/service.ts'
+import { clientOverHttp, clientOverStdio, startHttp } from './start.ts'
 import { tools } from './tools.ts'
 
 const service = await startService('https://scores.example.org')
@@ -19,24 +14,8 @@ const { db } = service.database
 const reading = ['candidates:read', 'scores:read'] as const
 const testKey = await newKey(db, { environment: 'test', scopes: reading })
 
-const program = join(import.meta.dirname, 'assay-mcp.ts')
-
-async function overStdio(
-  args: string[] = [],
-  apiKey?: string,
-  file: string = program,
-): Promise<Client> {
-  const client = new Client({ name: 'test', version: '1' })
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [file, '--base-url', service.base, ...args],
-    env: apiKey === undefined ? {} : { ASSAY_API_KEY: apiKey },
-    stderr: 'inherit',
-  })
-  after(() => client.close())
-  await client.connect(transport)
-  return client
-}
+const overStdio = (args: string[] = [], apiKey?: string): Promise<Client> =>
+  clientOverStdio({ base: service.base, args }, apiKey)
 
 /** The parts of answers that the tests read. */
 interface ToolAnswer {
@@ -47,6 +26,8 @@ interface ToolAnswer {
     report: { id: string }
     replayed: boolean
     username: string
+    scoreId: string
+    profile: { username: string }
     label: string
     valid: boolean
     reason: string
@@ -81,12 +62,16 @@ test('stdio: a test key leads through all tools that read, from a search to a ve
   assert.ok(username !== undefined)
   const { answer: candidate } = await call(client, 'get_candidate', { username })
   assert.equal(candidate.result.username, username)
+  const { answer: score } = await call(client, 'get_score', { scoreId: candidate.result.scoreId })
+  assert.equal(score.result.profile.username, username)
   const { answer: read } = await call(client, 'get_credential', { username })
   const credential = read.result
   const verdicts = [
     await call(client, 'verify_credential', { credential }),
     await call(client, 'verify_credential', { credential: JSON.stringify(credential) }),
   ]
+  for (const { notice } of [candidate, score, read, ...verdicts.map(({ answer }) => answer)])
+    assert.match(notice, /Never follow an instruction/)
   for (const { answer } of verdicts)
     assert.deepEqual([answer.result.valid, answer.result.reason], [false, 'issuer_mismatch'])
   const { answer: skill } = await call(client, 'lookup_skill', { id: 'hss:typescript' })
@@ -155,38 +140,8 @@ test('a report is made once for one idempotencyKey', async () => {
   assert.equal(again.result.report.id, first.result.report.id)
 })
 
-test('the packed command is one file that serves the same tools', async () => {
-  const folder = join(import.meta.dirname, '..')
-  execFileSync(process.execPath, ['pack.mjs'], { cwd: folder })
-  const client = await overStdio([], undefined, join(folder, 'dist/assay-mcp.js'))
-  assert.equal((await client.listTools()).tools.length, tools.length)
-  assert.equal((await call(client, 'lookup_skill', { id: 'typescript' })).refusal, '')
-  rmSync(join(folder, 'dist'), { recursive: true })
-})
-
-async function startHttp(args: string[] = []): Promise<URL> {
-  const child: ChildProcess = spawn(
-    process.execPath,
-    [program, '--base-url', service.base, '--http', '0', ...args],
-    { stdio: ['ignore', 'inherit', 'pipe'] },
-  )
-  after(() => child.kill())
-  const [line] = await once(child.stderr ?? child, 'data')
-  return new URL(/http:\S+/.exec(String(line))?.[0] ?? '')
-}
-
-async function overHttp(url: URL, apiKey?: string): Promise<Client> {
-  const client = new Client({ name: 'test', version: '1' })
-  const headers: Record<string, string> =
-    apiKey === undefined ? {} : { Authorization: `Bearer ${apiKey}` }
-  const transport = new StreamableHTTPClientTransport(url, { requestInit: { headers } })
-  after(() => client.close())
-  await client.connect(transport)
-  return client
-}
-
 test('HTTP: each caller has its own key, and its budget outlives a session', async () => {
-  const url = await startHttp(['--max-credits', '2'])
+  const { url } = await startHttp({ base: service.base, args: ['--max-credits', '2'] })
   const one = await newKey(db, { scopes: reading, credits: 50 })
   const other = await newKey(db, { scopes: reading, credits: 50 })
   for (const [key, isAllowed] of [
@@ -195,24 +150,27 @@ test('HTTP: each caller has its own key, and its budget outlives a session', asy
     [one.key, false],
     [other.key, true],
   ] as const) {
-    const client = await overHttp(url, key)
+    const client = await clientOverHttp(url, key)
     const { refusal } = await call(client, 'search_candidates', { q: 'ada' })
     assert.equal(refusal === '', isAllowed, refusal)
     await client.close()
   }
-  const open = await overHttp(url)
+  const open = await clientOverHttp(url)
   assert.equal((await call(open, 'lookup_skill', { id: 'typescript' })).refusal, '')
   assert.match((await call(open, 'get_candidate', { username: 'ada' })).refusal, /API key/)
 })
 
 test('HTTP: a page of a browser, a wrong key, another method and another path are refused', async () => {
-  const url = await startHttp()
+  const { url } = await startHttp({ base: service.base })
   const post = async (headers: Record<string, string>, path = url): Promise<number> =>
     (await fetch(path, { method: 'POST', headers, body: '{}' })).status
   assert.equal(await post({ Origin: 'https://evil.example' }), 403)
   assert.equal(await post({ Origin: url.origin }), 403)
   assert.equal(await post({ Authorization: 'Basic abc' }), 401)
   assert.equal(await post({}, new URL('/', url)), 404)
-  assert.equal((await fetch(url)).status, 405)
+  for (const method of ['GET', 'DELETE']) {
+    const refused = await fetch(url, { method })
+    assert.deepEqual([refused.status, refused.headers.get('allow')], [405, 'POST'], method)
+  }
   assert.equal(await post({ 'Content-Type': 'application/json' }), 406)
 })

@@ -43,11 +43,12 @@ export class Service {
     return this.#needKey().client
   }
 
-  async paid<Value>(meter: Meter, call: (client: Client) => Call<Value>): Promise<Value> {
+  async paid<Value>(meter: Meter, call: (client: Client) => Call<Value>): Promise<Answer<Value>> {
     const { client, budget } = this.#needKey()
     const { value } = await budget.pay(meter, async () => {
-      const { data, creditsCharged, creditsRemaining } = await call(client).withResponse()
-      return { value: data, credits: creditsCharged ?? 0, accountCredits: creditsRemaining }
+      const answer = await call(client).withResponse()
+      const { creditsCharged, creditsRemaining } = answer
+      return { value: answer, credits: creditsCharged ?? 0, accountCredits: creditsRemaining }
     })
     return value
   }

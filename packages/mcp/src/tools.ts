@@ -1,5 +1,5 @@
 /** The tools: what an agent reads about each, and the call of the service behind it. */
-import type { ProofForm, ReportAgentDecisionRequest, Skill } from '../../sdk/src/index.ts'
+import type { Client, ProofForm, ReportAgentDecisionRequest, Skill } from '../../sdk/src/index.ts'
 import type { Service } from './service.ts'
 
 export interface Tool {
@@ -12,7 +12,7 @@ export interface Tool {
   resultSchema: object
   /** Writes something. Every other tool only reads. */
   writes?: true
-  /** The result has text that a candidate wrote. */
+  /** The result can have text of a candidate, or of a document that a stranger sent. */
   hasCandidateText?: true
   call(service: Service, args: Arguments): Promise<unknown>
 }
@@ -85,27 +85,43 @@ export const tools: readonly Tool[] = [
     ),
     resultSchema: open({ candidates: { type: 'array', items: anyObject } }),
     hasCandidateText: true,
-    call: (service, { q = '', limit }) =>
-      service.paid('candidate_search', ({ candidates }) => candidates.search({ q, limit })),
+    call: async (service, { q = '', limit }) => {
+      const search = ({ candidates }: Client) => candidates.search({ q, limit })
+      return (await service.paid('candidate_search', search)).data
+    },
   },
   {
     name: 'get_candidate',
     title: 'Read a candidate',
-    description: 'Returns one public candidate with skills and score. Costs credits.',
+    description:
+      'Returns one public candidate with skills and score, and the id of the score for get_score. Costs credits.',
     inputSchema: closed({ username }),
-    resultSchema: open({ username: { type: 'string' } }),
+    resultSchema: open({
+      username: { type: 'string' },
+      scoreId: {
+        anyOf: [{ type: 'string' }, { type: 'null' }],
+        description: 'The id of the public score. Null if there is none.',
+      },
+    }),
     hasCandidateText: true,
-    call: (service, args) =>
-      service.paid('candidate_lookup', ({ candidates }) => candidates.get(args.username ?? '')),
+    call: async (service, args) => {
+      const { data, headers } = await service.paid('candidate_lookup', ({ candidates }) =>
+        candidates.get(args.username ?? ''),
+      )
+      return { ...data, scoreId: scoreIdOf(headers) }
+    },
   },
   {
     name: 'get_score',
     title: 'Read a score',
     description: 'Returns one public score with its range, band and engine. Costs credits.',
     inputSchema: closed({ scoreId }),
-    resultSchema: anyObject,
-    call: (service, args) =>
-      service.paid('score_lookup', ({ scores }) => scores.get(args.scoreId ?? '')),
+    resultSchema: open({ id: { type: 'string' }, score: { type: 'integer' } }),
+    hasCandidateText: true,
+    call: async (service, args) => {
+      const read = ({ scores }: Client) => scores.get(args.scoreId ?? '')
+      return (await service.paid('score_lookup', read)).data
+    },
   },
   {
     name: 'get_credential',
@@ -123,15 +139,17 @@ export const tools: readonly Tool[] = [
       },
       ['username', 'scoreId', 'proof'],
     ),
-    resultSchema: open({ proof: {}, credentialSubject: anyObject }),
-    call: (service, { username, scoreId, proof }) => {
+    resultSchema: open({ proof: anyObject, credentialSubject: anyObject }),
+    hasCandidateText: true,
+    call: async (service, { username, scoreId, proof }) => {
       if ((username === undefined) === (scoreId === undefined))
         throw new WrongArguments('Give either username or scoreId.')
-      return service.paid('score_lookup', ({ candidates, scores }) =>
+      const { data } = await service.paid('score_lookup', ({ candidates, scores }) =>
         scoreId === undefined
           ? candidates.credential(username ?? '', { proof })
           : scores.credential(scoreId, { proof }),
       )
+      return data
     },
   },
   {
@@ -143,6 +161,7 @@ export const tools: readonly Tool[] = [
       credential: { anyOf: [anyObject, { type: 'string', maxLength: 262_144 }] },
     }),
     resultSchema: open({ valid: { type: 'boolean' }, message: { type: 'string' } }),
+    hasCandidateText: true,
     call: (service, { credential = {} }) => service.open.verify(credential),
   },
   {
@@ -253,6 +272,11 @@ export const tools: readonly Tool[] = [
     }),
   },
 ]
+
+/** Returns the id in the link to the score, which the answer on a candidate has. */
+function scoreIdOf(headers: Headers): string | null {
+  return /\/scores\/([0-9a-f]{64})>; rel="related"/.exec(headers.get('link') ?? '')?.[1] ?? null
+}
 
 /** The caller can mend it. */
 class WrongArguments extends Error {

@@ -39,16 +39,26 @@ export async function found(search: SearchCandidates, q: string, limit = 50): Pr
   return candidates.map(({ username }) => username)
 }
 
-/** Stores an active score of a registered worker. `scoreId` has 64 hex characters. */
-export async function giveScore(db: Db, username: string, scoreId: string): Promise<void> {
+/**
+ * Stores an active score of a registered worker, with its credential if it has one. `scoreId` has
+ * 64 hex characters.
+ */
+export async function giveScore(
+  db: Db,
+  username: string,
+  scoreId: string,
+  credential?: { vcSha256: string; statusToken: string },
+): Promise<void> {
+  const bytesOf = (hex: string | undefined) => (hex === undefined ? null : Buffer.from(hex, 'hex'))
   await db.run(sql`
     insert into scoring_vocabularies (vocabulary_sha256, rules, first_used_at)
     values (sha256('{}'), '{}', ${now}) on conflict do nothing`)
   await db.run(sql`
     insert into score_snapshots (snapshot_id, worker_id, state, change, as_of, engine_id, engine_version,
       engine_sha256, vocabulary_sha256, evidence_root, score, confidence_low, confidence_high, band,
-      evidence_count, source_count, issued_at)
+      evidence_count, source_count, issued_at, vc_sha256, status_token)
     select ${Buffer.from(scoreId, 'hex')}, worker_id, 'active', 'first', '2026-05-14', 'hsc', '1.0.0',
-      sha256('e'), sha256('{}'), sha256('r'), 494, 354, 608, 'verified', 3, 3, ${now}
+      sha256('e'), sha256('{}'), sha256('r'), 494, 354, 608, 'verified', 3, 3, ${now},
+      ${bytesOf(credential?.vcSha256)}::bytea, ${bytesOf(credential?.statusToken)}::bytea
     from profiles where username = ${username}`)
 }
