@@ -40,7 +40,10 @@ test('every page of a new account: axe finds nothing, nothing scrolls sideways, 
   skip: noBrowser,
 }, async () => {
   const context = await dashboard.signedIn(session)
-  for (const path of pages) await inspectUrl(context, service.base + path, `new ${path.slice(1)}`)
+  const member = await dashboard.newUser({ accountId: session.accountId, role: 'member' })
+  const removal = `/dashboard/team?remove=${member.userId}`
+  for (const path of [...pages, removal])
+    await inspectUrl(context, service.base + path, `new ${path.slice(1)}`)
   await context.close()
 })
 

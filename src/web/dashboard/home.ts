@@ -13,10 +13,10 @@ import { card, code, notice, pageHead, tiles } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import { dashboardPage, type PagesContext } from '../page.ts'
-import { count, counted, timeTag } from '../text.ts'
+import { count, counted } from '../text.ts'
 import { callTable } from './requests.ts'
 import { usageChart } from './usage.ts'
-import { endpointPath } from './webhook-words.ts'
+import { answerWord, endpointPath, lengthSince } from './webhook-words.ts'
 
 const path = '/dashboard'
 const failingMax = 5
@@ -170,10 +170,9 @@ function failingNotice(
   { id, failingSince, waiting, responseStatus, errorCode }: FailingNow,
   now: Date,
 ): Html {
-  const answer = responseStatus === null ? (errorCode ?? 'no answer') : `status ${responseStatus}`
   return notice({
     tone: 'warning',
     title: 'A webhook endpoint is failing.',
-    text: html`It has failed since ${timeTag(failingSince, now)}, last with ${answer}. ${counted(waiting, 'delivery waits', 'deliveries wait')}. <a href="${endpointPath(id)}">See what failed</a>`,
+    text: html`It has failed for ${lengthSince(failingSince, now)}, last with: ${answerWord({ responseStatus, errorCode })}. ${counted(waiting, 'delivery waits', 'deliveries wait')}. <a href="${endpointPath(id)}">See what failed</a>`,
   })
 }

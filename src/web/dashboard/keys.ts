@@ -9,11 +9,13 @@ import { badge, card, empty, none, notice, pageHead, table } from '../components
 import { type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import { dashboardPage, type PagesContext, queryText } from '../page.ts'
-import { count, counted, dateTag, timeTag } from '../text.ts'
+import { count, counted, dateTag, relativeTime, timeTag } from '../text.ts'
 
 export const keysPath = '/dashboard/keys'
 const endedShown = 20
 const usageDays = 30
+/** A key that ends sooner is marked: its program needs another one. */
+const endsSoonMs = 7 * 86_400_000
 
 export function keysPage(context: PagesContext): Endpoint[] {
   return dashboardPage(context, {
@@ -86,7 +88,9 @@ function nothingYet(action: Part): Html {
 export function keyState(key: StoredKey, now: Date): Html {
   if (key.revokedAt !== null) return badge('negative', 'cross', 'Revoked')
   if (!isActive(key, now)) return badge('neutral', 'clock', 'Expired')
-  return badge('positive', 'check', 'Valid')
+  return key.expiresAt !== null && key.expiresAt.getTime() - now.getTime() < endsSoonMs
+    ? badge('warning', 'clock', `Ends ${relativeTime(key.expiresAt, now)}`)
+    : badge('positive', 'check', 'Valid')
 }
 
 export function environmentTag({ environment }: Pick<StoredKey, 'environment'>): Html {

@@ -70,7 +70,7 @@ export function webhookEventPage(context: PagesContext): Endpoint[] {
         main: html`${queuedNotice(query.done, { event, endpoint, latest: attempts[0], now })}
 ${pageHead({
   title: event.type,
-  badge: html`${statusBadge(event)}${isTest && html`<span class="tag">Test</span>`}`,
+  badge: html`${statusBadge(event, isTest)}${isTest && html`<span class="tag">Test</span>`}`,
   text: html`Sent to ${urlText(endpoint.url)}`,
   above: [
     { title: 'Webhooks', url: webhooksPath },
@@ -172,9 +172,10 @@ function queuedNotice(
       })
 }
 
-function statusBadge({ status }: SentEvent): Html {
+/** A test event has one attempt, so nothing is given up. */
+function statusBadge({ status }: SentEvent, isTest: boolean): Html {
   if (status === 'succeeded') return badge('positive', 'check', 'Delivered')
-  if (status === 'exhausted') return badge('negative', 'cross', 'Given up')
+  if (status === 'exhausted') return badge('negative', 'cross', isTest ? 'Failed' : 'Given up')
   if (status === 'cancelled') return badge('neutral', 'cross', 'Cancelled')
   return badge('info', 'clock', status === 'sending' ? 'Sending' : 'Waiting')
 }
