@@ -32,7 +32,7 @@ export function allowCounting(db: Db): Promise<number> {
   return db.run(sql`create extension pg_stat_statements`)
 }
 
-export async function countFromHere(db: Db): Promise<void> {
+export async function beginCounting(db: Db): Promise<void> {
   await db.run(sql`select pg_stat_statements_reset()`)
 }
 

@@ -12,7 +12,7 @@ import type { EmbeddedPostgres } from '../src/database/embedded/embedded-postgre
 import { migrate } from '../src/database/migrate.ts'
 import { type Db, openDb } from '../src/platform/db/db.ts'
 import { forkBench } from './children.ts'
-import { allowCounting, counted, countFromHere, startCounted } from './counted-postgres.ts'
+import { allowCounting, beginCounting, counted, startCounted } from './counted-postgres.ts'
 import { debitsOf } from './credits-debits.ts'
 import type { CreditsServerOrder } from './credits-server.ts'
 import {
@@ -71,7 +71,7 @@ async function measureReads(
   db: Db,
   { target, file, connections }: { target: Target; file: string; connections: number },
 ): Promise<Read> {
-  await countFromHere(db)
+  await beginCounting(db)
   const [server, database] = [cpuSeconds(target.pids), databaseSeconds(dataDir)]
   const order = { requestsFile: file, expectedStatus: 200, connections, seconds }
   const { answers, p50Ms, p99Ms, ...took } = await load({ ...order, port: target.port })

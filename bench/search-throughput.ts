@@ -10,7 +10,7 @@ import { batched } from '../src/platform/batching.ts'
 import { type Db, sql } from '../src/platform/db/db.ts'
 import { found } from '../test/support/build/candidates.ts'
 import type { Finding } from './measure.ts'
-import { randomOf } from './search-people.ts'
+import { randomOf } from './search-workers.ts'
 
 export interface Asked {
   name: string

@@ -24,8 +24,8 @@ import { loadVocabulary } from '../src/skill-standard/vocabulary.ts'
 import { endWithBench, startPostgres } from './children.ts'
 import { type Finding, report } from './measure.ts'
 import { indexing } from './search-indexing.ts'
-import { type BenchWorker, populationOf } from './search-people.ts'
 import { type Asked, throughput } from './search-throughput.ts'
+import { type BenchWorker, populationOf } from './search-workers.ts'
 
 const sizes = (process.env.SEARCH_PEOPLE ?? '10000,100000').split(',').map(Number)
 /** Number of queries for each peer that takes a second for one. */

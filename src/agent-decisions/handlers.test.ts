@@ -60,7 +60,7 @@ test('201, then 200: a repeat with the same Idempotency-Key returns the same rep
 test('50 parallel duplicates get one 201 and 49 times 200, all with one report', async () => {
   const idempotencyKey = randomUUID()
   const replies = await Promise.all(
-    Array.from({ length: 50 }, () => post('twins', { idempotencyKey })),
+    Array.from({ length: 50 }, () => post('duplicates', { idempotencyKey })),
   )
   assert.equal(replies.filter(({ status }) => status === 201).length, 1)
   assert.equal(replies.filter(({ status }) => status === 200).length, 49)

@@ -35,7 +35,7 @@ export type Admission = Required<
   >
 >
 
-export interface AdmissionParts {
+export interface AdmissionOptions {
   config: Config
   db: Db
   log: Log
@@ -49,7 +49,7 @@ export function openAdmission({
   log,
   clock,
   payments,
-}: AdmissionParts): OpenedAdmission {
+}: AdmissionOptions): OpenedAdmission {
   const { metering, prices, failedKeyLimits, notFoundLimits, publicUrl } = config
   const peppers = () => readPeppers(config)
   const keys = openKeyAuthenticator({ db, peppers, clock })

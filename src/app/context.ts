@@ -11,7 +11,7 @@ import type { Job } from '../platform/job-runner.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
 import type { Signers } from '../score-credentials/signers.ts'
-import type { ServiceParts } from './http-app.ts'
+import type { ServiceOptions } from './http-app.ts'
 import { missingPayee, openPayments } from './payments.ts'
 import { openEngine } from './scoring-engine.ts'
 import { openSecretsKeyring } from './secrets-keyring.ts'
@@ -26,7 +26,7 @@ export interface ContextOptions {
   metrics: Metrics
 }
 
-export interface AppContext extends ServiceParts {
+export interface AppContext extends ServiceOptions {
   schema: SchemaWatch
 }
 

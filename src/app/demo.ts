@@ -10,16 +10,16 @@ import { secondAccountName } from '../demo/story.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import { openDb } from '../platform/db/db.ts'
-import type { ServiceParts } from './http-app.ts'
+import type { ServiceOptions } from './http-app.ts'
 import { readOrCreatePeppers } from './peppers.ts'
-import type { WebhookJobsParts } from './webhooks.ts'
+import type { WebhookJobsOptions } from './webhooks.ts'
 
 /**
  * Creates the demo if it is missing. Uses separate connections, because the seeding holds the lock
  * on the signing keys for up to two seconds, longer than the statement timeout of requests.
  */
-export async function ensureDemo(parts: ServiceParts, url: string): Promise<boolean> {
-  const { config, log, engine } = parts
+export async function ensureDemo(context: ServiceOptions, url: string): Promise<boolean> {
+  const { config, log, engine } = context
   const db = openDb({
     url,
     connectionsMax: 2,
@@ -47,7 +47,7 @@ export async function createDemoSignInLink({
   config,
   db,
   clock,
-}: ServiceParts): Promise<string | null> {
+}: ServiceOptions): Promise<string | null> {
   const context = { db, actor: operator(), clock }
   const account = await findAccount(db, accountName)
   if (account === undefined) return null
@@ -62,10 +62,10 @@ export async function createDemoSignInLink({
 
 /** Starts the receiver. Returns undefined if it cannot be registered. `say` shows each event. */
 export async function startDemoReceiver(
-  { config, db, clock, secrets: ring }: ServiceParts,
+  { config, db, clock, secrets: ring }: ServiceOptions,
   closing: AsyncDisposableStack,
   say: (text: string) => void,
-): Promise<WebhookJobsParts['around']> {
+): Promise<WebhookJobsOptions['around']> {
   if (ring === null) return undefined
   const activeMax = config.webhookEndpointsMax
   const receiver = await openDemoReceiver({ db, clock, ring, activeMax, say })

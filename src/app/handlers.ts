@@ -41,7 +41,7 @@ import { contract } from './contract.ts'
 import { readOrCreatePeppers } from './peppers.ts'
 import type { Signing } from './signing.ts'
 
-export interface HandlerParts {
+export interface HandlerOptions {
   config: Config
   db: Db
   log: Log
@@ -66,20 +66,20 @@ export interface HandlerParts {
   errorPage: (error: ErrorName) => PublicDocument
 }
 
-export function serviceHandlers(parts: HandlerParts): Handlers<typeof contract> {
-  const { config, db, log, clock, release, secrets, registryCache, signing } = parts
+export function serviceHandlers(options: HandlerOptions): Handlers<typeof contract> {
+  const { config, db, log, clock, release, secrets, registryCache, signing } = options
   const { publicUrl, formerPublicUrls } = config
-  const { vocabulary, sandbox, candidates: live } = parts
+  const { vocabulary, sandbox, candidates: live } = options
   return {
     ...skillStandardHandlers({
       publicUrl,
       formerPublicUrls,
       vocabulary,
-      releases: parts.releases,
-      notes: parts.notes,
+      releases: options.releases,
+      notes: options.notes,
     }),
     ...scoreCredentialHandlers({
-      verifier: parts.verifier,
+      verifier: options.verifier,
       registryCache,
       publicUrl,
       formerPublicUrls,
@@ -124,11 +124,11 @@ export function serviceHandlers(parts: HandlerParts): Handlers<typeof contract> 
       operations: operationsOf(contract, config),
       webhooks: webhookDeclarations,
       release,
-      engine: parts.engineFacts,
+      engine: options.engineFacts,
       standard: standardFacts(vocabulary, publicUrl),
       signing: signing.facts,
       signer: signing.envelopeSigner,
-      errorPage: parts.errorPage,
+      errorPage: options.errorPage,
     }),
   }
 }
@@ -140,11 +140,18 @@ export function openApiOf(config: Config) {
   return openApiDocument(operations, { publicUrl, webhooks: webhookDeclarations })
 }
 
-type VerifierParts = Pick<HandlerParts, 'db' | 'registryCache' | 'clock' | 'log' | 'release'>
+type ServiceVerifierOptions = Pick<
+  HandlerOptions,
+  'db' | 'registryCache' | 'clock' | 'log' | 'release'
+>
 
-export function openServiceVerifier({ log, release, ...parts }: VerifierParts): Verifier {
+export function openServiceVerifier({
+  log,
+  release,
+  ...options
+}: ServiceVerifierOptions): Verifier {
   return openVerifier({
-    ...parts,
+    ...options,
     engines: releasedEngines(release),
     onUnregistered: (kid) =>
       log.error('a right signature on a credential that was never issued: is a key stolen?', null, {
@@ -153,12 +160,16 @@ export function openServiceVerifier({ log, release, ...parts }: VerifierParts): 
   })
 }
 
-type CandidateParts = Pick<HandlerParts, 'config' | 'db' | 'vocabulary' | 'signers' | 'clock'>
+type CandidateOptions = Pick<HandlerOptions, 'config' | 'db' | 'vocabulary' | 'signers' | 'clock'>
 
 /** Returns the reads of real candidates. */
-export function openCandidates({ config, vocabulary, ...parts }: CandidateParts): CandidateReads {
+export function openCandidates({
+  config,
+  vocabulary,
+  ...options
+}: CandidateOptions): CandidateReads {
   return candidateReads({
-    ...parts,
+    ...options,
     names: skillNames(vocabulary.records),
     origin: originOf(config.publicUrl),
     formerOrigins: config.formerPublicUrls.map(originOf),

@@ -31,7 +31,7 @@ import type { X402 } from '../x402/settlement/open.ts'
 import { type Admission, type OpenedAdmission, openAdmission } from './admission.ts'
 import { contract } from './contract.ts'
 import {
-  type HandlerParts,
+  type HandlerOptions,
   openApiOf,
   openCandidates,
   openServiceVerifier,
@@ -45,9 +45,9 @@ import { openSigning } from './signing.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-export interface ServiceParts
+export interface ServiceOptions
   extends Omit<
-    HandlerParts,
+    HandlerOptions,
     | 'vocabulary'
     | 'releases'
     | 'notes'
@@ -79,8 +79,8 @@ export interface Service extends Pick<OpenedAdmission, 'keysState'> {
   close(): Promise<void>
 }
 
-export function createService(parts: ServiceParts): Service {
-  const { config, db, log, clock, engine, signers, x402 } = parts
+export function createService(options: ServiceOptions): Service {
+  const { config, db, log, clock, engine, signers, x402 } = options
   const { publicUrl, formerPublicUrls } = config
   const registryCache = openRegistryCache(db, [publicUrl, ...formerPublicUrls])
   const signing = openSigning({ config, registryCache, signers })
@@ -90,10 +90,10 @@ export function createService(parts: ServiceParts): Service {
   const sandbox = openSandbox({ publicUrl, names: skillNames(vocabulary.records), clock })
   const provider = openSignInProvider(config, log)
   const docs = { site: siteOf(publicUrl), library: readDocsLibrary(root) }
-  const verifier = openServiceVerifier({ ...parts, registryCache })
-  const candidates = openCandidates({ ...parts, vocabulary })
+  const verifier = openServiceVerifier({ ...options, registryCache })
+  const candidates = openCandidates({ ...options, vocabulary })
   const handlers = serviceHandlers({
-    ...parts,
+    ...options,
     ...standard,
     sandbox,
     registryCache,
@@ -122,7 +122,7 @@ export function createService(parts: ServiceParts): Service {
         ? { ...declared, refusalPage: publicRefusalPage(docs.site.host) }
         : declared,
     ),
-    pages: servicePages(parts, {
+    pages: servicePages(options, {
       ...standard,
       sandbox,
       library: docs.library,
@@ -147,9 +147,9 @@ function demoDocuments(dataDir: string): ((name: string) => Promise<string | nul
   return (name) => readText(credentialFile(dataDir, name))
 }
 
-interface PageParts
+interface PageOptions
   extends Pick<
-    HandlerParts,
+    HandlerOptions,
     'sandbox' | 'verifier' | 'candidates' | 'vocabulary' | 'releases' | 'notes'
   > {
   library: DocsLibrary
@@ -157,8 +157,8 @@ interface PageParts
 }
 
 function servicePages(
-  { config, db, clock, secrets }: ServiceParts,
-  { sandbox, library, provider, ...standard }: PageParts,
+  { config, db, clock, secrets }: ServiceOptions,
+  { sandbox, library, provider, ...standard }: PageOptions,
 ): Endpoint[] {
   const { publicUrl, sessions, mail, signUp, webhookEndpointsMax, webhooks } = config
   const creation = { ring: secrets, rules: webhooks.rules, activeMax: webhookEndpointsMax }

@@ -17,8 +17,8 @@ import type { Service } from './http-app.ts'
 import { explainListenError } from './listen-error.ts'
 import { paymentsState } from './payments.ts'
 
-export interface ServingParts {
-  parts: AppContext
+export interface ServingOptions {
+  context: AppContext
   service: Service
   url: string
   closing: AsyncDisposableStack
@@ -26,10 +26,10 @@ export interface ServingParts {
 }
 
 /** Serves in this process, or in as many children as the settings say. */
-export async function startServing(config: Config, serving: ServingParts): Promise<Serving> {
+export async function startServing(config: Config, serving: ServingOptions): Promise<Serving> {
   if (config.processes > 1) {
-    const { parts, metrics } = serving
-    return forkServing(config.processes, serving.url, { log: parts.log, metrics })
+    const { context, metrics } = serving
+    return forkServing(config.processes, serving.url, { log: context.log, metrics })
   }
   const server = await listen(config, serving)
   return { ...server, metrics: serving.metrics, kill: () => void server.drain(0) }
@@ -37,37 +37,37 @@ export async function startServing(config: Config, serving: ServingParts): Promi
 
 export type Listener = Pick<Serving, 'port' | 'drain'>
 
-export async function listen(config: Config, own: ServingParts): Promise<Listener> {
-  const { parts, service, url, closing, metrics } = own
+export async function listen(config: Config, own: ServingOptions): Promise<Listener> {
+  const { context, service, url, closing, metrics } = own
   const limiterDb = openDb({
     url,
     pooling: config.databasePooling,
     connectionsMax: 2,
     applicationName: 'assay limits',
     synchronousCommit: 'off',
-    onError: (error) => parts.log.warn('a database connection was lost', { why: error.message }),
+    onError: (error) => context.log.warn('a database connection was lost', { why: error.message }),
   })
   closing.defer(() => limiterDb.close())
   const nodes = config.nodes * config.processes
   const calls = config.requestLogDays > 0 ? openCallLog(config, own) : undefined
   const readiness = async (): Promise<Readiness> => ({
     database: service.registryCache.ageMs() < deadlineMs('registryCacheAge') ? 'ok' : 'no answer',
-    schema: await schemaState(parts.schema),
+    schema: await schemaState(context.schema),
     engine: service.engineState(),
     keys: service.keysState(),
-    ...(parts.x402 == null ? {} : { payments: paymentsState(parts.x402) }),
+    ...(context.x402 == null ? {} : { payments: paymentsState(context.x402) }),
   })
   const status = statusPage(siteOf(config.publicUrl), {
-    clock: parts.clock,
+    clock: context.clock,
     probe: () => probe(readiness),
   })
   const server: Server = createServer({
     endpoints: [...service.endpoints, ...service.pages, status],
     limiter: databaseRateLimiter({
-      db: watchedDb(limiterDb, parts.schema),
+      db: watchedDb(limiterDb, context.schema),
       fallback: inProcessRateLimiter({ nodes }),
       onOutage: (error) =>
-        parts.log.warn('limits are counted in this process alone', { why: error.message }),
+        context.log.warn('limits are counted in this process alone', { why: error.message }),
     }),
     notFoundPage: service.notFoundPage,
     publicUrl: config.publicUrl,
@@ -75,7 +75,7 @@ export async function listen(config: Config, own: ServingParts): Promise<Listene
     ...service.admission,
     trustedProxies: config.trustedProxies,
     readiness,
-    log: parts.log,
+    log: context.log,
     calls,
     metrics,
     limits: {
@@ -90,20 +90,23 @@ export async function listen(config: Config, own: ServingParts): Promise<Listene
 }
 
 /** Opens the request log with a connection of its own, so that no request waits for a batch. */
-function openCallLog(config: Config, { parts, url, closing, metrics }: ServingParts): CallWriter {
+function openCallLog(
+  config: Config,
+  { context, url, closing, metrics }: ServingOptions,
+): CallWriter {
   const db = openDb({
     url,
     pooling: config.databasePooling,
     connectionsMax: 1,
     applicationName: 'assay request log',
     synchronousCommit: 'off',
-    onError: (error) => parts.log.warn('a database connection was lost', { why: error.message }),
+    onError: (error) => context.log.warn('a database connection was lost', { why: error.message }),
   })
   closing.defer(() => db.close())
   const calls = callWriter({
     db,
     onOutage: (error) =>
-      parts.log.warn('calls are missing in the request log', { why: String(error) }),
+      context.log.warn('calls are missing in the request log', { why: String(error) }),
   })
   closing.defer(() => calls.close())
   metrics.gauge(

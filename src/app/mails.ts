@@ -17,7 +17,7 @@ import type { Metrics } from '../platform/observability/metrics.ts'
 import { mailRenderer } from '../web/mails.ts'
 import { readAuthorities } from './authorities.ts'
 
-export interface MailParts {
+export interface MailOptions {
   config: Pick<Config, 'mail' | 'publicUrl' | 'signUp'>
   db: Db
   log: Log
@@ -29,19 +29,22 @@ export interface MailParts {
 const pollMs = 500
 
 /** Returns the jobs of sign-in. Without a mail server they only delete old links. */
-export async function mailJobs(parts: MailParts, closing: AsyncDisposableStack): Promise<Job[]> {
-  const { db, clock } = parts
+export async function mailJobs(
+  options: MailOptions,
+  closing: AsyncDisposableStack,
+): Promise<Job[]> {
+  const { db, clock } = options
   const sweep = {
     name: 'delete old sign-in links',
     everyMs: 600_000,
     run: () => sweepSignIn(db, clock()),
   }
-  const sender = await mailSender(parts, closing)
+  const sender = await mailSender(options, closing)
   return sender === null ? [sweep] : [sweep, sender]
 }
 
 async function mailSender(
-  { config, db, log, clock, metrics }: MailParts,
+  { config, db, log, clock, metrics }: MailOptions,
   closing: AsyncDisposableStack,
 ): Promise<Job | null> {
   const { mail, publicUrl, signUp } = config
@@ -55,7 +58,7 @@ async function mailSender(
     help: 'Attempts to send a mail, by outcome.',
     labels: ['kind', 'outcome'],
   })
-  const options: MailSenderOptions = {
+  const senderOptions: MailSenderOptions = {
     db,
     clock,
     publicUrl,
@@ -72,7 +75,7 @@ async function mailSender(
       if (result.outcome === 'given up') log.error('a mail was given up', null, { mailId, attempt })
     },
   }
-  return { name: 'send mails', everyMs: pollMs, run: (signal) => sendMails(options, signal) }
+  return { name: 'send mails', everyMs: pollMs, run: (signal) => sendMails(senderOptions, signal) }
 }
 
 /** Makes a user and an account of their own. A second call for the same address makes neither. */

@@ -7,7 +7,7 @@ import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
 import type { X402 } from '../x402/settlement/open.ts'
 
-export interface PaymentParts {
+export interface PaymentOptions {
   db: Db
   log: Log
   closing: AsyncDisposableStack
@@ -23,7 +23,7 @@ export function missingPayee({ metering, x402 }: Pick<Config, 'metering' | 'x402
 /** Returns null without x402 settings. A server without payments never loads the payment code. */
 export async function openPayments(
   { x402: settings, publicUrl }: Config,
-  { db, log, closing, metrics }: PaymentParts,
+  { db, log, closing, metrics }: PaymentOptions,
 ): Promise<X402 | null> {
   if (settings === null) return null
   const { openX402 } = await import('../x402/settlement/open.ts')

@@ -16,7 +16,13 @@ import { openContext, refuseUnfitDatabase, schemaJob } from './context.ts'
 import { createDemoSignInLink, ensureDemo, startDemoReceiver } from './demo.ts'
 import { createService } from './http-app.ts'
 import { backgroundJobs } from './jobs/all.ts'
-import { type Listener, listen, type ServingParts, startMetrics, startServing } from './listener.ts'
+import {
+  type Listener,
+  listen,
+  type ServingOptions,
+  startMetrics,
+  startServing,
+} from './listener.ts'
 import { mailJobs } from './mails.ts'
 import { leaveServerMark } from './server-mark.ts'
 import { untilAborted, watchStopSignals } from './stop-signals.ts'
@@ -48,24 +54,29 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   if (stopSignals.first.aborted) return
   if (database.embedded || options.demo) await migrateDatabase(database.url, config.databasePooling)
   const metrics = createMetrics()
-  const parts = await openContext(config, { url: database.url, log, closing, signers, metrics })
-  await refuseUnfitDatabase(parts.db, log)
-  const hasDemo = options.demo && (await ensureDemo(parts, database.url))
+  const context = await openContext(config, { url: database.url, log, closing, signers, metrics })
+  await refuseUnfitDatabase(context.db, log)
+  const hasDemo = options.demo && (await ensureDemo(context, database.url))
 
-  const service = createService(parts)
+  const service = createService(context)
   await service.registryCache.refresh()
   closing.defer(() => service.close())
   const jobs = [
     ...service.servingJobs,
-    schemaJob(parts),
+    schemaJob(context),
     ...reviveJobs(database, service.registryCache.ageMs),
   ]
   if (options.jobs !== 'elsewhere') {
-    jobs.push(...backgroundJobs(parts, service))
-    const around = hasDemo ? await startDemoReceiver(parts, closing, say) : undefined
-    const webhookJobs = await openWebhookJobs({ ...parts, ring: parts.secrets, metrics, around })
+    jobs.push(...backgroundJobs(context, service))
+    const around = hasDemo ? await startDemoReceiver(context, closing, say) : undefined
+    const webhookJobs = await openWebhookJobs({
+      ...context,
+      ring: context.secrets,
+      metrics,
+      around,
+    })
     closing.defer(() => webhookJobs.close())
-    jobs.push(...webhookJobs.jobs, ...(await mailJobs({ ...parts, metrics }, closing)))
+    jobs.push(...webhookJobs.jobs, ...(await mailJobs({ ...context, metrics }, closing)))
   }
   stopJobsAtEnd(jobs, log, closing)
 
@@ -76,7 +87,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
     await untilAborted(stopSignals.first)
     return
   }
-  const own = { parts, service, metrics, url: database.url, closing }
+  const own = { context, service, metrics, url: database.url, closing }
   const serving = await startServing(config, own).catch((error: unknown) => {
     // Ctrl-C in a terminal also ends children that do not handle the signal yet.
     if (!stopSignals.first.aborted) throw error
@@ -86,7 +97,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   markServer(config, { port: serving.port, launcherPid: options.launcherPid, log, closing })
   const metricsPort = await startMetrics(config, serving, closing)
   log.info('listening', { port: serving.port, metricsPort, publicUrl: config.publicUrl })
-  if (hasDemo) say(renderCommands(config, readConfig({}), await createDemoSignInLink(parts)))
+  if (hasDemo) say(renderCommands(config, readConfig({}), await createDemoSignInLink(context)))
   await untilAborted(stopSignals.first)
   const delayMs = stopSignals.first.reason === 'SIGTERM' ? config.drainDelaySeconds * 1_000 : 0
   await Promise.race([serving.drain(delayMs), untilAborted(stopSignals.second)])
@@ -123,21 +134,21 @@ async function serveAsChild(config: Config, log: Log): Promise<void> {
   await server.drain(delayMs)
 }
 
-interface ChildParts extends Omit<ServingParts, 'parts' | 'service'> {
+interface ChildOptions extends Omit<ServingOptions, 'context' | 'service'> {
   log: Log
 }
 
 async function startChild(
   config: Config,
-  { url, log, closing, metrics }: ChildParts,
+  { url, log, closing, metrics }: ChildOptions,
 ): Promise<Listener> {
   const signers = await openSigners(config.signingKeysDir)
-  const parts = await openContext(config, { url, log, closing, signers, metrics })
-  const service = createService(parts)
+  const context = await openContext(config, { url, log, closing, signers, metrics })
+  const service = createService(context)
   await service.registryCache.refresh()
   closing.defer(() => service.close())
-  stopJobsAtEnd([...service.servingJobs, schemaJob(parts)], log, closing)
-  return listen(config, { parts, service, url, closing, metrics })
+  stopJobsAtEnd([...service.servingJobs, schemaJob(context)], log, closing)
+  return listen(config, { context, service, url, closing, metrics })
 }
 
 function stopJobsAtEnd(jobs: readonly Job[], log: Log, closing: AsyncDisposableStack): void {

@@ -13,7 +13,7 @@ import type { RegistryCache } from '../score-credentials/registry-cache.ts'
 import type { Signers } from '../score-credentials/signers.ts'
 import type { Signer } from '../score-credentials/signing-key.ts'
 
-export interface SigningParts {
+export interface SigningOptions {
   config: Pick<
     Config,
     'publicUrl' | 'formerPublicUrls' | 'credentialValidityDays' | 'supersedeRevokes'
@@ -32,7 +32,7 @@ export interface Signing {
   issuer(): Promise<Issuer | undefined>
 }
 
-export function openSigning({ config, registryCache, signers }: SigningParts): Signing {
+export function openSigning({ config, registryCache, signers }: SigningOptions): Signing {
   const origin = originOf(config.publicUrl)
   const formerOrigins = config.formerPublicUrls.map(originOf)
   const { issuer } = origin

@@ -10,11 +10,11 @@ import type { Job } from '../platform/job-runner.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
 import { createWakeUp, type WakeUp } from '../platform/wake-up.ts'
-import { type DelivererParts, openDeliverer } from '../webhooks/delivery/deliver.ts'
+import { type DelivererOptions, openDeliverer } from '../webhooks/delivery/deliver.ts'
 import { deliveryMeter } from '../webhooks/delivery/delivery-metrics.ts'
 import { countDeliveries } from '../webhooks/delivery/delivery-store.ts'
 import { findOwners } from '../webhooks/delivery/endpoint-store.ts'
-import { reapLeases } from '../webhooks/delivery/leasing-store.ts'
+import { releaseExpiredLeases } from '../webhooks/delivery/leasing-store.ts'
 import { type GaveUp, openNotices } from '../webhooks/delivery/notices.ts'
 import { checkFailingEndpoints } from '../webhooks/endpoints/check-failing.ts'
 import { fanOutEvents } from '../webhooks/events/fan-out.ts'
@@ -22,7 +22,7 @@ import type { DispatchedEvent } from '../webhooks/events/fan-out-store.ts'
 import { deleteOldRows } from '../webhooks/retention.ts'
 import { readAuthorities } from './authorities.ts'
 
-export interface WebhookJobsParts {
+export interface WebhookJobsOptions {
   config: Pick<Config, 'webhooks'>
   db: Db
   log: Log
@@ -40,13 +40,13 @@ export interface WebhookJobs {
   close(): Promise<void>
 }
 
-export async function openWebhookJobs(parts: WebhookJobsParts): Promise<WebhookJobs> {
-  const { db, log, clock, ring, metrics } = parts
+export async function openWebhookJobs(options: WebhookJobsOptions): Promise<WebhookJobs> {
+  const { db, log, clock, ring, metrics } = options
   const meter = deliveryMeter(metrics)
   const wakeUp = createWakeUp()
   const notices = openNotices({ log, metrics, record: recordGaveUp })
   const sender =
-    ring === null ? null : await openSender({ ...parts, ring }, { meter, wakeUp, notices })
+    ring === null ? null : await openSender({ ...options, ring }, { meter, wakeUp, notices })
   const jobs: Job[] = [
     fanOutJob(db, (event) => {
       meter.dispatched(event.type)
@@ -56,7 +56,7 @@ export async function openWebhookJobs(parts: WebhookJobsParts): Promise<WebhookJ
     {
       name: 'free expired leases',
       everyMs: 5_000,
-      run: async () => meter.interrupted(await reapLeases(db, clock())),
+      run: async () => meter.leasesExpired(await releaseExpiredLeases(db, clock())),
     },
     {
       name: 'check failing endpoints',
@@ -95,11 +95,11 @@ function fanOutJob(db: Db, onDispatched: (event: DispatchedEvent) => void): Job 
 }
 
 async function openSender(
-  parts: WebhookJobsParts & { ring: Keyring },
-  shared: Pick<DelivererParts, 'meter' | 'notices'> & { wakeUp: WakeUp },
+  options: WebhookJobsOptions & { ring: Keyring },
+  shared: Pick<DelivererOptions, 'meter' | 'notices'> & { wakeUp: WakeUp },
 ): Promise<{ job: Job; close(): Promise<void> }> {
-  const { db, log, clock, ring, around = (usual) => usual } = parts
-  const { rules, proxyUrl, caFile, retryWaitsSeconds } = parts.config.webhooks
+  const { db, log, clock, ring, around = (usual) => usual } = options
+  const { rules, proxyUrl, caFile, retryWaitsSeconds } = options.config.webhooks
   const extraCa =
     caFile === undefined ? undefined : await readAuthorities('WEBHOOK_CA_FILE', caFile)
   const egress = around(openEgress({ rules, proxyUrl, extraCa }))

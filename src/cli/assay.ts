@@ -70,7 +70,7 @@ const commands: readonly (readonly [string, string, () => Promise<CommandFile>])
 const { version } = createRequire(import.meta.url)('../../package.json')
 
 const program = new Command('assay')
-  .description('Publish what a person can do, provably. Settings come from the environment.')
+  .description('Publish what a worker can do, provably. Settings come from the environment.')
   .version(version, '--version', 'the version of this release')
   .showHelpAfterError(
     '`assay --help` lists the commands, `assay COMMAND --help` shows its options.',

@@ -35,8 +35,8 @@ test('the audit finds a balance that differs from its entries, and suspends only
   }
   await db.run(sql`
     update credit_accounts set balance = balance - 1 where account_id = ${broken.accountId}`)
-  const { wholeAgain } = await auditBooks(db, { now, fromStart: true })
-  assert.deepEqual(wholeAgain, [broken.accountId])
+  const { repaired } = await auditBooks(db, { now, fromStart: true })
+  assert.deepEqual(repaired, [broken.accountId])
 })
 
 test('an audit from the start ignores the results of earlier audits', async () => {

@@ -12,7 +12,7 @@ export interface BooksAudited {
   /** Accounts whose balance differs from their entries. */
   broken: Book[]
   /** Suspended accounts whose balance is right again. */
-  wholeAgain: string[]
+  repaired: string[]
 }
 
 const pageRows = 500
@@ -25,7 +25,7 @@ export interface AuditOptions {
 }
 
 export async function auditBooks(db: Queryable, options: AuditOptions): Promise<BooksAudited> {
-  const found: BooksAudited = { accounts: 0, broken: [], wholeAgain: [] }
+  const found: BooksAudited = { accounts: 0, broken: [], repaired: [] }
   for (let after = firstId; ; ) {
     const ids = await findCreditAccountIds(db, { after, limit: pageRows })
     for (const id of ids) await auditBook(db, id, { ...options, found })
@@ -45,7 +45,7 @@ async function auditBook(
   found.accounts++
   if (book.entered === book.balance) {
     await upsertAudit(db, book, now)
-    if (book.isSuspended) found.wholeAgain.push(accountId)
+    if (book.isSuspended) found.repaired.push(accountId)
     return
   }
   found.broken.push(book)

@@ -265,7 +265,7 @@ export interface UsageRow {
   meter: string
   operation: string
   calls: number
-  voided: number
+  refunded: number
   credits: number
 }
 
@@ -276,7 +276,7 @@ export function findUsage(
 ): Promise<UsageRow[]> {
   return db.rows<UsageRow>(sql`
     select to_char(at at time zone 'UTC', 'YYYY-MM-DD') as day, meter, operation,
-      count(*) filter (where kind = 'charge') as calls, count(*) filter (where kind = 'void') as voided,
+      count(*) filter (where kind = 'charge') as calls, count(*) filter (where kind = 'void') as refunded,
       -sum(delta)::bigint as credits
     from credit_entries
     where account_id = ${accountId} and kind in ('charge', 'void') and at >= ${since} and at < ${until}

@@ -123,7 +123,7 @@ const lockAttemptsMax = 1_000
 async function applyNext(db: Db, applying: Applying, now: Date): Promise<string | null> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await db.transaction((tx) => applyInside(tx, applying, now))
+      return await db.transaction((tx) => applyNextIn(tx, applying, now))
     } catch (error) {
       if (!isLockTimeout(error) || attempt === lockAttemptsMax) throw error
       await wait(lockTimeoutMs + Math.random() * lockTimeoutMs)
@@ -135,7 +135,7 @@ function isLockTimeout(error: unknown): boolean {
   return error instanceof UnavailableError && sqlState(error.cause) === '55P03'
 }
 
-async function applyInside(
+async function applyNextIn(
   tx: Tx,
   { migrations, record }: Applying,
   now: Date,

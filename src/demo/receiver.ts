@@ -28,7 +28,7 @@ import { createAuthority } from './certificates.ts'
 import { dayMs } from './days.ts'
 import { revokedEvidence } from './scenario.ts'
 
-export interface DemoReceiverParts {
+export interface DemoReceiverOptions {
   db: Db
   clock: Clock
   ring: Keyring
@@ -47,11 +47,11 @@ export interface DemoReceiver {
 }
 
 /** Returns null if the demo has no account, or the account has reached its endpoint limit. */
-export async function openDemoReceiver(parts: DemoReceiverParts): Promise<DemoReceiver | null> {
+export async function openDemoReceiver(options: DemoReceiverOptions): Promise<DemoReceiver | null> {
   const authority = createAuthority()
   let secret = ''
   const server = createServer(authority.certify('127.0.0.1'), (request, response) => {
-    answer(request, response, { secret, ...parts }).catch(() => response.destroy())
+    answer(request, response, { secret, ...options }).catch(() => response.destroy())
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -64,7 +64,7 @@ export async function openDemoReceiver(parts: DemoReceiverParts): Promise<DemoRe
     server.close()
     server.closeAllConnections()
   }
-  const registered = await parts.db.transaction((tx) => register(tx, parts, { url, rules }))
+  const registered = await options.db.transaction((tx) => register(tx, options, { url, rules }))
   if (registered === null) {
     await close()
     return null
@@ -120,7 +120,7 @@ async function ensureFailingEndpoint(
 /** Registers the endpoint and returns its secret. Disables the endpoints of earlier starts. */
 async function register(
   tx: Tx,
-  { clock, ring, activeMax }: DemoReceiverParts,
+  { clock, ring, activeMax }: DemoReceiverOptions,
   { url, rules }: { url: string; rules: EgressRules },
 ): Promise<string | null> {
   const account = await findAccount(tx, accountName)
@@ -142,7 +142,7 @@ async function register(
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { secret, clock, say }: { secret: string } & Pick<DemoReceiverParts, 'clock' | 'say'>,
+  { secret, clock, say }: { secret: string } & Pick<DemoReceiverOptions, 'clock' | 'say'>,
 ): Promise<void> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(Buffer.from(chunk))

@@ -6,7 +6,7 @@ import {
   opened,
   resolved,
   review,
-  tryInside,
+  tryTo,
   tryToOpen,
 } from '../../test/support/build/disputes.ts'
 import { issuer, testRegistry } from '../../test/support/build/registry.ts'
@@ -504,7 +504,7 @@ test('two concurrent openings about the same subject: one succeeds, and the othe
 
 test('an opening waits for a concurrent one about the same subject and is given its id', async () => {
   const { workerId } = await workerWithScore()
-  const open = (tx: Tx) => tryInside(tx, { workerId })
+  const open = (tx: Tx) => tryTo(tx, { workerId })
   const [first, second] = await inTurn(db, open, () => tryToOpen(db, { workerId }))
   assert.ok(first.outcome === 'opened')
   assert.deepEqual(second, { outcome: 'already_open', disputeId: first.dispute.id })

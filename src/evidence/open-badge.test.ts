@@ -242,7 +242,7 @@ test('a proof over RDF has its own message, because verifying it needs a JSON-LD
 test('a signed badge with any single member changed is refused', () => {
   const forged = changed(badge, (copy) => {
     const subject = copy.credentialSubject as Json
-    subject.id = 'did:example:somebody-else'
+    subject.id = 'did:example:another-worker'
   })
   assert.ok('reason' in readBadge(forged, trust))
 })

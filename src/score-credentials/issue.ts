@@ -182,7 +182,7 @@ const fruitlessRoundsBeforeNewList = 8
  */
 async function freeSlots(tx: Tx, issuer: Issuer, wanted: number): Promise<StatusSlot[]> {
   let listIds = await findOpenListIds(tx, issuer.origin.issuer)
-  if (listIds.length === 0) listIds = await tendListsInside(tx, issuer, new Date())
+  if (listIds.length === 0) listIds = await tendListsIn(tx, issuer, new Date())
   const free = new Map<string, StatusSlot>()
   for (let fruitless = 0; free.size < wanted; ) {
     // Every open list is almost full, and `tendLists` has not closed it yet.
@@ -215,10 +215,10 @@ function randomSlot(listIds: readonly string[]): StatusSlot {
  * the ids of the open lists. The jobs process and bulk issuing call it repeatedly; it is cheap.
  */
 export function tendLists(db: Db, issuer: Issuer, now: Date): Promise<string[]> {
-  return db.transaction((tx) => tendListsInside(tx, issuer, now))
+  return db.transaction((tx) => tendListsIn(tx, issuer, now))
 }
 
-async function tendListsInside(tx: Tx, issuer: Issuer, now: Date): Promise<string[]> {
+async function tendListsIn(tx: Tx, issuer: Issuer, now: Date): Promise<string[]> {
   await lockStatusLists(tx)
   const open: string[] = []
   for (const { listId, credentials } of await findOpenLists(tx, issuer.origin.issuer)) {

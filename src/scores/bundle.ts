@@ -31,11 +31,11 @@ export function bundleName(text: string): string {
   return `${engineId}-${engineVersion}-${sha256Hex(text).slice(0, 12)}.mjs`
 }
 
-const importOfRoom = /^import\s[^']*'\.\/([^']+)'\n/gm
+const importOfModule = /^import\s[^']*'\.\/([^']+)'\n/gm
 
 function withoutTypes(source: string): string {
   return stripTypeScriptTypes(source)
-    .replace(importOfRoom, '')
+    .replace(importOfModule, '')
     .replace(/[ \t]+$/gm, '')
     .replace(/\n{3,}/g, '\n\n')
 }
@@ -48,7 +48,7 @@ function inOrder(sources: ReadonlyMap<string, string>): string[] {
     const source = sources.get(name)
     if (source === undefined)
       throw new Error(`the scoring core imports ${name}, which is not there`)
-    for (const [, imported = ''] of source.matchAll(importOfRoom)) add(imported)
+    for (const [, imported = ''] of source.matchAll(importOfModule)) add(imported)
     ordered.add(name)
   }
   for (const name of sources.keys()) add(name)

@@ -96,34 +96,37 @@ test('one record that mixed two workers: both scores were wrong, both credential
 })
 
 test('two records of one worker: all evidence moves, the first score is withdrawn with its credential, and the second is revised', async () => {
-  const [twin, worker] = [await workerWithScore(), await workerWithScore()]
-  const [old = ''] = await addEvidence(db, twin.workerId, [{ value: 100 }])
+  const [former, worker] = [await workerWithScore(), await workerWithScore()]
+  const [old = ''] = await addEvidence(db, former.workerId, [{ value: 100 }])
   const revocation = { reason: 'policy', actor: 'test', now: scoredAt } as const
   await db.transaction((tx) => revokeAndRescore(tx, scoring, [old], revocation))
-  await db.run(sql`delete from webhook_events where worker_id = ${twin.workerId}`)
-  await reassign({ allOf: twin.workerId }, worker.workerId)
-  assert.deepEqual(await evidenceOf(twin.workerId), [old], 'what is revoked counts for nobody')
-  assert.deepEqual(await evidenceOf(worker.workerId), [...twin.evidence, ...worker.evidence].sort())
-  const twins = await scoresOf(db, twin.workerId)
-  assert.partialDeepStrictEqual(twins.at(-1), { state: 'withdrawn', vcRevokedAt: now })
-  assert.deepEqual(await eventsOf(db, twin.workerId), [])
+  await db.run(sql`delete from webhook_events where worker_id = ${former.workerId}`)
+  await reassign({ allOf: former.workerId }, worker.workerId)
+  assert.deepEqual(await evidenceOf(former.workerId), [old], 'what is revoked counts for nobody')
+  assert.deepEqual(
+    await evidenceOf(worker.workerId),
+    [...former.evidence, ...worker.evidence].sort(),
+  )
+  const formerScores = await scoresOf(db, former.workerId)
+  assert.partialDeepStrictEqual(formerScores.at(-1), { state: 'withdrawn', vcRevokedAt: now })
+  assert.deepEqual(await eventsOf(db, former.workerId), [])
   assert.partialDeepStrictEqual(await eventsOf(db, worker.workerId), [
     { type: 'score.revised', data: { reason: 'identity_change', evidenceCount: 8 } },
   ])
 })
 
 test('all evidence of a worker includes expired items; one excluded item blocks the whole reassignment', async () => {
-  const [twin, worker] = [await workerWithScore(), await workerWithScore()]
-  const [over = ''] = await addEvidence(db, twin.workerId, [{ expiresOn: '2026-05-10' }])
-  const [first = ''] = twin.evidence
+  const [former, worker] = [await workerWithScore(), await workerWithScore()]
+  const [over = ''] = await addEvidence(db, former.workerId, [{ expiresOn: '2026-05-10' }])
+  const [first = ''] = former.evidence
   await db.transaction((tx) => excludeEvidence(tx, [first], scoredAt))
-  assert.deepEqual(await reassign({ allOf: twin.workerId }, worker.workerId), {
+  assert.deepEqual(await reassign({ allOf: former.workerId }, worker.workerId), {
     outcome: 'excluded',
     evidenceIds: [first],
   })
   await db.transaction((tx) => restoreEvidence(tx, [first], scoredAt))
-  await reassign({ allOf: twin.workerId }, worker.workerId)
-  assert.deepEqual(await evidenceOf(twin.workerId), [])
+  await reassign({ allOf: former.workerId }, worker.workerId)
+  assert.deepEqual(await evidenceOf(former.workerId), [])
   assert.ok((await evidenceOf(worker.workerId)).includes(over))
 })
 

@@ -6,10 +6,10 @@ import type { Authenticate, AuthenticateSession } from '../platform/http/admissi
 import type { Caller, PresentedKey } from '../platform/http/callers.ts'
 import { type Policy, type RateLimits } from '../platform/http/contract.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
-import { denied, type LimitParts } from './call-limits.ts'
+import { denied, type LimitOptions } from './call-limits.ts'
 import type { EndpointRoute, RequestContext } from './request-context.ts'
 
-export interface AuthenticateParts extends LimitParts {
+export interface AuthenticateOptions extends LimitOptions {
   authenticate: Authenticate
   authenticateSession: AuthenticateSession
   /** Limits the invalid keys that one address may present. Beyond it the server answers 429. */
@@ -26,7 +26,7 @@ const anonymous: Authenticated = { caller: { kind: 'anonymous' }, key: null }
 
 /** Returns the caller, which is anonymous on a page: its session is looked up behind the limit. */
 export async function authenticateCaller(
-  edge: AuthenticateParts,
+  edge: AuthenticateOptions,
   route: EndpointRoute,
   context: RequestContext,
 ): Promise<Authenticated | Refusal> {
@@ -62,7 +62,7 @@ function logCall(
  * (decision D16).
  */
 async function invalidKey(
-  edge: AuthenticateParts,
+  edge: AuthenticateOptions,
   route: EndpointRoute,
   context: RequestContext,
 ): Promise<Refusal> {

@@ -8,7 +8,7 @@ import { errorTable, type Refusal, refuse } from '../platform/http/errors.ts'
 import type { ClientNetwork, RateLimiter, RateVerdict } from '../platform/rate-limit/limiter.ts'
 import type { EndpointRoute, RequestContext } from './request-context.ts'
 
-export interface LimitParts {
+export interface LimitOptions {
   limiter: RateLimiter
   /** Not-found limit: 404s of one key or of one x402 payer, over all routes. */
   notFoundLimits: RateLimits
@@ -26,7 +26,7 @@ interface Authenticated {
 
 /** Counts the call. Returns null, or the 429 if the call is over a limit of its caller. */
 export async function limitProblem(
-  edge: LimitParts,
+  edge: LimitOptions,
   call: LimitedCall,
   authenticated: Authenticated,
 ): Promise<Refusal | null> {
@@ -65,7 +65,7 @@ function countedAs(
 
 /** Counts one call. Returns null, or the 429 if a limit is full. Sets the RateLimit headers. */
 export async function countCall(
-  edge: Pick<LimitParts, 'limiter'>,
+  edge: Pick<LimitOptions, 'limiter'>,
   call: LimitedCall,
   { client, limits }: Counted,
 ): Promise<Refusal | null> {
@@ -80,7 +80,7 @@ export async function countCall(
  * limit is used up, because even a 404 reveals that nothing exists there.
  */
 export async function countNotFound(
-  edge: LimitParts,
+  edge: LimitOptions,
   call: LimitedCall,
   client: ClientNetwork,
 ): Promise<Refusal | null> {
@@ -93,7 +93,7 @@ export async function countNotFound(
  * counts nothing; if the bucket frees up at that moment, this call may be counted once.
  */
 export async function notFoundProblem(
-  edge: LimitParts,
+  edge: LimitOptions,
   call: LimitedCall,
   client: ClientNetwork,
 ): Promise<Refusal | null> {
@@ -102,7 +102,7 @@ export async function notFoundProblem(
 
 /** Returns whether a new call may be within its limits, as far as the denied cache knows. */
 export function mayCall(
-  { limiter }: Pick<LimitParts, 'limiter'>,
+  { limiter }: Pick<LimitOptions, 'limiter'>,
   client: ClientNetwork,
   limit: string,
 ): boolean {

@@ -13,7 +13,7 @@ import { canonicalJson } from '../platform/json/canonical-json.ts'
 import { isRefusal, type Parameters } from './parameters.ts'
 import { type EndpointRoute, isTooLate, type RequestContext } from './request-context.ts'
 
-export interface ChargeParts {
+export interface ChargeOptions {
   /** If absent, calls with a key are free (decision D21). */
   metering?: Metering | undefined
 }
@@ -29,7 +29,7 @@ export interface KeyCall {
  * Returns the refusal if the account cannot pay for the call, as far as that is known before the
  * work, or null.
  */
-export function creditProblem({ metering }: ChargeParts, call: KeyCall): Refusal | null {
+export function creditProblem({ metering }: ChargeOptions, call: KeyCall): Refusal | null {
   const { route, key, idempotencyKey } = call
   const { policy } = route.endpoint
   if (metering === undefined || !('meter' in policy) || key.caller.environment === 'test')
@@ -48,7 +48,7 @@ export interface CallInput {
 
 /** Charges an answer with status 200. Returns the answer to send: the paid one, or the refusal. */
 export async function charge(
-  { metering }: ChargeParts,
+  { metering }: ChargeOptions,
   call: KeyCall,
   input: CallInput,
   answer: Answer,

@@ -5,7 +5,7 @@ import type { Gate } from './gate.ts'
 import type { Gates } from './gates.ts'
 import type { OpenBodies } from './open-bodies.ts'
 
-export interface GaugedParts {
+export interface GaugedOptions {
   metrics: Metrics
   gates: Gates
   bodies: OpenBodies
@@ -14,7 +14,13 @@ export interface GaugedParts {
   refused(): number
 }
 
-export function publishGauges({ metrics, gates, bodies, connections, refused }: GaugedParts): void {
+export function publishGauges({
+  metrics,
+  gates,
+  bodies,
+  connections,
+  refused,
+}: GaugedOptions): void {
   const byPriority = (count: (gate: Gate) => number) => () =>
     Object.fromEntries(Object.entries(gates).map(([name, gate]) => [name, count(gate)]))
   metrics.gauges(

@@ -21,18 +21,22 @@ import { idempotencyKeyPattern } from '../platform/http/contract.ts'
 import { type Answer, anybody, type Endpoint, type Visitor } from '../platform/http/endpoint.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
 import { interfaceVersion, versionHeader } from '../platform/http/identifiers.ts'
-import { type AuthenticateParts, authenticateCaller } from './authenticate.ts'
+import { type AuthenticateOptions, authenticateCaller } from './authenticate.ts'
 import { bucketOf, countNotFound, limitProblem, mayCall } from './call-limits.ts'
-import { type ChargeParts, charge, creditProblem, type KeyCall, statusOf } from './charge.ts'
+import { type ChargeOptions, charge, creditProblem, type KeyCall, statusOf } from './charge.ts'
 import { type FormerOrigins, formerOriginOf } from './former-origins.ts'
 import { mediaTypeFault } from './media-type.ts'
 import { isRefusal, type Parameters, queryOf } from './parameters.ts'
-import { answerKeyless, type PaymentParts } from './payment.ts'
-import { type BodyParts, bodyOf, noBody } from './request-body.ts'
+import { answerKeyless, type PaymentOptions } from './payment.ts'
+import { type BodyOptions, bodyOf, noBody } from './request-body.ts'
 import type { EndpointRoute, RequestContext } from './request-context.ts'
 import { isFromOwnOrigin } from './same-origin.ts'
 
-export interface HandleParts extends AuthenticateParts, ChargeParts, PaymentParts, BodyParts {
+export interface HandleOptions
+  extends AuthenticateOptions,
+    ChargeOptions,
+    PaymentOptions,
+    BodyOptions {
   /**
    * Origin of the pages that may send a request which changes something (decision D49), such as
    * `https://scores.example.org`.
@@ -43,7 +47,7 @@ export interface HandleParts extends AuthenticateParts, ChargeParts, PaymentPart
 
 /** `path` holds the path parameters, percent-decoded. Resolves to null if the caller is gone. */
 export function handleRequest(
-  edge: HandleParts,
+  edge: HandleOptions,
   route: EndpointRoute,
   context: RequestContext,
   path: Parameters,
@@ -62,7 +66,7 @@ const versionField = versionHeader.toLowerCase()
 
 /** Answers a public document in this turn of the event loop. */
 function answerPublic(
-  edge: HandleParts,
+  edge: HandleOptions,
   route: EndpointRoute,
   context: RequestContext,
   path: Parameters,
@@ -73,7 +77,7 @@ function answerPublic(
 }
 
 async function handle(
-  edge: HandleParts,
+  edge: HandleOptions,
   route: EndpointRoute,
   context: RequestContext,
   path: Parameters,
@@ -136,7 +140,7 @@ async function handle(
  * refused. The read changes nothing, and if the call is over its limit, its result is discarded.
  */
 function beginRead(
-  edge: HandleParts,
+  edge: HandleOptions,
   call: KeyCall,
   read: () => Answer | Promise<Answer>,
 ): Promise<Answer> | null {
@@ -150,7 +154,7 @@ function beginRead(
 }
 
 /** The facts of a request that no check can refuse. */
-function factsOf(edge: HandleParts, { request, requestId }: RequestContext) {
+function factsOf(edge: HandleOptions, { request, requestId }: RequestContext) {
   return { requestId, formerOrigin: formerOriginOf(edge.formerOrigins, request.headers.host) }
 }
 

@@ -11,7 +11,7 @@ import { missingKey } from './authenticate.ts'
 import {
   countCall,
   countNotFound,
-  type LimitParts,
+  type LimitOptions,
   mayCall,
   notFoundProblem,
 } from './call-limits.ts'
@@ -19,7 +19,7 @@ import { serialize, statusOf } from './charge.ts'
 import type { Parameters } from './parameters.ts'
 import { type EndpointRoute, isTooLate, type RequestContext } from './request-context.ts'
 
-export interface PaymentParts extends LimitParts {
+export interface PaymentOptions extends LimitOptions {
   /** If absent, x402 payments are not accepted. */
   payments?: PaymentPort | undefined
 }
@@ -35,7 +35,7 @@ export interface KeylessCall {
 }
 
 export async function answerKeyless(
-  edge: PaymentParts,
+  edge: PaymentOptions,
   call: KeylessCall,
   work: (caller: Caller) => Answer | Promise<Answer>,
 ): Promise<Answer> {

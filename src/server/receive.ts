@@ -16,7 +16,7 @@ import type { Router } from './router.ts'
 import { type Edge, servePublic } from './serve.ts'
 import { refusalOfParserError, wireErrorWriter } from './wire-errors.ts'
 
-export interface ReceiveParts {
+export interface ReceiveOptions {
   edge: Edge
   sets: HeaderSets
   connections: Connections
@@ -39,20 +39,20 @@ export type OpenRequest = (
   route: Route,
 ) => RequestContext
 
-export function receiveFrom(server: HttpServer, parts: ReceiveParts): void {
-  const { edge, connections, router, unmatched, ownHosts, open } = parts
+export function receiveFrom(server: HttpServer, options: ReceiveOptions): void {
+  const { edge, connections, router, unmatched, ownHosts, open } = options
 
   function receive(request: IncomingMessage, response: ServerResponse, begin: () => void): void {
     const { socket } = request
     // After a connection is closed, the parser still reads the bytes that had arrived.
     if (socket.destroyed) return
     const connection = connections.of(socket)
-    if (connection.queue.length < parts.unansweredMax) {
+    if (connection.queue.length < options.unansweredMax) {
       enqueueRequest(connection, request, response, begin)
       return
     }
     // Each of them takes memory.
-    parts.onOverdrawn()
+    options.onOverdrawn()
     socket.destroy()
   }
 
@@ -69,14 +69,14 @@ export function receiveFrom(server: HttpServer, parts: ReceiveParts): void {
       else refuseRequest(request, response, problem)
     })
   const refuseOnWire = wireErrorWriter({
-    sets: parts.sets,
+    sets: options.sets,
     connectionOf: connections.of,
     unread: (connection) => ({
       method: '',
       route: unmatched,
       connection,
       client: connection.peer,
-      requestId: parts.requestIds(),
+      requestId: options.requestIds(),
       startedAt: performance.now(),
       logged: null,
       answered: false,

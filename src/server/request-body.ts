@@ -10,9 +10,9 @@ import type { OpenBodies } from './open-bodies.ts'
 import { isRefusal } from './parameters.ts'
 import { parseQuery } from './query.ts'
 import { type EndpointRoute, isTooLate, type RequestContext } from './request-context.ts'
-import { enterGate, type SlotParts } from './slot.ts'
+import { enterGate, type SlotOptions } from './slot.ts'
 
-export interface BodyParts extends SlotParts {
+export interface BodyOptions extends SlotOptions {
   gates: Gates
   bodies: OpenBodies
 }
@@ -30,7 +30,7 @@ export const noBody: ParsedBody = { body: null, bodyAmbiguity: null }
 
 /** Begins to read the body while the request waits, so that a slow body never holds a slot. */
 export function beginBody(
-  edge: BodyParts,
+  edge: BodyOptions,
   { body }: Endpoint,
   context: RequestContext,
 ): BodyReading | null {
@@ -52,7 +52,7 @@ function awaitsContinue({ headers, httpVersion }: IncomingMessage): boolean {
 
 /** Resolves to null if the caller is gone. */
 export async function bodyOf(
-  edge: BodyParts,
+  edge: BodyOptions,
   route: EndpointRoute,
   context: RequestContext,
 ): Promise<ParsedBody | Refusal | null> {
@@ -93,7 +93,7 @@ function formOf(bytes: Buffer): ParsedBody | Refusal {
 
 /** Waits for the rest of a body without holding a slot. */
 async function wholeBody(
-  edge: BodyParts,
+  edge: BodyOptions,
   { endpoint }: EndpointRoute,
   context: RequestContext,
   reading: BodyReading,

@@ -7,7 +7,7 @@ import type { Refusal } from '../platform/http/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Gate } from './gate.ts'
 import { gateOf } from './gates.ts'
-import { type HandleParts, handleRequest } from './handle.ts'
+import { type HandleOptions, handleRequest } from './handle.ts'
 import type { Parameters } from './parameters.ts'
 import { refusalOf } from './refusals.ts'
 import { beginBody } from './request-body.ts'
@@ -16,7 +16,7 @@ import { closeRequest, enterGate } from './slot.ts'
 import type { Writer } from './write.ts'
 
 /** The parts of the server that a request meets. */
-export interface Edge extends HandleParts {
+export interface Edge extends HandleOptions {
   writer: Writer
   log: Log
 }

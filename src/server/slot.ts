@@ -3,7 +3,7 @@ import { type Refusal, refuse } from '../platform/http/errors.ts'
 import { type Gate, retryAfterSeconds } from './gate.ts'
 import type { RequestContext } from './request-context.ts'
 
-export interface SlotParts {
+export interface SlotOptions {
   /** Requests that wait or are in progress, for their deadline and for the drain. */
   pending: Set<RequestContext>
 }
@@ -17,7 +17,7 @@ export interface Entrant {
 
 /** Calls one function of the entrant: now if the gate has room, otherwise once that is decided. */
 export function enterGate(
-  { pending }: SlotParts,
+  { pending }: SlotOptions,
   context: RequestContext,
   gate: Gate,
   entrant: Entrant,
@@ -57,7 +57,7 @@ function overloaded({ route }: RequestContext): Refusal {
  * effect.
  */
 export function closeRequest(
-  { pending }: Pick<SlotParts, 'pending'>,
+  { pending }: Pick<SlotOptions, 'pending'>,
   context: RequestContext,
 ): void {
   const { place, body } = context

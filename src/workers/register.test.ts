@@ -128,7 +128,7 @@ test('a username stays taken after the profile is deleted, and the database prev
   const { workerId } = await workerNamed(db, 'erased')
   await db.run(sql`delete from profiles where worker_id = ${workerId}`)
   assert.deepEqual(
-    outcomes(await register(db, [line({ username: 'erased', externalId: 'somebody' })])),
+    outcomes(await register(db, [line({ username: 'erased', externalId: 'erased' })])),
     [taken],
   )
   await assert.rejects(

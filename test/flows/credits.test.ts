@@ -95,7 +95,7 @@ test('a running server honours an account, key and credits made by command: it c
 
   await assertUsageOfTwoCalls()
   const audit = await report('credits', 'audit')
-  const whole = { ok: true, accounts: 1, broken: [], wholeAgain: [] }
+  const whole = { ok: true, accounts: 1, broken: [], repaired: [] }
   assert.deepEqual(audit, { ...whole, archives: [], files: [] })
   one.signal('SIGTERM')
   two.signal('SIGTERM')
@@ -173,7 +173,7 @@ async function assertUsageOfTwoCalls(): Promise<void> {
   const day = usage.usage[0].day
   const table = await run(['credits', 'usage', 'Example Ltd', '--csv'])
   assert.deepEqual(table.out.trimEnd().split('\n'), [
-    'day,meter,operation,calls,givenBack,credits',
+    'day,meter,operation,calls,refunded,credits',
     `${day},score_lookup,verifyScoreCredential,2,0,2`,
   ])
   const shown = await run(['credits', 'usage', 'Example Ltd'])

@@ -31,9 +31,9 @@ test('docs: every page answers as HTML, and with .md behind its path with the by
     const page = await get(path)
     assert.deepEqual([page.status, page.type], [200, 'text/html; charset=utf-8'], path)
     assert.equal(page.headers.get('link'), `<${path}.md>; rel="alternate"; type="text/markdown"`)
-    const twin = await get(`${path}.md`)
-    assert.deepEqual([twin.status, twin.type], [200, 'text/markdown; charset=utf-8'], path)
-    assert.equal(twin.text, readFileSync(source, 'utf8'))
+    const markdown = await get(`${path}.md`)
+    assert.deepEqual([markdown.status, markdown.type], [200, 'text/markdown; charset=utf-8'], path)
+    assert.equal(markdown.text, readFileSync(source, 'utf8'))
   }
 })
 

@@ -122,7 +122,7 @@ test('an invalid state, day, payer or number is rejected', async () => {
   for (const args of [
     ['list', '--state', 'lost'],
     ['list', '--limit', '0'],
-    ['list', '--payer', 'somebody'],
+    ['list', '--payer', 'abc'],
     ['revenue', '--since', 'yesterday'],
     ['list', '--since', '2026-02-30'],
   ])

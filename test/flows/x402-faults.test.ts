@@ -28,7 +28,7 @@ import { indiscretion } from '../support/start/test-facilitator.ts'
 const loop = await startFaultyLoop()
 const { facilitator, node, broken, later, stateOf, verifiedThen } = loop
 const server = await loop.start()
-const twin = await loop.start()
+const secondServer = await loop.start()
 const blind = await loop.start({ blind: true })
 after(() => loop.stop())
 
@@ -98,7 +98,7 @@ chainTest(
     assertPending(await broken(faults, () => pay(server, header)))
     assert.equal(await loop.spent(wallet), 10_000)
     const settledBefore = facilitator.asked['/settle']
-    assertPaid(await pay(twin, header))
+    assertPaid(await pay(secondServer, header))
     assert.equal(facilitator.asked['/settle'], settledBefore)
     assert.equal(await loop.spent(wallet), 10_000)
   },

@@ -28,7 +28,7 @@ import { timeoutMultiplier } from '../support/start/timeout-multiplier.ts'
 const loop = await startFaultyLoop()
 const { facilitator, broken, later, stateOf } = loop
 const server = await loop.start()
-const twin = await loop.start()
+const secondServer = await loop.start()
 const blind = await loop.start({ blind: true })
 after(() => loop.stop())
 
@@ -46,7 +46,7 @@ chainTest(
     assert.equal(await stateOf(header), 'settling')
     assert.equal(await loop.spent(wallet), 10_000)
     const settledBefore = facilitator.asked['/settle']
-    await later(31, async () => assert.equal(assertPaid(await pay(twin, header)), paid))
+    await later(31, async () => assert.equal(assertPaid(await pay(secondServer, header)), paid))
     assert.equal(facilitator.asked['/settle'], settledBefore)
     assert.equal(await loop.spent(wallet), 10_000)
   },
@@ -59,7 +59,7 @@ chainTest(
     const dying = await loop.start({ blind: true, db: endingAt('settled') })
     assertPending(await pay(dying, header))
     assert.equal(await stateOf(header), 'settling')
-    await later(31, async () => void assertPaid(await pay(twin, header)))
+    await later(31, async () => void assertPaid(await pay(secondServer, header)))
   },
 )
 
@@ -70,7 +70,7 @@ chainTest(
     assertPending(await broken({ '/settle': 'request lost' }, () => pay(server, header)))
     const dying = await loop.start({ db: endingAfter('set lease_until') })
     assertPending(await pay(dying, header))
-    await later(31, async () => void assertPaid(await pay(twin, header)))
+    await later(31, async () => void assertPaid(await pay(secondServer, header)))
   },
 )
 
@@ -121,7 +121,7 @@ chainTest(
     assert.equal(await undelivered(), 1)
     await leaveWhileReading(header)
     assert.equal(await undelivered(), 1, 'it was read for nobody')
-    assertPaid(await pay(twin, header))
+    assertPaid(await pay(secondServer, header))
     assert.equal(await undelivered(), 0)
   },
 )
@@ -208,7 +208,7 @@ chainTest('a crash before settlement: nothing was sent, and the hold expires', a
   assertError(await pay(dying, header), 503, 'unavailable')
   assert.equal(await stateOf(header), 'settling')
   assert.equal(await loop.spent(wallet), 0)
-  await later(31, async () => void assertPaid(await pay(twin, header)))
+  await later(31, async () => void assertPaid(await pay(secondServer, header)))
   assert.equal(await loop.spent(wallet), 10_000)
 })
 
@@ -290,7 +290,7 @@ chainTest(
       await closed
       assert.equal(await stateOf(header), 'settled')
       assert.equal(await undelivered(), 1)
-      assertPaid(await pay(twin, header))
+      assertPaid(await pay(secondServer, header))
       assert.equal(await undelivered(), 0)
       assert.equal(await loop.spent(wallet), 10_000)
     }
@@ -373,7 +373,7 @@ chainTest(
     const first = pay(slow, header)
     while ((await stateOf(header)) !== 'settling') await turn()
     await later(31, async () => {
-      const transaction = assertPaid(await pay(twin, header))
+      const transaction = assertPaid(await pay(secondServer, header))
       letGo()
       assert.equal(assertPaid(await first), transaction)
     })
@@ -463,7 +463,7 @@ chainTest(
     await server.reconcile()
     assert.equal(await stateOf(paid), 'unknown', 'it is left to the payer for a while')
     await later(31, async () => {
-      await Promise.all([server.reconcile(), twin.reconcile()])
+      await Promise.all([server.reconcile(), secondServer.reconcile()])
       assert.equal(await stateOf(paid), 'settled')
       assert.equal(await stateOf(unpaid), 'unknown')
     })

@@ -202,7 +202,7 @@ chainTest('429: invalid payments count against the address of their caller', asy
   const worthless = {
     'no payment': { make: () => '%%%', status: 402 },
     'two that differ': { make: () => 'YQ==, Yg==', status: 400 },
-    "somebody else's": {
+    'of another account': {
       make: () => base64Json(payloadV1({ authorization, signature }, terms)),
       status: 402,
     },

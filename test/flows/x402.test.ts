@@ -389,7 +389,7 @@ chainTest('402: an authorization that was sent earlier to another payee buys not
   await loop.broadcast(await signAuthorization(wallet, elsewhere, { nonce }))
   const header = await signedHeader(wallet, { nonce })
   assertRefused(await pay(server, header), 'invalid_transaction_state')
-  assert.equal(await loop.spent(wallet), 10_000, 'what it paid somebody else')
+  assert.equal(await loop.spent(wallet), 10_000, 'the payment to another address')
 })
 
 chainTest(

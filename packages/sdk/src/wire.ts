@@ -509,7 +509,7 @@ export type OpenApiDocument = {
   [name: string]: unknown
 }
 
-/** How to pay on the spot; PAYMENT-REQUIRED holds the same in base64. */
+/** How to pay for this request; PAYMENT-REQUIRED holds the same in base64. */
 export type PaymentChallenge = {
   /** The version of x402. */
   x402Version: 1

@@ -10,7 +10,7 @@ import { keepRequestLogDays } from '../../request-log/days.ts'
 import { issueRuleOf, scoringRulesOf } from '../../scores/scoring.ts'
 import { scoringVocabulary } from '../../scores/scoring-vocabulary.ts'
 import { loadReleasedVocabulary } from '../../skill-standard/vocabulary.ts'
-import type { Service, ServiceParts } from '../http-app.ts'
+import type { Service, ServiceOptions } from '../http-app.ts'
 import { backgroundPaymentJobs } from '../payments.ts'
 import { openSigning, statusListJobs } from '../signing.ts'
 import { keyJobs } from './api-keys.ts'
@@ -18,7 +18,7 @@ import { creditJobs } from './credits.ts'
 import { scoreJobs } from './scores.ts'
 
 export function backgroundJobs(
-  { config, db, log, clock, x402, signers, engine: { engine } }: ServiceParts,
+  { config, db, log, clock, x402, signers, engine: { engine } }: ServiceOptions,
   { registryCache }: Service,
 ): Job[] {
   const vocabulary = loadReleasedVocabulary()

@@ -11,7 +11,7 @@ import type { Job } from '../../platform/job-runner.ts'
 import type { Log } from '../../platform/observability/log.ts'
 import { readPeppers } from '../peppers.ts'
 
-export interface KeyJobsParts {
+export interface KeyJobsOptions {
   config: Pick<Config, 'apiKeyPeppers' | 'dataDir'>
   db: Db
   log: Log
@@ -19,7 +19,7 @@ export interface KeyJobsParts {
 }
 
 /** Returns the job that moves recently used keys to the present pepper. */
-export function keyJobs({ config, db, log, clock }: KeyJobsParts): Job[] {
+export function keyJobs({ config, db, log, clock }: KeyJobsOptions): Job[] {
   const move = async (): Promise<void> => {
     const ring = await readPeppers(config)
     if (ring === null) return

@@ -9,14 +9,14 @@ import type { Db } from '../../platform/db/db.ts'
 import type { Job } from '../../platform/job-runner.ts'
 import type { Log } from '../../platform/observability/log.ts'
 
-export interface CreditJobsParts {
+export interface CreditJobsOptions {
   db: Db
   log: Log
   clock: Clock
 }
 
 /** Each job runs once at the start, and then every hour; usage is rolled up every five minutes. */
-export function creditJobs({ db, log, clock }: CreditJobsParts): Job[] {
+export function creditJobs({ db, log, clock }: CreditJobsOptions): Job[] {
   const everyMs = 3_600_000
   const audit = async (): Promise<void> => {
     const { broken } = await auditBooks(db, { now: clock(), fromStart: false })

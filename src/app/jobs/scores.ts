@@ -9,7 +9,7 @@ import { markRecalled } from '../../scores/recall-engine.ts'
 import { markFaded, markOutdated, recomputeSome } from '../../scores/recompute.ts'
 import type { ScoringRules } from '../../scores/scoring.ts'
 
-export interface ScoreJobParts {
+export interface ScoreJobOptions {
   db: Db
   clock: Clock
   log: Log
@@ -19,7 +19,7 @@ export interface ScoreJobParts {
   issuer: () => Promise<Issuer | undefined>
 }
 
-export function scoreJobs({ db, clock, log, rules, issuer }: ScoreJobParts): Job[] {
+export function scoreJobs({ db, clock, log, rules, issuer }: ScoreJobOptions): Job[] {
   const expire: Job = { name: 'expire evidence', everyMs: 60_000, run: () => expireAll(db, clock) }
   if (rules === null) return [expire]
   return [
@@ -42,7 +42,7 @@ export function scoreJobs({ db, clock, log, rules, issuer }: ScoreJobParts): Job
 const batchMax = 256
 
 async function recomputeBatch(
-  { db, clock, log }: Pick<ScoreJobParts, 'db' | 'clock' | 'log'>,
+  { db, clock, log }: Pick<ScoreJobOptions, 'db' | 'clock' | 'log'>,
   scoring: ScoringRules & { issuer: Issuer },
 ): Promise<number> {
   const limits = { limit: batchMax, now: clock() }

@@ -150,7 +150,7 @@ const usageColumns: Columns<UsageRow> = {
   meter: ({ meter }) => meter,
   operation: ({ operation }) => operation,
   calls: ({ calls }) => calls,
-  givenBack: ({ voided }) => voided,
+  refunded: ({ refunded }) => refunded,
   credits: ({ credits }) => credits,
 }
 
@@ -192,8 +192,8 @@ function audit({ resume = false, archive: paths = [] }: AuditFlags): Promise<Out
   return withContext(async (context) => {
     const { db, clock } = context
     const audited = await auditBooks(db, { now: clock(), fromStart: true })
-    const { accounts, broken, wholeAgain } = audited
-    if (resume) await resumeAccounts(context, wholeAgain)
+    const { accounts, broken, repaired } = audited
+    if (resume) await resumeAccounts(context, repaired)
     const archives = await findArchives(db)
     const files = await verifyFiles(db, paths, archives)
     const verified = new Set(files.flatMap(({ month, fault }) => (fault === null ? [month] : [])))
@@ -202,7 +202,7 @@ function audit({ resume = false, archive: paths = [] }: AuditFlags): Promise<Out
     const report = {
       accounts,
       broken: broken.map(({ accountId, balance, entered }) => ({ accountId, balance, entered })),
-      [resume ? 'resumed' : 'wholeAgain']: wholeAgain,
+      [resume ? 'resumed' : 'repaired']: repaired,
       archives: months,
       files,
     }
@@ -212,7 +212,7 @@ function audit({ resume = false, archive: paths = [] }: AuditFlags): Promise<Out
         ({ accountId, balance, entered }) =>
           `${accountId} is suspended: its balance is ${balance}, its entries add up to ${entered}`,
       ),
-      ...wholeAgain.map((id) => `${id} ${again}`),
+      ...repaired.map((id) => `${id} ${again}`),
       `${accounts - broken.length} of ${counted(accounts, 'account')} add up`,
       ...months.map(
         ({ month, entries, credits, isVerified }) =>

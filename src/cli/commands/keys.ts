@@ -80,11 +80,12 @@ function rotate({ now: atOnce = false }: { now?: boolean }): Promise<Outcome> {
       )
     }
     const { active, retired } = rotation
-    const signsHere = signers.has(active)
+    const isOnThisMachine = signers.has(active)
     const lines = [`${active} signs from now on.`]
     if (retired !== null) lines.push(`${retired} is retired: its signatures stay valid.`)
-    if (!signsHere) lines.push(`Its file is not in ${folder}: this machine cannot sign with it.`)
-    return done({ ...rotation, signsHere }, lines)
+    if (!isOnThisMachine)
+      lines.push(`Its file is not in ${folder}: this machine cannot sign with it.`)
+    return done({ ...rotation, isOnThisMachine }, lines)
   })
 }
 
@@ -93,7 +94,7 @@ interface ListedKey {
   state: string
   times: Partial<RegisteredKey>
   /** Whether the file of the key is on this machine. */
-  signsHere: boolean
+  isOnThisMachine: boolean
 }
 
 const columns: Columns<ListedKey> = {
@@ -105,7 +106,7 @@ const columns: Columns<ListedKey> = {
   revoked: ({ times }) => times.revokedAt ?? null,
   credentials: ({ times }) =>
     times.revokedAt ? (times.credentialsRevokedAt ? 'revoked' : 'kept') : null,
-  file: ({ signsHere }) => (signsHere ? 'here' : 'not here'),
+  file: ({ isOnThisMachine }) => (isOnThisMachine ? 'here' : 'not here'),
 }
 
 function list(): Promise<Outcome> {
@@ -113,10 +114,18 @@ function list(): Promise<Outcome> {
     const keys = await findKeys(db)
     const signers = await readSigners(config.signingKeysDir)
     const unregistered = [...signers.keys()].filter((kid) => !keys.some((key) => key.kid === kid))
-    const registered = keys.map((key) => ({ ...reportOf(key), signsHere: signers.has(key.kid) }))
+    const registered = keys.map((key) => ({
+      ...reportOf(key),
+      isOnThisMachine: signers.has(key.kid),
+    }))
     const rows = [
-      ...keys.map((key) => ({ ...key, times: key, signsHere: signers.has(key.kid) })),
-      ...unregistered.map((kid) => ({ kid, state: 'not registered', times: {}, signsHere: true })),
+      ...keys.map((key) => ({ ...key, times: key, isOnThisMachine: signers.has(key.kid) })),
+      ...unregistered.map((kid) => ({
+        kid,
+        state: 'not registered',
+        times: {},
+        isOnThisMachine: true,
+      })),
     ]
     const none = 'There is no signing key yet. Run `assay keys create`.'
     return listed({ keys: registered, unregistered }, { rows, columns, none })

@@ -64,7 +64,7 @@ function serverPid(dataDir: string): number {
 interface Holder {
   process: ChildProcessByStdio<Writable, Readable, null>
   url: string
-  startedHere: boolean
+  isStarter: boolean
 }
 
 /** Another process that uses the server until its standard input ends. */
@@ -73,7 +73,7 @@ async function holder(dataDir: string): Promise<Holder> {
   const child = spawn(process.execPath, [script, dataDir], { stdio: ['pipe', 'pipe', 'inherit'] })
   after(() => child.kill('SIGKILL'))
   for await (const line of createInterface(child.stdout))
-    return { process: child, ...(JSON.parse(line) as Pick<Holder, 'url' | 'startedHere'>) }
+    return { process: child, ...(JSON.parse(line) as Pick<Holder, 'url' | 'isStarter'>) }
   throw new Error('the holder ended before it had a server')
 }
 
@@ -85,7 +85,7 @@ async function leave({ process: child }: Holder): Promise<void> {
 test('the first start creates the cluster, the second finds its data, and stop leaves no process', async () => {
   const dataDir = folder()
   const first = await start(dataDir)
-  assert.equal(first.startedHere, true)
+  assert.equal(first.isStarter, true)
   await query(first.url, 'create table kept as select 7 as n')
   const pid = serverPid(dataDir)
   await first.stop()
@@ -133,10 +133,10 @@ test('the log of the server quotes no value of a failed statement', async () => 
 test('two processes that start at once share one server, and the last one stops it', async () => {
   const dataDir = folder()
   const [one, other] = await Promise.all([holder(dataDir), holder(dataDir)])
-  assert.notEqual(one.startedHere, other.startedHere)
+  assert.notEqual(one.isStarter, other.isStarter)
   assert.equal(one.url, other.url)
   const pid = serverPid(dataDir)
-  const [starter, guest] = one.startedHere ? [one, other] : [other, one]
+  const [starter, guest] = one.isStarter ? [one, other] : [other, one]
   await leave(starter)
   assert.deepEqual(await query(guest.url, 'select 1'), [1])
   await leave(guest)
@@ -150,7 +150,7 @@ test('after a process is killed, the next process adopts its server and stops it
   killed.process.kill('SIGKILL')
   await once(killed.process, 'exit')
   const server = await start(dataDir)
-  assert.equal(server.startedHere, false)
+  assert.equal(server.isStarter, false)
   assert.equal(serverPid(dataDir), pid)
   await server.stop()
   assert.equal(processStart(pid), null)
@@ -162,7 +162,7 @@ test('a killed server starts again at once with every committed row', async () =
   await query(first.url, 'create table kept as select generate_series(1, 1000) as n')
   process.kill(serverPid(dataDir), 'SIGKILL')
   const second = await start(dataDir)
-  assert.equal(second.startedHere, true)
+  assert.equal(second.isStarter, true)
   assert.deepEqual(await query(second.url, 'select count(*)::int from kept'), [1000])
   await first.stop()
   await second.stop()
@@ -176,7 +176,7 @@ test('a data directory with a path too long for a socket gets a short socket fol
   assert.ok(socketDir.length < 90, socketDir)
   assert.equal(statSync(socketDir).mode & 0o777, 0o700)
   const second = await start(dataDir)
-  assert.deepEqual([second.startedHere, second.url], [false, server.url])
+  assert.deepEqual([second.isStarter, second.url], [false, server.url])
   await server.stop()
   await second.stop()
 })
@@ -197,7 +197,7 @@ test('a lock file from before a reboot does not stop the start, even if its proc
   ]
   writeFileSync(join(dataDir, 'postgres/postmaster.pid'), lines.join('\n'))
   const server = await start(dataDir)
-  assert.equal(server.startedHere, true)
+  assert.equal(server.isStarter, true)
   await server.stop()
   assert.equal(bystander.exitCode, null)
 })
@@ -220,7 +220,7 @@ if (existsSync('/proc/self/stat')) {
     assert.ok(process.kill(Number(line), 0), 'the id is still in use')
     writeFileSync(join(cluster, 'postmaster.pid'), `${line}\n${cluster}\n1\n5432\n${cluster}\n\n`)
     const server = await start(dataDir)
-    assert.equal(server.startedHere, true)
+    assert.equal(server.isStarter, true)
     await server.stop()
   })
 }

@@ -42,7 +42,7 @@ export interface EmbeddedPostgres {
    */
   url: string
   /** False if a running server was adopted. */
-  startedHere: boolean
+  isStarter: boolean
   /**
    * Declares that this process no longer needs the server. The last process shuts it down (fast)
    * and waits for its end.
@@ -91,7 +91,7 @@ export async function startEmbeddedPostgres(
     const use = leaveMark(join(dataDir, 'postgres.users'))
     return {
       url: urlOf(socketDir, ourDatabase),
-      startedHere: adopted === null,
+      isStarter: adopted === null,
       stop: () =>
         alone(lock, 2 * deadlineMs('embeddedStart'), async () => {
           removeMark(use)

@@ -23,7 +23,7 @@ const rules = strangerRules({ allowCidrs: ['127.0.0.1'], ports: 'any' })
  * Long enough for a slow machine. A test that waits for an answer that never comes sets its own
  * deadline.
  */
-const patientDeadlines = { connectMs: 120_000, totalMs: 120_000 }
+const longDeadlines = { connectMs: 120_000, totalMs: 120_000 }
 
 /** Opens a client that resolves every name to this machine. */
 function client(options: Partial<EgressOptions> = {}) {
@@ -31,7 +31,7 @@ function client(options: Partial<EgressOptions> = {}) {
     rules,
     extraCa: testAuthority().cert,
     resolve: () => Promise.resolve(['127.0.0.1']),
-    deadlines: patientDeadlines,
+    deadlines: longDeadlines,
     ...options,
   })
   after(() => egress.close())

@@ -46,6 +46,6 @@ export const paymentChallenge = Type.Object(
   {
     title: 'PaymentChallenge',
     additionalProperties: false,
-    description: 'How to pay on the spot; PAYMENT-REQUIRED holds the same in base64.',
+    description: 'How to pay for this request; PAYMENT-REQUIRED holds the same in base64.',
   },
 )

@@ -53,7 +53,7 @@ test('a value that may have one of several forms is described as a whole', () =>
   assert.equal(firstFault(of, { age: 1 }).field, 'either')
 })
 
-test('without a told form the validator speaks; the value as a whole has no field', () => {
+test('a schema without a description: the validator words the fault; the value as a whole has no field', () => {
   assert.deepEqual(firstFault(shape, { name: 'a', age: 1.5 }), {
     field: 'age',
     reason: 'must be a whole number',

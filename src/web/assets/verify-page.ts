@@ -114,7 +114,7 @@ if (verdictBox !== null) void checkShown(verdictBox)
 async function checkShown(box: HTMLElement): Promise<void> {
   const text = document.querySelector('#presented')?.textContent ?? ''
   const started = performance.now()
-  const verdict = await checkHere(text)
+  const verdict = await checkInBrowser(text)
   const ms = Math.round(performance.now() - started)
   if (verdict === null) {
     for (const row of ['issuer', 'signature', 'revocation', 'verdict']) show(row, 'unknown')
@@ -140,7 +140,7 @@ async function checkShown(box: HTMLElement): Promise<void> {
 }
 
 /** Null: neither the keys nor WebCrypto are there. */
-async function checkHere(text: string): Promise<Verdict | null> {
+async function checkInBrowser(text: string): Promise<Verdict | null> {
   try {
     const keyDocument = await fetchJson('/.well-known/did.json')
     const first = await verifyCredential(text, { keyDocument, statusLists: [] })

@@ -62,8 +62,8 @@ export function keyPage(options: KeyPageOptions): Endpoint[] {
           return refuse('invalid_parameter', {
             message: 'Choose how long the old key stays valid.',
           })
-        const wish = { id, accountId, overlapHours: Number(overlap.value) }
-        const rotated = await rotateOwnKey(action, wish, await peppers())
+        const rotation = { id, accountId, overlapHours: Number(overlap.value) }
+        const rotated = await rotateOwnKey(action, rotation, await peppers())
         if (rotated.outcome === 'no such key') return refuse('not_found', { message: noKey })
         if (rotated.outcome !== 'created') {
           const key = await findKey(accountId, id)

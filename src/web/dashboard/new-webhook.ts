@@ -55,8 +55,12 @@ export function newWebhookPage(options: NewWebhookOptions): Endpoint[] {
         const body = { url: url.trim(), events, ...(description === '' ? {} : { description }) }
         const read = readEndpointRequest(body, rules)
         if ('fault' in read) return refused(form, errorsOf(read.fault), 400)
-        const wish = { userId: session.accountId, request: read.request, idempotencyKey: key }
-        const creation = await createForAccount(action, { ring, activeMax }, wish)
+        const newEndpoint = {
+          userId: session.accountId,
+          request: read.request,
+          idempotencyKey: key,
+        }
+        const creation = await createForAccount(action, { ring, activeMax }, newEndpoint)
         if (creation.outcome === 'at_maximum')
           return refused(
             form,

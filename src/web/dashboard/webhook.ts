@@ -155,13 +155,13 @@ ${deliveries}`
         const type = eventTypeNames.find((name) => name === eventType)
         if (type === undefined)
           return refuse('invalid_parameter', { message: 'Choose an event type.' })
-        const wish = {
+        const testEvent = {
           endpointId,
           owner: { userId: session.accountId },
           type: type satisfies EventType,
           at: now,
         }
-        const queued = await db.transaction((tx) => queueTestEvent(tx, wish))
+        const queued = await db.transaction((tx) => queueTestEvent(tx, testEvent))
         if (queued.outcome === 'queued')
           return { redirectTo: `${eventPath(endpointId, queued.eventId)}?done=queued` }
         if (queued.outcome === 'no such endpoint')

@@ -14,12 +14,12 @@ import type { BadgeState } from './badge.ts'
 export interface Profile {
   detail: CandidateDetail
   /** Null: no score is public. */
-  standing: Standing | null
+  published: PublishedScore | null
   /** Whether the candidate is one of the sandbox, which no credential is issued to. */
   isFictional: boolean
 }
 
-export interface Standing {
+export interface PublishedScore {
   score: CandidateScore
   /** Null: the score has no credential. */
   credential: { state: BadgeState; validUntil: Date; link: string | null } | null
@@ -34,14 +34,14 @@ export interface ProfileOptions {
 
 export function profileView(
   site: Site,
-  { detail, standing, isFictional }: Profile,
+  { detail, published, isFictional }: Profile,
   { now, isIndexed, skillPath }: ProfileOptions,
 ): PublicView {
   const { displayName: name, title, username, profilePath } = detail
   const band =
-    standing === null ? '' : `: score ${standing.score.score}, ${standing.score.scoreBand}`
+    published === null ? '' : `: score ${published.score.score}, ${published.score.scoreBand}`
   const url = `${site.publicUrl}${profilePath}`
-  const description = `Public profile of ${name}${standing === null ? '' : ' with a verifiable skill score'}.`
+  const description = `Public profile of ${name}${published === null ? '' : ' with a verifiable skill score'}.`
   return {
     title: `${name}${band}`,
     description,
@@ -68,18 +68,18 @@ ${structuredData({
 `,
     main: html`${isFictional && sandboxNotice}<div class="row apart">
 <div class="person">${avatar(name)}<div><h1 class="break">${name}</h1><p class="muted break">${subtitle(detail)}</p></div></div>
-${actions(detail, standing)}
+${actions(detail, published)}
 </div>
 <div class="columns main-side">
 <div class="stack loose">
 ${detail.bio !== null && html`<p class="break">${detail.bio}</p>`}
-${standing === null ? noScore : scoreCard(standing, now)}
+${published === null ? noScore : scoreCard(published, now)}
 ${skillsCard(detail, skillPath)}
 </div>
 <aside class="stack loose" aria-label="Share and read">
-${standing !== null && rangeCard(standing.score)}
+${published !== null && rangeCard(published.score)}
 ${shareCard(url)}
-${standing?.credential != null && badgeCard(site, detail)}
+${published?.credential != null && badgeCard(site, detail)}
 </aside>
 </div>`,
   }
@@ -102,9 +102,9 @@ const downloads = [
   { form: 'eddsa-jcs-2022', word: 'W3C, eddsa-jcs-2022 (.json)' },
 ] as const
 
-function actions({ profilePath }: CandidateDetail, standing: Standing | null): Part {
-  if (standing?.credential == null) return null
-  const { link } = standing.credential
+function actions({ profilePath }: CandidateDetail, published: PublishedScore | null): Part {
+  if (published?.credential == null) return null
+  const { link } = published.credential
   const verify =
     link !== null &&
     html`<a class="button primary large" href="${link}">${icon('shield')}Verify this score</a>`
@@ -118,7 +118,7 @@ const stateBadges: Record<BadgeState, { tone: Tone; name: IconName; word: string
   unknown: { tone: 'info', name: 'help', word: 'Status could not be read' },
 }
 
-function scoreCard({ score, credential }: Standing, now: Date): Html {
+function scoreCard({ score, credential }: PublishedScore, now: Date): Html {
   const { low, high } = score.confidence
   const label = scoreBands.find(({ band }) => band === score.scoreBand)?.label ?? ''
   const state = credential === null ? null : stateBadges[credential.state]

@@ -21,7 +21,7 @@ import { slugOf } from '../../skill-standard/slug.ts'
 import { publicEndpoint, type Site, viewAnswer } from '../public-page.ts'
 import { shortDate } from '../text.ts'
 import { type BadgeState, type BadgeTheme, renderBadge } from './badge.ts'
-import { type Profile, profileView, type Standing } from './profile-view.ts'
+import { type Profile, type PublishedScore, profileView } from './profile-view.ts'
 
 export interface ProfileOptions {
   clock: Clock
@@ -77,10 +77,10 @@ export function profilePages(site: Site, options: ProfileOptions): Endpoint[] {
       limits: badgeLimits,
       async answer({ path, query: { size = 'large', theme = 'light' } }) {
         const found = await find(path.username, clock())
-        if (found?.standing?.credential == null) return refuse('not_found')
+        if (found?.published?.credential == null) return refuse('not_found')
         const look = { size: size as 'small' | 'large', theme: theme as BadgeTheme }
         return {
-          document: badgeDocument(badges, renderBadge(badgeOf(found, found.standing), look)),
+          document: badgeDocument(badges, renderBadge(badgeOf(found, found.published), look)),
         }
       },
     }),
@@ -112,8 +112,8 @@ async function findFictional(name: string, { reads }: Sandbox): Promise<Profile 
   const found = await reads.candidate(name)
   if (found === null) return null
   const { score } = found.detail
-  const standing = score === null ? null : { score, credential: null }
-  return { detail: found.detail, standing, isFictional: true }
+  const published = score === null ? null : { score, credential: null }
+  return { detail: found.detail, published, isFictional: true }
 }
 
 /** Returns a function that finds the page of a skill by its label or by another name of it. */
@@ -137,9 +137,9 @@ async function findProfile(name: string, finding: Finding): Promise<Profile | nu
   if (found === null) return null
   const { detail, scoreId } = found
   const { score } = detail
-  if (score === null || scoreId === null) return { detail, standing: null, isFictional: false }
+  if (score === null || scoreId === null) return { detail, published: null, isFictional: false }
   if (score.scoreVc === null)
-    return { detail, standing: { score, credential: null }, isFictional: false }
+    return { detail, published: { score, credential: null }, isFictional: false }
   const token = Buffer.from(score.scoreVc.statusUrl?.slice(-64) ?? '', 'hex')
   const vcSha256 = Buffer.from(score.scoreVc.sha256, 'hex')
   const [read, status] = await Promise.all([
@@ -147,14 +147,14 @@ async function findProfile(name: string, finding: Finding): Promise<Profile | nu
     verifier.askStatus({ token, vcSha256 }).catch(unavailable),
   ])
   if (!('credential' in read))
-    return { detail, standing: { score, credential: null }, isFictional: false }
+    return { detail, published: { score, credential: null }, isFictional: false }
   const validUntil = new Date(String(read.credential.validUntil))
   const credential = {
     state: stateOf(status, validUntil, now),
     validUntil: status.kind === 'registered' ? (status.revokedAt ?? validUntil) : validUntil,
     link: linkOf(read.credential),
   }
-  return { detail, standing: { score, credential }, isFictional: false }
+  return { detail, published: { score, credential }, isFictional: false }
 }
 
 type Status = Awaited<ReturnType<Verifier['askStatus']>>
@@ -176,7 +176,7 @@ function linkOf(credential: Credential): string {
   return `/verify#z=${packed}`
 }
 
-function badgeOf({ detail: { displayName } }: Profile, { score, credential }: Standing) {
+function badgeOf({ detail: { displayName } }: Profile, { score, credential }: PublishedScore) {
   const { low, high } = score.confidence
   const state = credential?.state ?? 'unknown'
   const day = credential === null || state === 'unknown' ? null : shortDate(credential.validUntil)

@@ -16,7 +16,7 @@ import { testDatabase } from '../../../test/support/start/database.ts'
 import { sql } from '../../platform/db/db.ts'
 import { fanOutEvents } from '../events/fan-out.ts'
 import { type AttemptEnd, acknowledgeBatch } from './acknowledge.ts'
-import { type ClaimedDelivery, reapLeases } from './leasing-store.ts'
+import { type ClaimedDelivery, releaseExpiredLeases } from './leasing-store.ts'
 import { outcomeOf } from './outcome.ts'
 import { queueTestEvent } from './resend.ts'
 
@@ -108,7 +108,7 @@ for (const status of [200, 410, 429, 500])
 test('410 to an attempt whose lease has expired disables nothing: the next attempt decides', async () => {
   const { id, deliveries } = await underWay(1)
   const at = new Date(began.getTime() + 60_001)
-  await reapLeases(db, at)
+  await releaseExpiredLeases(db, at)
   assert.equal(await answered(deliveries, 410), 1)
   assert.equal((await healthOf(id)).disabledReason, null)
   assert.deepEqual(await statusesIn(db), ['pending'])

@@ -27,7 +27,7 @@ import { eventTypes } from '../events/event-types.ts'
 import { fanOutEvents } from '../events/fan-out.ts'
 import { publishEvents } from '../events/outbox.ts'
 import { findAttempts } from './delivery-store.ts'
-import { reapLeases } from './leasing-store.ts'
+import { releaseExpiredLeases } from './leasing-store.ts'
 import { retryWaitsSeconds } from './retry.ts'
 
 const database = await testDatabase()
@@ -337,11 +337,11 @@ test('after a process died its leases expire, and its deliveries are sent again 
   assert.equal((await lease(db, id)).length, 1)
   const deliverer = delivering()
   deliverer.moveBy(59)
-  assert.equal(await reapLeases(db, deliverer.now()), 0)
+  assert.equal(await releaseExpiredLeases(db, deliverer.now()), 0)
   await deliverer.deliver()
   assert.equal(received.length, 0)
   deliverer.moveBy(2)
-  assert.equal(await reapLeases(db, deliverer.now()), 1)
+  assert.equal(await releaseExpiredLeases(db, deliverer.now()), 1)
   await deliverer.deliver()
   assert.equal(received.length, 1)
   assert.equal(received[0]?.headers['service-webhook-attempt'], '1')
@@ -357,7 +357,7 @@ test('a delivery that was interrupted five times is given up', async () => {
   for (let i = 1; i <= 5; i++) {
     const now = new Date(began.getTime() + i * 100_000)
     assert.equal((await lease(db, id, { now })).length, 1)
-    await reapLeases(db, new Date(now.getTime() + 60_001))
+    await releaseExpiredLeases(db, new Date(now.getTime() + 60_001))
   }
   assert.deepEqual(await statusesIn(db), ['exhausted'])
 })
@@ -373,17 +373,17 @@ test('a process whose lease has expired acknowledges nothing: the present holder
   while (held.length < 1) await pause(2)
   const second = delivering()
   second.moveBy(61)
-  await reapLeases(db, second.now())
+  await releaseExpiredLeases(db, second.now())
   await second.pass()
   while (held.length < 2) await pause(2)
   held[0]?.writeHead(500).end()
   await first.finish()
   assert.deepEqual(await statusesIn(db), ['sending'])
-  assert.match(await first.metrics.text(), /webhook_fenced_total 1\n/)
+  assert.match(await first.metrics.text(), /webhook_late_attempts_total 1\n/)
   held[1]?.end()
   await second.finish()
   assert.deepEqual(await statusesIn(db), ['succeeded'])
-  assert.match(await second.metrics.text(), /webhook_fenced_total 0\n/)
+  assert.match(await second.metrics.text(), /webhook_late_attempts_total 0\n/)
 })
 
 test('an endpoint never has more deliveries in flight than it may, and a failing one gets fewer', async () => {

@@ -15,11 +15,11 @@ import type { SigningSecrets } from './attempt-request.ts'
 import { returnUnused, withinRates } from './keep-rates.ts'
 import { claimDeliveries, findDueEndpoints, type WalkedEndpoint } from './leasing-store.ts'
 import type { Notices } from './notices.ts'
-import { type Leased, type SenderParts, sender } from './send.ts'
+import { type Leased, type SenderOptions, sender } from './send.ts'
 import { signingSecrets } from './signing-secrets.ts'
 import { dealSlots, type Grant } from './slots.ts'
 
-export interface DelivererParts extends SenderParts {
+export interface DelivererOptions extends SenderOptions {
   log: Log
   /** Notified when a delivery may have become due. */
   wakeUp?: WakeUp
@@ -51,10 +51,10 @@ const restMsMin = 25
 const restMsMax = 250
 const beforeAll = '00000000-0000-0000-0000-000000000000'
 
-export function openDeliverer(parts: DelivererParts): Deliverer {
-  const { db, clock, slotsMax = 256, wakeUp = createWakeUp() } = parts
-  const attempts = openAttempts(parts, wakeUp)
-  const opener = secretOpener(parts)
+export function openDeliverer(options: DelivererOptions): Deliverer {
+  const { db, clock, slotsMax = 256, wakeUp = createWakeUp() } = options
+  const attempts = openAttempts(options, wakeUp)
+  const opener = secretOpener(options)
   let cursor = beforeAll
   /** Time of the next due delivery, or null if none is scheduled. */
   let nextAt: Date | null = clock()
@@ -126,19 +126,19 @@ export function openDeliverer(parts: DelivererParts): Deliverer {
 }
 
 /** Sends leased deliveries, acknowledges the results and counts the attempts in flight. */
-function openAttempts(parts: DelivererParts, wakeUp: WakeUp) {
-  const { clock, meter, log } = parts
+function openAttempts(options: DelivererOptions, wakeUp: WakeUp) {
+  const { clock, meter, log } = options
   const acknowledge = patiently(
     batched<AttemptEnd, void>({
       name: 'acknowledge deliveries',
       run: async (ends) => {
-        meter.fenced(await acknowledgeBatch(parts, ends, clock()))
+        meter.endedLate(await acknowledgeBatch(options, ends, clock()))
         return ends.map(() => undefined)
       },
       deadline: 'deliveryRecord',
     }),
   )
-  const send = sender(parts)
+  const send = sender(options)
   const inFlight = new Set<Promise<void>>()
   let failingCount = 0
   meter.watch(() => inFlight.size)
@@ -173,7 +173,7 @@ function openAttempts(parts: DelivererParts, wakeUp: WakeUp) {
 /**
  * Opens the signing secrets of endpoints. Skips endpoints whose secret this machine cannot open.
  */
-function secretOpener({ ring, log }: Pick<DelivererParts, 'ring' | 'log'>) {
+function secretOpener({ ring, log }: Pick<DelivererOptions, 'ring' | 'log'>) {
   /** The time until which each of these endpoints is skipped. */
   const skippedUntil = new Map<string, number>()
   return {

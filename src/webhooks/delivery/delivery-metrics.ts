@@ -9,9 +9,10 @@ export interface DeliveryMeter {
   /** Records the time from an event to its first attempt. */
   lagged(seconds: number): void
   settled(result: string): void
-  interrupted(count: number): void
+  /** Counts leases that ran out before their attempt ended. */
+  leasesExpired(count: number): void
   /** Counts attempts that ended after their lease had expired. */
-  fenced(count: number): void
+  endedLate(count: number): void
   /** Keeps the last survey of the tables. */
   surveyed(counts: DeliveryCounts, now: Date): void
   /** `inFlight` is read at each scrape. */
@@ -30,7 +31,7 @@ export function deliveryMeter(metrics: Metrics): DeliveryMeter {
   })
   const deliveries = counter({
     name: 'webhook_deliveries_total',
-    help: 'Deliveries, by what became of them; retry is an attempt that failed and is made again.',
+    help: 'Deliveries by result; retry is an attempt that failed and is made again.',
     labels: ['result'],
   })
   const attempts = counter({
@@ -42,13 +43,13 @@ export function deliveryMeter(metrics: Metrics): DeliveryMeter {
     name: 'webhook_blocked_total',
     help: 'Attempts whose host led to an address that may not be reached.',
   })
-  const interruptions = counter({
-    name: 'webhook_interrupted_total',
-    help: 'Attempts that no process brought to an end.',
+  const expiredLeases = counter({
+    name: 'webhook_expired_leases_total',
+    help: 'Leases that expired before their attempt ended: the process died.',
   })
   const late = counter({
-    name: 'webhook_fenced_total',
-    help: 'Attempts that ended after their lease was gone; another attempt decides.',
+    name: 'webhook_late_attempts_total',
+    help: 'Attempts that ended after their lease had expired; another attempt decides.',
   })
   const seconds = histogram({
     name: 'webhook_attempt_seconds',
@@ -72,10 +73,10 @@ export function deliveryMeter(metrics: Metrics): DeliveryMeter {
     },
     lagged: lag,
     settled: deliveries,
-    interrupted(count) {
-      for (let i = 0; i < count; i++) interruptions()
+    leasesExpired(count) {
+      for (let i = 0; i < count; i++) expiredLeases()
     },
-    fenced(count) {
+    endedLate(count) {
       for (let i = 0; i < count; i++) late()
     },
     ...watch,

@@ -11,7 +11,7 @@ import {
 import { testDatabase } from '../../../test/support/start/database.ts'
 import { sql } from '../../platform/db/db.ts'
 import { fanOutEvents } from '../events/fan-out.ts'
-import { findDueEndpoints, reapLeases } from './leasing-store.ts'
+import { findDueEndpoints, releaseExpiredLeases } from './leasing-store.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -117,8 +117,8 @@ test('an expired lease is ended once by any number of concurrent processes', asy
   await lease(db, id)
   const at = new Date(began.getTime() + 60_001)
   await db.transaction(async (tx) => {
-    assert.equal(await reapLeases(tx, at), 1)
-    assert.equal(await reapLeases(db, at), 0)
+    assert.equal(await releaseExpiredLeases(tx, at), 1)
+    assert.equal(await releaseExpiredLeases(db, at), 0)
   })
   const found = await db.rows(sql`
     select status, attempts, interruptions from webhook_deliveries`)

@@ -2,7 +2,7 @@
  * Leases deliveries for sending.
  *
  * Tables: reads and updates webhook_deliveries; reads webhook_endpoints, webhook_events and
- * webhook_secrets. Crash: a leased delivery keeps its lease until it expires; then `reapLeases`
+ * webhook_secrets. Crash: a leased delivery keeps its lease until it expires; then `releaseExpiredLeases`
  * makes it pending again.
  */
 import { type Db, type Queryable, sql } from '../../platform/db/db.ts'
@@ -220,7 +220,7 @@ export async function findLeaseSecrets(
  * not count. After the fifth interruption the delivery is given up, because it may be what kills
  * the process. Returns how many.
  */
-export async function reapLeases(db: Queryable, now: Date): Promise<number> {
+export async function releaseExpiredLeases(db: Queryable, now: Date): Promise<number> {
   return db.run(sql`
     with dead as materialized (
       select id, lease_id from webhook_deliveries

@@ -15,7 +15,7 @@ import { nextAttemptAt, retryWaitsSeconds } from './retry.ts'
 import { type DatedSecret, signingSecrets } from './signing-secrets.ts'
 import { startWithinMs } from './start-window.ts'
 
-export interface SenderParts {
+export interface SenderOptions {
   db: Db
   egress: Egress
   clock: Clock
@@ -34,13 +34,13 @@ export interface Leased {
 }
 
 /** Returns a function that sends one delivery and returns its end. */
-export function sender(parts: SenderParts) {
-  const { clock, meter, chance = Math.random } = parts
-  const waits = parts.retryWaitsSeconds ?? retryWaitsSeconds
+export function sender(options: SenderOptions) {
+  const { clock, meter, chance = Math.random } = options
+  const waits = options.retryWaitsSeconds ?? retryWaitsSeconds
   const leaseSecrets = batched<ClaimedDelivery, readonly DatedSecret[] | null>({
     name: 'ask for leases',
     run: async (deliveries) => {
-      const secrets = await findLeaseSecrets(parts.db, deliveries, clock())
+      const secrets = await findLeaseSecrets(options.db, deliveries, clock())
       return deliveries.map(({ leaseId }) => secrets.get(leaseId) ?? null)
     },
     deadline: 'deliveryRecord',
@@ -51,7 +51,7 @@ export function sender(parts: SenderParts) {
     const startedAt = clock()
     const began = performance.now()
     const isTest = trigger === 'test'
-    const answer = await post({ ...parts, leaseSecrets }, leased)
+    const answer = await post({ ...options, leaseSecrets }, leased)
     // Consent was withdrawn or the endpoint was disabled since the lease.
     if (answer === null) {
       meter.settled('cancelled')
@@ -75,14 +75,14 @@ export function sender(parts: SenderParts) {
   }
 }
 
-interface PostParts extends Pick<SenderParts, 'egress' | 'clock' | 'ring'> {
+interface PostOptions extends Pick<SenderOptions, 'egress' | 'clock' | 'ring'> {
   /** Returns the present secrets of the endpoint, or null if the lease no longer holds. */
   leaseSecrets(delivery: ClaimedDelivery): Promise<readonly DatedSecret[] | null>
 }
 
 /** Returns null if the delivery may no longer be sent; nothing was sent then. */
 async function post(
-  { egress, clock, ring, leaseSecrets }: PostParts,
+  { egress, clock, ring, leaseSecrets }: PostOptions,
   { delivery, secrets, leasedAt }: Leased,
 ): Promise<EgressAnswer | null> {
   const { body, leaseId: id, trigger, url } = delivery

@@ -12,7 +12,7 @@ export interface Challenge {
   headers: Record<string, string>
 }
 
-export interface ChallengeParts {
+export interface ChallengeOptions {
   /** Made by `makeQuote`. */
   quote: string
   /** 16 to 128 characters: the caller's own key, or a random one. */
@@ -24,16 +24,16 @@ export interface ChallengeParts {
  * Returns the challenge with all members that the official clients need, also those that the
  * specification does not require.
  */
-export function challengeOf(terms: Terms, parts: ChallengeParts): Challenge {
+export function challengeOf(terms: Terms, options: ChallengeOptions): Challenge {
   const extra = {
     name: terms.assetName,
     version: terms.assetVersion,
-    nonce: parts.quote,
+    nonce: options.quote,
     endpoint: terms.endpoint,
-    idempotencyKey: parts.idempotencyKey,
+    idempotencyKey: options.idempotencyKey,
   }
   const body = { x402Version: 1, accepts: [requirementV1(terms, extra)] }
-  const header = parts.headerVersion === 1 ? body : challengeV2(terms, extra)
+  const header = options.headerVersion === 1 ? body : challengeV2(terms, extra)
   return { body, headers: { 'PAYMENT-REQUIRED': encodeHeader(header) } }
 }
 

@@ -128,9 +128,9 @@ test('a signature that no key can have made has no signer and throws no error', 
 
 test("one of the two forms of a signature is accepted, the one that the coin's contract accepts", async () => {
   const payment = paymentOf(payloadV1(await signAuthorization(testWallet(), testTerms)))
-  const twin = { ...payment, signature: malleated(payment.signature) }
-  assert.equal(await isSignedByPayer(twin), true)
-  assert.equal(await signerOf(twin, testTerms), 'other')
+  const malleatedPayment = { ...payment, signature: malleated(payment.signature) }
+  assert.equal(await isSignedByPayer(malleatedPayment), true)
+  assert.equal(await signerOf(malleatedPayment, testTerms), 'other')
   const numbered = {
     ...payment,
     signature: payment.signature.replace(/1b$/, '00').replace(/1c$/, '01'),

@@ -65,11 +65,11 @@ export interface Claim {
   lease: Lease
 }
 
-type Bought = Purchase | 'wait' | 'taken' | 'twin'
+type Bought = Purchase | 'wait' | 'taken' | 'duplicate'
 
 /**
  * Holds the payment, verifies it and reads the answer, then settles. `wait`: another request has
- * taken the payment over. `taken`: another request was first with it. `twin`: another payment of
+ * taken the payment over. `taken`: another request was first with it. `duplicate`: another payment of
  * the same purchase was first.
  */
 export async function buy(context: SettlementContext, order: Order, claim: Claim): Promise<Bought> {
@@ -86,15 +86,15 @@ type Offer = { ready: Answer } | { ended: Bought }
  * later.
  */
 async function offerUnder(context: SettlementContext, order: Order, claim: Claim): Promise<Offer> {
-  const { db, patientDb, clock, onTrouble } = context
+  const { db, dbWithoutDeadline, clock, onTrouble } = context
   const { id } = claim.row
   const { leaseUntil } = claim.lease
-  const holding = holdPayment(patientDb, claim.row, claim.lease)
+  const holding = holdPayment(dbWithoutDeadline, claim.row, claim.lease)
   const release = (on: Db, reason: PaymentReason | null) =>
     releasePayment(on, id, { leaseUntil, reason, now: clock(), durably: isLedgerAlone(context) })
   const releaseLater = async (): Promise<void> => {
     await holding
-    await release(patientDb, null).catch((error: unknown) =>
+    await release(dbWithoutDeadline, null).catch((error: unknown) =>
       onTrouble('a payment that was not sent is still held', { payment: id, why: String(error) }),
     )
   }
@@ -102,7 +102,7 @@ async function offerUnder(context: SettlementContext, order: Order, claim: Claim
     const offer = await untilSettling(context, order, { claim, holding })
     if ('ready' in offer) return offer
     const { ended } = offer
-    if (ended === 'taken' || ended === 'twin') return offer
+    if (ended === 'taken' || ended === 'duplicate') return offer
     const isRefused = typeof ended === 'object' && ended.outcome === 'refused'
     await release(db, isRefused ? ended.reason : null)
     return offer
@@ -134,7 +134,7 @@ async function untilSettling(
     const isSimulation = verified.outcome === 'refused' && verified.isSimulation === true
     return { ended: mayBePaid ? await usedBy(context, order, { claim, isSimulation }) : refusal }
   }
-  if (hold === 'twin') return { ended: 'twin' }
+  if (hold === 'duplicate') return { ended: 'duplicate' }
   const answer = awaited(order, read)
   if (!isSold(answer)) return { ended: { outcome: 'unsold', answer } }
   // After the lease, another request may be sending the payment.
@@ -175,7 +175,7 @@ async function usedBy(
   if (resolved.state === 'failed' || isUnsent || isLedgerAlone(context))
     return { outcome: 'refused', reason: usedReason }
   // The chain does not answer now; the reconciler asks it later.
-  await markUnknown(context.patientDb, row.id, { reason: usedReason, now: context.clock() })
+  await markUnknown(context.dbWithoutDeadline, row.id, { reason: usedReason, now: context.clock() })
   return { outcome: 'pending' }
 }
 
@@ -217,11 +217,11 @@ async function paid(
   { isAwaited }: Order,
   { id, transaction, answer }: { id: string; transaction: string; answer: Answer },
 ): Promise<Purchase> {
-  const { patientDb, onTrouble } = context
+  const { dbWithoutDeadline, onTrouble } = context
   const durably = isLedgerAlone(context)
   const isFound = !isAwaited()
   const now = context.clock()
-  const written = markSettled(patientDb, id, { txHash: transaction, now, durably, isFound })
+  const written = markSettled(dbWithoutDeadline, id, { txHash: transaction, now, durably, isFound })
   if (durably) await written
   else
     context.meanwhile(

@@ -68,8 +68,8 @@ test('a used authorization is paid if its transaction moved its coin from the pa
   const wrong: Record<string, Partial<typeof transfer>> = {
     'another coin': { address: testTerms.payTo },
     'another event': { topics: [other, from, to] },
-    'from somebody else': { topics: [topic, other, to] },
-    'to somebody else': { topics: [topic, from, other] },
+    'from another address': { topics: [topic, other, to] },
+    'to another address': { topics: [topic, from, other] },
     'too little': { data: word('1') },
   }
   for (const [name, changes] of Object.entries(wrong))

@@ -47,7 +47,7 @@ export interface X402Settings {
     | { kind: 'local'; rpcUrl: string; relayerKeyFile: string }
 }
 
-export interface X402Parts {
+export interface X402Options {
   settings: X402Settings
   publicUrl: string
   db: Db
@@ -75,9 +75,9 @@ export interface X402 {
 const shownMax = 4_096
 
 /** Throws with a message for the operator if the relayer's key cannot be read. */
-export async function openX402(parts: X402Parts): Promise<X402> {
-  const { settings, publicUrl, clock, onTrouble } = parts
-  const db = withDeadlines(parts.db)
+export async function openX402(options: X402Options): Promise<X402> {
+  const { settings, publicUrl, clock, onTrouble } = options
+  const db = withDeadlines(options.db)
   const { facilitator, network } = settings
   const egress = openEgress({ rules: operatorRules })
   const rpc = facilitator.rpcUrl === null ? null : openRpc(egress, facilitator.rpcUrl)
@@ -85,7 +85,7 @@ export async function openX402(parts: X402Parts): Promise<X402> {
   const relayerKey =
     facilitator.kind === 'local' ? await readRelayerKey(facilitator.relayerKeyFile) : null
   const relayer = relayerKey && addressOf(relayerKey)
-  const meter = paymentMeter(parts.metrics)
+  const meter = paymentMeter(options.metrics)
   const { chainId, asset } = networks[network]
   const counter = { chainId, asset: asset.toLowerCase(), payTo: settings.payTo.toLowerCase() }
   const { amounts: prices, maxTimeoutSeconds } = settings
@@ -96,7 +96,8 @@ export async function openX402(parts: X402Parts): Promise<X402> {
   }
   const chosen = (): Facilitator => {
     if (facilitator.kind === 'none') return noFacilitator
-    if (facilitator.kind === 'local') return facilitatorOf('local', localOf(parts, relayerKey, rpc))
+    if (facilitator.kind === 'local')
+      return facilitatorOf('local', localOf(options, relayerKey, rpc))
     const remote = facilitatorOf('remote', remoteFacilitator(egress, facilitator))
     return chain === null ? remote : shownByChain(remote, chain)
   }
@@ -109,7 +110,7 @@ export async function openX402(parts: X402Parts): Promise<X402> {
     chain,
     publicUrl,
     db,
-    patientDb: parts.db,
+    dbWithoutDeadline: options.db,
     clock,
     meanwhile,
     onTrouble,
@@ -132,9 +133,9 @@ export async function openX402(parts: X402Parts): Promise<X402> {
       if (found !== fitness && found !== 'ok') onTrouble('payments cannot be taken', { why: found })
       fitness = found
     },
-    survey: async () => meter.surveyed(await countOpenPayments(parts.db, chainId), await gas()),
-    reconcile: () => reconcilePayments({ ...payments, db: parts.db }),
-    sweep: () => sweepPayments(parts.db, new Date(clock().getTime() - keptMs)),
+    survey: async () => meter.surveyed(await countOpenPayments(options.db, chainId), await gas()),
+    reconcile: () => reconcilePayments({ ...payments, db: options.db }),
+    sweep: () => sweepPayments(options.db, new Date(clock().getTime() - keptMs)),
     async close() {
       while (underWay.size > 0) await Promise.all(underWay)
       await egress.close()
@@ -155,7 +156,7 @@ function withDeadlines(db: Db): Db {
 }
 
 function localOf(
-  { settings, db }: X402Parts,
+  { settings, db }: X402Options,
   relayerKey: string | null,
   rpc: ReturnType<typeof openRpc> | null,
 ): OfficialFacilitator {

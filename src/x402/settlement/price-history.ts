@@ -14,7 +14,7 @@ export interface PriceHistory {
   isPayable(endpoint: string, amount: string): Promise<boolean>
 }
 
-export interface PriceHistoryParts extends Counter {
+export interface PriceHistoryOptions extends Counter {
   db: Db
   clock: Clock
   prices: Prices
@@ -24,8 +24,8 @@ export interface PriceHistoryParts extends Counter {
 
 const postedMs = 60_000
 
-export function priceHistory(parts: PriceHistoryParts): PriceHistory {
-  const { db, clock, maxTimeoutSeconds } = parts
+export function priceHistory(options: PriceHistoryOptions): PriceHistory {
+  const { db, clock, maxTimeoutSeconds } = options
   let postedUntil = 0
   let posting: Promise<void> | undefined
 
@@ -34,7 +34,7 @@ export function priceHistory(parts: PriceHistoryParts): PriceHistory {
     const sayableUntil = now.getTime() + postedMs
     const payableUntil = new Date(sayableUntil + maxTimeoutSeconds * 1_000)
     try {
-      await postPrices(db, parts, { now, payableUntil })
+      await postPrices(db, options, { now, payableUntil })
       postedUntil = sayableUntil
     } finally {
       posting = undefined
@@ -46,6 +46,6 @@ export function priceHistory(parts: PriceHistoryParts): PriceHistory {
       if (clock().getTime() < postedUntil) return
       await (posting ??= postNow())
     },
-    isPayable: (endpoint, amount) => isPayable(db, { ...parts, endpoint, amount }, clock()),
+    isPayable: (endpoint, amount) => isPayable(db, { ...options, endpoint, amount }, clock()),
   }
 }

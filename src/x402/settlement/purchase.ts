@@ -85,7 +85,8 @@ async function attempt(context: SettlementContext, order: Order): Promise<Step> 
   if (refusal !== null) return refusal
   const claim = { row: newPayment(context, order, { by, now }), lease: leaseFrom(context.clock()) }
   const bought = await buy(context, order, claim)
-  if (bought === 'twin') return (await waiting(() => twinPurchase(context, order))) ?? 'wait'
+  if (bought === 'duplicate')
+    return (await waiting(() => duplicatePurchase(context, order))) ?? 'wait'
   if (bought === 'taken') return isEarly ? attempt(context, onLook(order)) : 'wait'
   return bought
 }
@@ -161,7 +162,7 @@ function leaseFrom(now: Date): Lease {
  * Looks for the same purchase of the same payer, whose signature is proved by now. Returns null if
  * there is none.
  */
-async function twinPurchase(context: SettlementContext, order: Order): Promise<Step | null> {
+async function duplicatePurchase(context: SettlementContext, order: Order): Promise<Step | null> {
   const { db } = context
   const { payment, terms, idempotencyKey } = order
   if (idempotencyKey === null) return null

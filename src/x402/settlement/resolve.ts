@@ -26,7 +26,7 @@ export interface SettlementContext {
   /** With a short deadline, because a caller waits. */
   db: Db
   /** Without it, for work without a waiting caller, or work that must be known to be done. */
-  patientDb: Db
+  dbWithoutDeadline: Db
   clock: Clock
   network: NetworkName
   facilitator: Facilitator
@@ -121,7 +121,7 @@ export async function settleAgain(
   const now = context.clock()
   if (settlement.outcome === 'settled') {
     const { transaction: txHash } = settlement
-    await markSettled(context.patientDb, id, { txHash, now, durably: true, isFound: true })
+    await markSettled(context.dbWithoutDeadline, id, { txHash, now, durably: true, isFound: true })
     return true
   }
   await markUnknown(context.db, id, { reason: settlement.reason, now })

@@ -64,7 +64,7 @@ export type Hold =
   /** Another request has it, or it was used. */
   | 'taken'
   /** Another payment of the same purchase is held or has made it. */
-  | 'twin'
+  | 'duplicate'
 
 /**
  * Holds the authorization. `held` means that the row is on disk: from then on the payment may reach
@@ -93,7 +93,7 @@ export async function holdPayment(
       where p.state in ('released', 'failed')`)
     return count === 1 ? 'held' : 'taken'
   } catch (error) {
-    if (sqlState(error) === uniqueViolation) return 'twin'
+    if (sqlState(error) === uniqueViolation) return 'duplicate'
     throw error
   }
 }

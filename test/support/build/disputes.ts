@@ -18,11 +18,11 @@ export function tryToOpen(
   request: Pick<DisputeRequest, 'workerId'> & Partial<DisputeRequest>,
   now = daysAfter(1),
 ): Promise<Opening> {
-  return db.transaction((tx) => tryInside(tx, request, now))
+  return db.transaction((tx) => tryTo(tx, request, now))
 }
 
 /** Opens a dispute within the caller's transaction. */
-export function tryInside(
+export function tryTo(
   tx: Tx,
   request: Pick<DisputeRequest, 'workerId'> & Partial<DisputeRequest>,
   now = daysAfter(1),

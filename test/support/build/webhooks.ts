@@ -8,7 +8,7 @@ import { type Egress, type EgressOptions, openEgress } from '../../../src/platfo
 import { strangerRules } from '../../../src/platform/egress/rules.ts'
 import { openLog } from '../../../src/platform/observability/log.ts'
 import { createMetrics } from '../../../src/platform/observability/metrics.ts'
-import { type DelivererParts, openDeliverer } from '../../../src/webhooks/delivery/deliver.ts'
+import { type DelivererOptions, openDeliverer } from '../../../src/webhooks/delivery/deliver.ts'
 import { deliveryMeter } from '../../../src/webhooks/delivery/delivery-metrics.ts'
 import { insertSecret } from '../../../src/webhooks/delivery/endpoint-store.ts'
 import { claimDeliveries } from '../../../src/webhooks/delivery/leasing-store.ts'
@@ -114,8 +114,8 @@ export function startDelivering(
   {
     egress,
     around = (usual) => usual,
-    ...parts
-  }: Partial<Omit<DelivererParts, 'egress'>> & {
+    ...options
+  }: Partial<Omit<DelivererOptions, 'egress'>> & {
     egress?: Partial<EgressOptions>
     /** Wraps the HTTP client of the deliverer. */
     around?: (usual: Egress) => Egress
@@ -140,7 +140,7 @@ export function startDelivering(
     meter: deliveryMeter(metrics),
     log,
     chance: () => 0.5,
-    ...parts,
+    ...options,
   })
   return {
     ...deliverer,

@@ -9,7 +9,7 @@ import { openLog } from '../../../src/platform/observability/log.ts'
 import { createMetrics } from '../../../src/platform/observability/metrics.ts'
 import { openDeliverer } from '../../../src/webhooks/delivery/deliver.ts'
 import { deliveryMeter } from '../../../src/webhooks/delivery/delivery-metrics.ts'
-import { reapLeases } from '../../../src/webhooks/delivery/leasing-store.ts'
+import { releaseExpiredLeases } from '../../../src/webhooks/delivery/leasing-store.ts'
 import { fanOutEvents } from '../../../src/webhooks/events/fan-out.ts'
 import '../start/timeout-multiplier.ts'
 
@@ -47,5 +47,5 @@ process.stdout.write('delivering\n')
 await Promise.all([
   forEver(() => fanOutEvents(db)),
   forEver(() => deliverer.work(signal)),
-  forEver(() => reapLeases(db, systemClock())),
+  forEver(() => releaseExpiredLeases(db, systemClock())),
 ])

@@ -7,6 +7,6 @@ import { startEmbeddedPostgres } from '../../../src/database/embedded/embedded-p
 const dataDir = process.argv[2]
 if (dataDir === undefined) throw new Error('usage: hold-postgres.ts DATA_DIR')
 const server = await startEmbeddedPostgres({ dataDir, durable: false, log: () => {} })
-process.stdout.write(`${JSON.stringify({ url: server.url, startedHere: server.startedHere })}\n`)
+process.stdout.write(`${JSON.stringify({ url: server.url, isStarter: server.isStarter })}\n`)
 for await (const _ of process.stdin);
 await server.stop()
