@@ -19,7 +19,13 @@ const flags = JSON.parse(readFileSync(new URL('node-flags.json', import.meta.url
 
 const x402Client = 'test/clients/x402-fetch'
 const mcp = 'packages/mcp'
-const clientsOfTests = [x402Client, mcp, 'test/clients/mcp-inspector', 'test/clients/node']
+const clientsOfTests = [
+  x402Client,
+  mcp,
+  'test/clients/mcp-inspector',
+  'test/clients/node',
+  'test/clients/sdk',
+]
 const x402Peer = 'bench/peers/x402-express'
 const benchesX402 = (names) => names.length === 0 || names.includes('x402')
 

@@ -14,6 +14,8 @@ import { Client } from './index.ts'
 const calls = roundsOf('CHAOS_CLIENT_CALLS', 250)
 const seed = roundsOf('CHAOS_CLIENT_SEED', 20_260_514)
 const atOnce = 50
+/** A fault costs this time: short for few calls, and long enough for a machine under load. */
+const timeoutMs = calls > 1_000 ? 4_000 : 1_000
 
 const service = await startService('https://scores.example.org', undefined, {
   env: {
@@ -54,7 +56,7 @@ test(`of ${calls} calls through a proxy that fails 30 %, each is charged and cre
     scopes: ['candidates:read', 'agent-decisions:write'],
     credits: granted,
   })
-  const client = new Client({ baseUrl, apiKey: key, maxRetries: 30, timeoutMs: 1_000 })
+  const client = new Client({ baseUrl, apiKey: key, maxRetries: 100, timeoutMs })
   const subject = { kind: 'candidate', username: 'ada-lovelace' } as const
   const reportIds = new Set<string>()
   let [next, searches, reports] = [0, 0, 0]

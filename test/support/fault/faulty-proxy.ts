@@ -33,15 +33,23 @@ export const faults: Record<string, Fault> = {
 export async function startFaultyProxy(base: string, fault: Fault): Promise<string> {
   const agent = new Agent({ keepAlive: true })
   const proxy = createServer((incoming, response) => {
-    const { method, url, headers } = incoming
+    const { method, headers } = incoming
     const { host: _, connection: __, 'accept-encoding': ___, ...passed } = headers
     const forward = async (how: Passing): Promise<void> => {
       const body = await buffer(incoming)
-      const sent = request(`${base}${url}`, { method, headers: passed, agent }, (answer) => {
-        void buffer(answer).then((whole) =>
-          passOn(response, { status: answer.statusCode ?? 0, headers: answer.headers, whole }, how),
-        )
-      })
+      const sent = request(
+        `${base}${incoming.url}`,
+        { method, headers: passed, agent },
+        (answer) => {
+          void buffer(answer).then((whole) =>
+            passOn(
+              response,
+              { status: answer.statusCode ?? 0, headers: answer.headers, whole },
+              how,
+            ),
+          )
+        },
+      )
       sent.on('error', () => response.destroy()).end(body)
     }
     fault(incoming, response, (how = 'whole') => void forward(how))
