@@ -13,6 +13,7 @@ const benches = [
   'scoring-core',
   'evidence-import',
   'agent-decisions',
+  'mcp',
   'sessions',
   'pages',
   'recompute',

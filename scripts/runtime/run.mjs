@@ -27,7 +27,8 @@ const clientsOfTests = [
   'test/clients/sdk',
 ]
 const x402Peer = 'bench/peers/x402-express'
-const benchesX402 = (names) => names.length === 0 || names.includes('x402')
+/** Folders that a benchmark needs. */
+const foldersOfBenches = { x402: x402Peer, mcp }
 
 /**
  * `folders`: folders with their own packages, installed on demand. `cwd`: base of relative paths in
@@ -45,7 +46,11 @@ const commands = {
   chaos: { args: (more) => [join(root, 'scripts/chaos/run.ts'), ...more] },
   bench: {
     args: (more) => [join(root, 'bench/run.ts'), ...more],
-    folders: (more) => (benchesX402(more.filter((arg) => !arg.startsWith('-'))) ? [x402Peer] : []),
+    folders: (more) => {
+      const names = more.filter((arg) => !arg.startsWith('-'))
+      const needed = names.length === 0 ? Object.keys(foldersOfBenches) : names
+      return needed.flatMap((name) => foldersOfBenches[name] ?? [])
+    },
   },
   'demo:x402': {
     args: (more) => [join(root, 'scripts/demo-x402.ts'), ...more],

@@ -55,7 +55,7 @@ const apiKey = Type.Object(
       type: 'string',
       description: 'A test key reads fictional candidates and costs nothing.',
     }),
-    shown: text(32, 'The beginning of the key. The key itself is not kept.'),
+    shown: text(32, 'The beginning and the end of the key. The key itself is not kept.'),
     scopes: Type.Array(Type.Enum([...scopes], { type: 'string' }), {
       description: 'The operations that the key may call.',
     }),

@@ -88,7 +88,7 @@ export type ApiKey = {
   name: string
   /** A test key reads fictional candidates and costs nothing. */
   environment: 'live' | 'test'
-  /** The beginning of the key. The key itself is not kept. */
+  /** The beginning and the end of the key. The key itself is not kept. */
   shown: string
   /** The operations that the key may call. */
   scopes: Array<'candidates:read' | 'scores:read' | 'webhooks:write' | 'agent-decisions:write'>
