@@ -12,7 +12,7 @@ export interface AttemptSecrets {
   state: string
   /** Comes back in the ID token. */
   nonce: string
-  /** Proves to the provider that the same browser began (PKCE). */
+  /** Proves to the provider that the same browser began the sign-in (PKCE). */
   verifier: string
 }
 

@@ -7,7 +7,7 @@ import { parseBody } from '../platform/json/shape-fault.ts'
 import { createRequest, type decisions, type outcomes } from './schema.ts'
 
 export type Subject =
-  /** Without @. */
+  /** `username` has no @. */
   | { kind: 'candidate'; username: string }
   /** Lowercase. */
   | { kind: 'score'; scoreId: string }

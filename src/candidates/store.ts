@@ -46,7 +46,7 @@ export async function replaceEntries(
     postings.map((posting) => ({ place: i + 1, username, ...posting })),
   )
   const column = <Name extends keyof (typeof rows)[number]>(name: Name) => rows.map((r) => r[name])
-  // Without a join, because the planner does not know the number of rows.
+  // No join: the planner does not know the number of rows and could choose a slow one.
   await tx.run(sql`
     with posted as (
       select * from unnest(${column('place')}::int[], ${column('username')}::text[],

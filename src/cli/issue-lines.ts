@@ -101,7 +101,7 @@ async function issueInput(
     replacesComputed: flags.replaceComputed ?? false,
     signers: await openSigners(config.signingKeysDir),
   }
-  // Before a file is made or emptied.
+  // Without an active key the command fails here, before a file is made or emptied.
   await activeSigner(db, issuing.signers)
   addAbortSignal(signal, chunks)
   await using closing = new AsyncDisposableStack()

@@ -12,7 +12,7 @@ import type { RequestContext } from './request-context.ts'
  */
 export type Gates = Readonly<Record<Priority | 'payment', Gate>>
 
-/** A payment waits for seconds and works for milliseconds. */
+/** A payment waits seconds for other servers and uses the processor for milliseconds. */
 const paymentSlotsFactor = 8
 
 export function openGates(limits: GateLimits): Gates {

@@ -34,7 +34,7 @@ export interface ServerLimits extends BodyLimits {
   drainTimeoutMs: number
 }
 
-/** Read after the timeout multiplier was set. */
+/** Returns the limits of a server. Call it after the timeout multiplier is set. */
 export function usualLimits(): ServerLimits {
   const requestTimeoutMs = deadlineMs('request')
   // The body of a waiting request must still arrive within the request timeout.

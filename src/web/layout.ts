@@ -176,7 +176,7 @@ const groups: readonly { title?: string; pages: readonly Destination[] }[] = [
   },
 ]
 
-/** Beside the dashboard. */
+/** Links to the pages beside the dashboard. */
 const help: readonly Destination[] = [
   { path: '/docs', title: 'Docs', icon: 'file' },
   { path: '/docs/api', title: 'API reference', icon: 'help' },

@@ -10,7 +10,7 @@ export const qrBytesMax = 2_953
  * code is drawn large.
  */
 export function qrCode(text: string, label: string, look: 'usual' | 'dense' = 'usual'): Html {
-  // The choice of the best mask takes most of the time, and any mask can be read.
+  // A fixed mask, because readers read every mask and choosing the best one takes most of the time.
   const options = { ecc: 'L', border: 0, maskPattern: 2 } as const
   const first = encode(text, options)
   // Readers with the table of jsQR cannot read version 23 at this level.

@@ -26,12 +26,12 @@ const daysOfYear = new Intl.DateTimeFormat('en-GB', {
 })
 const months = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' })
 
-/** Such as `1,204,331`. */
+/** Formats a count, such as `1,204,331`. */
 export function count(value: number): string {
   return numbers.format(value)
 }
 
-/** Such as `1 key`, `12 keys`. */
+/** Formats a count with its noun, such as `1 key` or `12 keys`. */
 export function counted(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`
 }
@@ -54,17 +54,17 @@ export function shortId(id: string): string {
   return id.length <= 20 ? id : `${id.slice(0, 12)}…${id.slice(-4)}`
 }
 
-/** Such as `23 November 2026, 14:29:40 UTC`. */
+/** Formats a time, such as `23 November 2026, 14:29:40 UTC`. */
 export function fullTime(time: Date): string {
   return `${longDates.format(time)}, ${time.toISOString().slice(11, 19)} UTC`
 }
 
-/** Such as `2 Jun 2026`. */
+/** Formats a day, such as `2 Jun 2026`. */
 export function shortDate(time: Date): string {
   return shortDates.format(time)
 }
 
-/** Such as `18 Nov`. */
+/** Formats a day without its year, such as `18 Nov`. */
 export function dayAndMonth(time: Date): string {
   return daysOfYear.format(time)
 }

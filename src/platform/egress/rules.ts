@@ -23,7 +23,7 @@ export interface EgressRules {
   deny: readonly Network[]
 }
 
-/** For URLs from the settings. */
+/** The rules for URLs from the settings. */
 export const operatorRules: EgressRules = {
   urlsOf: 'operator',
   allowHttp: true,
@@ -32,7 +32,10 @@ export const operatorRules: EgressRules = {
   deny: [],
 }
 
-/** For URLs from anyone else: https to public addresses. Throws if a text is not a network. */
+/**
+ * Returns the rules for URLs that callers send: https to public addresses. Throws if a text is not
+ * a network.
+ */
 export function strangerRules(
   settings: {
     allowHttp?: boolean

@@ -1,4 +1,4 @@
-/** The request log as the server sees it: it is told about each call with a key or a session. */
+/** The request log for the server, which adds each call with a key or a session. */
 
 /** The caller and the operation of a call, known once the caller is authenticated. */
 export interface LoggedCall {

@@ -98,7 +98,7 @@ export interface ResponseDeclaration {
   example?: unknown
 }
 
-/** Form of the header Idempotency-Key and of every other name of a purchase. */
+/** The form of a header Idempotency-Key, also of the one that names an x402 purchase. */
 export const idempotencyKeyPattern = '^[A-Za-z0-9._~:-]{16,128}$'
 
 /**

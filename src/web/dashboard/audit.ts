@@ -102,7 +102,7 @@ function entryTable(
   })
 }
 
-/** The words of a kind of actions, which its verb follows. */
+/** Names of the kinds of actions. The verb follows the name, as in `API key rotated`. */
 const kinds: Readonly<Record<string, string>> = {
   accounts: 'Account',
   api_keys: 'API key',
@@ -112,7 +112,7 @@ const kinds: Readonly<Record<string, string>> = {
   users: 'Member',
 }
 
-/** Such as `API key rotated` of `api_keys.rotated`. */
+/** Returns the title of an entry: `API key rotated` for the action `api_keys.rotated`. */
 function titleOf({ action }: ReadEntry): string {
   const [kind = '', verb = ''] = action.split('.')
   const words = verb.replaceAll('_', ' ')
@@ -129,7 +129,7 @@ function detailsOf({ details }: ReadEntry, names: Names): Part {
   )
 }
 
-/** Such as `overlap hours` of `overlapHours`. */
+/** Returns the words of a name: `overlap hours` for `overlapHours`. */
 function wordsOf(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 }

@@ -249,7 +249,7 @@ function keyName({ keyId }: LogEntry, names: ReadonlyMap<string, string>): strin
   return keyId === null ? 'Signed in' : (names.get(keyId) ?? keyId)
 }
 
-/** Below ten milliseconds with one decimal. */
+/** Formats a duration, with one decimal below ten milliseconds. */
 function durationOf({ durationUs }: LogEntry): string {
   return durationUs < 10_000
     ? `${(durationUs / 1_000).toFixed(1)} ms`

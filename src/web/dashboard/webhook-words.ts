@@ -33,7 +33,7 @@ export function stateBadge(endpoint: EndpointHealth, now: Date): Html {
     : badge('positive', 'check', 'Receiving')
 }
 
-/** Such as `6 min`. */
+/** Formats the time since `time`, such as `6 min`. */
 export function lengthSince(time: Date, now: Date): string {
   const text = relativeTime(time, now)
   return text.endsWith(' ago') ? text.slice(0, -4) : text === 'yesterday' ? '1 d' : 'days'

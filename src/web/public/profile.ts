@@ -107,7 +107,7 @@ export function profilePages(site: Site, options: ProfileOptions): Endpoint[] {
   ]
 }
 
-/** The wire names a profile in each answer of the sandbox, so these have pages too. */
+/** Each answer of the sandbox links to a profile, so fictional candidates have pages too. */
 async function findFictional(name: string, { reads }: Sandbox): Promise<Profile | null> {
   const found = await reads.candidate(name)
   if (found === null) return null

@@ -128,7 +128,7 @@ export function openDeliverer(options: DelivererOptions): Deliverer {
 /** Sends leased deliveries, acknowledges the results and counts the attempts in flight. */
 function openAttempts(options: DelivererOptions, wakeUp: WakeUp) {
   const { clock, meter, log } = options
-  const acknowledge = patiently(
+  const acknowledge = untilAcknowledged(
     batched<AttemptEnd, void>({
       name: 'acknowledge deliveries',
       run: async (ends) => {
@@ -217,7 +217,7 @@ const acknowledgeTriesMax = 100
  * Retries an acknowledgement while the database is away, so that nothing is sent twice because of
  * it.
  */
-function patiently<Item>(acknowledge: (item: Item) => Promise<void>) {
+function untilAcknowledged<Item>(acknowledge: (item: Item) => Promise<void>) {
   return async (item: Item): Promise<void> => {
     for (let tries = 1; ; tries++) {
       try {

@@ -67,7 +67,7 @@ export function findEndpointHealth(
 }
 
 export interface HourOfDeliveries {
-  /** Null: the whole time. */
+  /** The beginning of the hour. Null: the counts are those of the whole time. */
   hour: Date | null
   succeeded: number
   failed: number

@@ -57,7 +57,7 @@ export function openNotices({
   }
 }
 
-/** For a deliverer without an operator. */
+/** Notices of a deliverer without an operator: they go nowhere. */
 export const noNotices: Notices = {
   record: () => Promise.resolve(),
   disabled() {},

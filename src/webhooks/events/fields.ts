@@ -38,7 +38,7 @@ export function oneOf<const Value extends string>(values: readonly Value[], desc
   return Type.Enum([...values], { type: 'string', description })
 }
 
-/** The description of `schema` is also that of the field, so it says the meaning of null. */
+/** Allows null. The field takes the description of `schema`, which also explains the null. */
 export function orNull<Schema extends TSchema>(schema: Schema) {
   return Type.Union([schema, Type.Null()])
 }
