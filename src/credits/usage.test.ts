@@ -38,7 +38,7 @@ test('charged calls are in the usage by day, meter, operation and key, and in th
     bodyOf(await ask(service.base, { path, headers }))
   const pageOf = async (path: string) =>
     String((await ask(service.base, { path, headers: session.headers })).body)
-  assert.match(await pageOf('/dashboard'), /Calls today<\/dt><dd class="value">3<\/dd>/)
+  assert.match(await pageOf('/dashboard'), /Charged calls today<\/dt><dd class="value">3<\/dd>/)
   assert.match(await pageOf('/dashboard/keys'), /<td class="end p2">3<\/td>/)
   const today = new Date().toISOString().slice(0, 10)
   for (const [by, group] of Object.entries({

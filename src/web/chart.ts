@@ -87,12 +87,15 @@ export function sparkline({ sentence, values }: Sparkline): Html {
   const top = Math.max(1, ...values.map((value) => value ?? 0))
   const at = (value: number, i: number) =>
     `${fixed(((i + 0.5) / values.length) * 100)} ${fixed(31 - (value / top) * 29)}`
+  const x = (i: number | undefined) => fixed((((i ?? 0) + 0.5) / values.length) * 100)
   const runs = runsOf(values).map((run) => {
-    const points = run.map(({ value, i }) => at(value, i))
+    const points = run.map(({ value, i }) => at(value, i)).join('L')
     // A value alone is a short line, because a line of one point is not drawn.
-    return points.length === 1 ? `M${points[0]}h0.5` : `M${points.join('L')}`
+    const line = run.length === 1 ? `M${points}h0.5` : `M${points}`
+    return { line, area: `${line}L${x(run.at(-1)?.i)} 32L${x(run[0]?.i)} 32Z` }
   })
-  return html`<svg class="chart spark" height="32" viewBox="0 0 100 32" preserveAspectRatio="none" role="img" aria-label="${sentence}"><path class="line" d="${runs.join('')}"/></svg>`
+  const path = (name: 'line' | 'area') => runs.map((run) => run[name]).join('')
+  return html`<svg class="chart spark" height="32" viewBox="0 0 100 32" preserveAspectRatio="none" role="img" aria-label="${sentence}"><path class="area" d="${path('area')}"/><path class="dash" d="M0 31.5H100"/><path class="line" d="${path('line')}"/></svg>`
 }
 
 /** Splits values at their gaps. */

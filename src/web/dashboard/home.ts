@@ -60,7 +60,7 @@ ${tiles([
     comparison: credits?.suspendedAt ? 'Suspended: the books are being checked' : 'Balance now',
   },
   {
-    label: 'Calls today',
+    label: 'Charged calls today',
     value: count(today?.calls ?? 0),
     comparison: `${counted(today?.credits ?? 0, 'credit', 'credits')} since 00:00 UTC`,
   },
@@ -173,6 +173,6 @@ function failingNotice(
   return notice({
     tone: 'warning',
     title: 'A webhook endpoint is failing.',
-    text: html`It has failed for ${lengthSince(failingSince, now)}, last with: ${answerWord({ responseStatus, errorCode })}. ${counted(waiting, 'delivery waits', 'deliveries wait')}. <a href="${endpointPath(id)}">See what failed</a>`,
+    text: html`It has failed for ${lengthSince(failingSince, now)}. Its last answer: ${answerWord({ responseStatus, errorCode })}. ${counted(waiting, 'delivery waits', 'deliveries wait')}. <a href="${endpointPath(id)}">See what failed</a>`,
   })
 }

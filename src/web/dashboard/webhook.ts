@@ -357,11 +357,11 @@ ${durationLine(shown.map(({ medianMs }) => medianMs))}
 /** The median duration of each hour, as a line. */
 function durationLine(medians: readonly (number | null)[]): Html | false {
   const known = medians.filter((median) => median !== null)
-  if (known.length < 2) return false
+  if (known.length < 3) return false
   const [low, high] = [Math.min(...known), Math.max(...known)]
   const range = `${duration(low)} to ${duration(high)}`
   const last = duration(known.at(-1) ?? 0)
-  return html`<div class="stack tight"><div class="row apart small"><span>Median duration</span><span class="muted number">${range}, last <strong>${last}</strong></span></div>${sparkline({ sentence: `Median duration by hour: ${range}, last ${last}. Table below.`, values: medians })}</div>`
+  return html`<div class="stack tight"><div class="row apart small"><span>Median duration</span><span class="muted number">${range}, now <strong>${last}</strong></span></div>${sparkline({ sentence: `Median duration by hour: ${range}, now ${last}. Table below.`, values: medians })}</div>`
 }
 
 function testCard({ id, testedAt, eventTypes }: EndpointHealth, now: Date): Html {
