@@ -19,6 +19,7 @@ import { interfaceVersion } from '../../src/platform/http/identifiers.ts'
 import { bundleName, coreBundle } from '../../src/scores/bundle.ts'
 import { dataSchema, webhookDeclarations } from '../../src/webhooks/events/contract.ts'
 import { eventTypeNames } from '../../src/webhooks/events/event-types.ts'
+import { exampleEnvelope } from '../../src/webhooks/events/examples.ts'
 import { docsSources, renderedPage } from './docs-pages.ts'
 import { sdkTypes } from './sdk-types.ts'
 
@@ -33,6 +34,7 @@ const contractPath = `openapi/${interfaceVersion}.json`
 export const generatedFiles: readonly GeneratedFile[] = [
   { path: contractPath, text: contractText },
   { path: 'packages/sdk/src/wire.ts', text: () => sdkTypes(JSON.parse(contractText())) },
+  { path: 'packages/sdk/src/cli/example-events.ts', text: exampleEvents },
   ...eventTypeNames.map((type) => ({
     path: `events/${type}.v1.json`,
     text: () => `${JSON.stringify(dataSchema(type), null, 2)}\n`,
@@ -65,6 +67,14 @@ function contractText(): string {
     webhooks: webhookDeclarations,
   })
   return `${JSON.stringify(document, null, 2)}\n`
+}
+
+function exampleEvents(): string {
+  const examples = Object.fromEntries(eventTypeNames.map((type) => [type, exampleEnvelope(type)]))
+  return `/** Generated from the event types by \`npm run generate\`: do not edit. */
+
+export const exampleEvents: Record<string, Record<string, unknown>> = ${JSON.stringify(examples, null, 2)}
+`
 }
 
 function errorsPage(): string {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { contextAt } from '../../../../test/support/build/actions.ts'
 import { score } from '../../../../test/support/build/credentials.ts'
 import { newKey } from '../../../../test/support/build/keys.ts'
 import { fanOut, happen } from '../../../../test/support/build/webhooks.ts'
-import { eventually, temporaryFolder } from '../../../../test/support/start/processes.ts'
+import { eventually, freePort, temporaryFolder } from '../../../../test/support/start/processes.ts'
 import {
   startIssuing,
   startService,
@@ -99,7 +99,7 @@ test('verify: 0 for a valid credential, 1 with the reason for others, 2 if nothi
     const ended = await run(['verify', write(`${name}.json`, document), '--json'])
     assert.equal(ended.code, code, `${name}: ${ended.err}`)
     if (code < 2) assert.equal(JSON.parse(ended.out).reason, reason, name)
-    else assert.match(ended.err, /^assay-client: /)
+    else assert.ok(JSON.parse(ended.err).message.length > 20, ended.err)
   }
   const text = JSON.stringify(valid.credential)
   const piped = await run(['verify', '-'], { input: text })
@@ -142,62 +142,133 @@ test('login stores a key for this user alone, and every command then uses it; a 
 })
 
 test('a wrong command line says what to give, with 2', async () => {
-  for (const [args, message] of [
+  const wrong = [
     [['no-such'], /There is no command no-such/],
     [['verify'], /Give one file/],
     [['verify', 'a', 'b'], /Give one file/],
     [['search', 'ada', '--no-such'], /Unknown option/],
     [['webhooks', 'listen'], /--forward-to/],
-    [['verify', '/no/such/file'], /no such file/],
-  ] as const) {
-    const { code, err } = await run(args, { env: { ASSAY_URL: publicUrl } })
-    assert.equal(code, 2)
-    assert.match(err, message)
+    [['webhooks', 'no-such'], /webhooks listen, or webhooks trigger TYPE/],
+    [['webhooks', 'trigger', 'x', '--forward-to', 'http://localhost:1/'], /score\.updated/],
+    [['report', '-'], /- is not JSON\. Give a report such as/],
+    [['completion', 'no-such'], /Give bash, zsh or fish/],
+    [
+      ['verify', '/no/such/file'],
+      /The file \/no\/such\/file cannot be read: there is no such file/,
+    ],
+    [['verify', 'http://localhost:1/x'], /http:\/\/localhost:1\/x cannot be reached: /],
+  ] as const
+  const ended = await Promise.all(
+    wrong.map(([args]) => run(args, { env: { ASSAY_URL: publicUrl } })),
+  )
+  for (const [index, { code, err }] of ended.entries()) {
+    assert.equal(code, 2, err)
+    assert.match(err, wrong[index]?.[1] ?? /^$/)
   }
   assert.equal((await run(['--help'])).code, 0)
+  const env = { ASSAY_URL: publicUrl, XDG_CONFIG_HOME: join(folder, 'nothing') }
+  const asJson = await run(['candidate', 'ada', '--json'], { env })
+  const fault = JSON.parse(asJson.err)
+  assert.deepEqual([asJson.code, fault.error, fault.status], [2, 'missing_api_key', 401])
+  assert.match(fault.docsUrl, /\/docs\/errors\/missing_api_key$/)
+  const completed = await run(['completion', 'zsh'])
+  assert.match(completed.out, /bashcompinit\ncomplete .*webhooks.*score\.updated.*--json/)
 })
 
-test('listen: SIGKILL of the command and a receiver that is away lose no event, and each is signed', async () => {
+/** Accepts events on `port`, and appends each to a file before it answers. */
+async function startReceiver(port: number, file: string): Promise<ChildProcess> {
+  const code = `
+    const { appendFileSync } = require('node:fs')
+    require('node:http').createServer((request, response) => {
+      let body = ''
+      request.on('data', (chunk) => { body += chunk })
+      request.on('end', () => {
+        appendFileSync(process.argv[1], JSON.stringify({ body, headers: request.headers }) + '\\n')
+        response.end()
+      })
+    }).listen(Number(process.argv[2]), '127.0.0.1', () => console.log('ready'))`
+  const child = spawn(process.execPath, ['-e', code, file, String(port)])
+  after(() => child.kill('SIGKILL'))
+  await once(child.stdout, 'data')
+  return child
+}
+
+interface Received {
+  body: string
+  headers: Record<string, string>
+}
+
+function receivedIn(file: string): Received[] {
+  if (!existsSync(file)) return []
+  const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1)
+  return lines.map((line) => JSON.parse(line))
+}
+
+function idsIn(file: string): Set<string> {
+  return new Set(receivedIn(file).map(({ body }) => JSON.parse(body).id))
+}
+
+test('listen: SIGKILL of the command and of the receiver loses no event, and each is signed', async () => {
   const { key } = await newKey(db, { scopes: ['webhooks:write'] })
   const env = { ASSAY_URL: publicUrl, ASSAY_API_KEY: key }
-  const received: string[] = []
-  const bodies: { body: string; headers: Record<string, string> }[] = []
-  let isAway = false
-  const receiver = await listening((incoming, response) => {
-    void textOf(incoming).then((body) => {
-      if (isAway) return incoming.socket.destroy()
-      bodies.push({ body, headers: incoming.headers as Record<string, string> })
-      received.push(JSON.parse(body).id)
-      return response.end()
-    })
-  })
-  const command = ['webhooks', 'listen', '--forward-to', `http://${receiver}/hook`]
+  const [port, file] = [await freePort(), join(folder, 'received')]
+  const to = ['--forward-to', `http://127.0.0.1:${port}/hook`]
   const has = (count: number): Promise<unknown> =>
-    eventually(`${count} events`, { see: async () => new Set(received).size >= count })
+    eventually(`${count} events`, { see: async () => idsIn(file).size >= count })
 
   await happen(db, 'score.updated', { count: 30 })
   while ((await fanOut(db, 500)).length > 0);
-  const first = start(command, env)
+  const receiver = await startReceiver(port, file)
+  const first = start(['webhooks', 'listen', ...to], env)
   await has(10)
   first.kill('SIGKILL')
-  await once(first, 'close')
-  isAway = true
-  const second = start(command, env)
-  await once(second.stdout ?? second, 'data')
+  receiver.kill('SIGKILL')
+  await Promise.all([once(first, 'close'), once(receiver, 'close')])
+  // Now the command finds the receiver dead.
+  const second = start(['webhooks', 'listen', ...to, '--json'], env)
+  const said = eventLinesOf(second)
+  await eventually('a refused event', { see: async () => said.some(({ fault }) => fault) })
   await happen(db, 'evidence.revoked', { count: 5 })
   while ((await fanOut(db, 500)).length > 0);
-  isAway = false
+  const again = await startReceiver(port, file)
+  await has(20)
+  again.kill('SIGKILL')
+  await once(again, 'close')
+  await startReceiver(port, file)
   await has(35)
-  assert.equal(new Set(received).size, 35)
+  assert.equal(idsIn(file).size, 35)
   second.kill('SIGINT')
   const [code] = await once(second, 'close')
   assert.equal(code, 0)
 
-  const [file = ''] = readFeedFiles()
-  const { secret } = JSON.parse(readFileSync(file, 'utf8'))
-  for (const { body, headers } of bodies)
+  const triggered = await run(['webhooks', 'trigger', 'score.revised', ...to], { env })
+  assert.equal(triggered.code, 0, triggered.err)
+  assert.match(triggered.out, /^score\.revised evt_test_[0-9a-f]{32}: 200$/m)
+  assert.equal(idsIn(file).size, 36)
+  const [stored = ''] = readFeedFiles()
+  const { secret } = JSON.parse(readFileSync(stored, 'utf8'))
+  for (const { body, headers } of receivedIn(file))
     assert.equal(await verifyWebhook(body, headers, secret), true)
+  assert.equal(receivedIn(file).at(-1)?.headers['service-webhook-test'], 'true')
+
+  const nowhere = ['--forward-to', `http://127.0.0.1:${await freePort()}/`]
+  const refused = await run(['webhooks', 'trigger', 'score.revised', ...nowhere, '--json'], { env })
+  assert.equal(refused.code, 1)
+  const facts = JSON.parse(refused.out.split('\n')[1] ?? '')
+  assert.deepEqual([facts.type, facts.status], ['score.revised', null])
 })
+
+/** The lines that a command with `--json` prints, as they come. */
+function eventLinesOf({ stdout }: ChildProcess): { fault?: string | null }[] {
+  const lines: { fault?: string | null }[] = []
+  let rest = ''
+  stdout?.on('data', (chunk) => {
+    const parts = (rest + String(chunk)).split('\n')
+    rest = parts.pop() ?? ''
+    lines.push(...parts.map((line) => JSON.parse(line)))
+  })
+  return lines
+}
 
 function readFeedFiles(): string[] {
   return readdirSync(join(folder, 'assay'))

@@ -3,11 +3,11 @@
 import { text as textOf } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import { Client, type ProofForm } from '../client.ts'
-import { AnswerError, AuthenticationError, PermissionError } from '../errors.ts'
+import { AssayError, AuthenticationError, PermissionError } from '../errors.ts'
 import type { ReportAgentDecisionRequest } from '../wire.ts'
-import { forwardEvents } from './listen-command.ts'
+import { eventTypes, forwardEvents, type Say, triggerEvent } from './listen-command.ts'
 import { readSettings, readStored, type Settings, store } from './settings.ts'
-import { verifySource } from './verify-command.ts'
+import { readFile, verifySource } from './verify-command.ts'
 
 const help = `assay-client: use a service of assay from the command line.
 
@@ -19,16 +19,17 @@ const help = `assay-client: use a service of assay from the command line.
   credential USERNAME|ID     read a signed credential (costs credits)
   report FILE|-              report a decision, as JSON
   webhooks listen            bring events to a receiver on this machine
+  webhooks trigger TYPE      send the receiver one fictional event, such as score.updated
   login URL                  store the address and the key, which is read from standard input
   whoami                     say which service and key are used
-  completion                 print the completion for bash
+  completion [SHELL]         print the completion for bash, zsh or fish
 
-  --json                     print the answer as one line of JSON
+  --json                     print answers and errors as lines of JSON
   --issuer DID               verify: the issuer that the credential must have
   --limit N                  search: at most N candidates
   --proof FORM               credential: native, eddsa-jcs-2022 or eddsa-rdfc-2022
   --idempotency-key KEY      report: names the report, so that a repeat creates nothing
-  --forward-to URL           listen: the receiver, for example http://localhost:3000/hook
+  --forward-to URL           webhooks: the receiver, for example http://localhost:3000/hook
   --after CURSOR             listen: begin behind this position; default: where the last one ended
   --types A,B                listen: only these event types
 
@@ -114,14 +115,13 @@ async function run(): Promise<number> {
     case 'report':
       return report(client(), one(words, 'file or -'), options)
     case 'webhooks':
-      return listen(client(), words, options)
+      return webhooks(words, options)
     case 'login':
-      return login(one(words, 'address'))
+      return login(one(words, 'address'), options)
     case 'whoami':
       return whoami(client(), options)
     case 'completion':
-      process.stdout.write(`complete -W '${names.join(' ')}' assay-client\n`)
-      return 0
+      return completion(words, options)
     default:
       throw new UsageError(`There is no command ${command}.`)
   }
@@ -162,43 +162,77 @@ async function credential(client: Client, name: string, options: Options): Promi
 }
 
 async function report(client: Client, source: string, options: Options): Promise<number> {
-  const { readFileSync } = await import('node:fs')
-  const text = source === '-' ? await textOf(process.stdin) : readFileSync(source, 'utf8')
-  const body: ReportAgentDecisionRequest = JSON.parse(text)
+  const text = source === '-' ? await textOf(process.stdin) : readFile(source)
+  const body = reportIn(text, source)
   const key = options['idempotency-key']
   const call = key === undefined ? {} : { idempotencyKey: key }
   print(await client.agentDecisions.report(body, call), options)
   return 0
 }
 
-async function listen(client: Client, words: readonly string[], options: Options): Promise<number> {
-  const receiver = options['forward-to']
-  if (one(words, 'verb: listen') !== 'listen' || receiver === undefined || !URL.canParse(receiver))
-    throw new UsageError('Give webhooks listen --forward-to http://localhost:3000/hook.')
-  const { baseUrl = '', apiKey = '' } = readSettings()
+function reportIn(text: string, source: string): ReportAgentDecisionRequest {
+  try {
+    return JSON.parse(text)
+  } catch {
+    const example = '{"subject":{"kind":"candidate","username":"ada"},"decision":"shortlisted"}'
+    throw new UsageError(`${source} is not JSON. Give a report such as ${example}`)
+  }
+}
+
+async function webhooks(words: readonly string[], options: Options): Promise<number> {
+  const [verb, ...more] = words
+  if (verb !== 'listen' && verb !== 'trigger')
+    throw new UsageError('Give webhooks listen, or webhooks trigger TYPE.')
+  const receiver = options['forward-to'] ?? ''
+  if (!/^https?:/.test(receiver) || !URL.canParse(receiver))
+    throw new UsageError('Give --forward-to and the receiver, as in http://localhost:3000/hook.')
+  const settings = readSettings()
+  const say: Say = (line, facts) =>
+    process.stdout.write(`${options.json ? JSON.stringify(facts) : line}\n`)
+  const receiving = { feed: `${settings.baseUrl} ${settings.apiKey}`, receiver, say }
+  if (verb === 'listen' && more.length === 0)
+    return listen({ ...receiving, client: clientOf(settings) }, options)
+  const types = `Give one event type: ${eventTypes.join(', ')}.`
+  if (verb === 'listen' || more.length !== 1) throw new UsageError(types)
+  const isAccepted = await triggerEvent(String(more[0]), receiving)
+  if (isAccepted === null) throw new UsageError(types)
+  return isAccepted ? 0 : 1
+}
+
+async function listen(
+  forwarding: Omit<Parameters<typeof forwardEvents>[0], 'signal'>,
+  { after, types }: Options,
+): Promise<number> {
   const ending = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ending.abort())
-  await forwardEvents({
-    client,
-    feed: `${baseUrl} ${apiKey}`,
-    receiver,
-    after: options.after,
-    types: options.types?.split(','),
-    say: (line) => process.stdout.write(`${line}\n`),
-    signal: ending.signal,
-  }).catch((error: unknown) => {
-    if (!ending.signal.aborted) throw error
-  })
+  const { signal } = ending
+  await forwardEvents({ ...forwarding, after, types: types?.split(','), signal })
   return 0
 }
 
-async function login(baseUrl: string): Promise<number> {
+function completion(words: readonly string[], options: Options): number {
+  const [shell = 'bash', ...more] = words
+  const flags = [...help.matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, flag = '']) => flag)
+  const all = [...names, 'listen', 'trigger', ...eventTypes, ...flags].join(' ')
+  const bash = `complete -o default -W '${all}' assay-client`
+  const scripts: Record<string, string> = {
+    bash,
+    zsh: `autoload -U +X bashcompinit && bashcompinit\n${bash}`,
+    fish: `complete -c assay-client -a '${all}'`,
+  }
+  const script = scripts[shell]
+  if (script === undefined || more.length > 0) throw new UsageError('Give bash, zsh or fish.')
+  process.stdout.write(`${options.json ? JSON.stringify({ shell, script }) : script}\n`)
+  return 0
+}
+
+async function login(baseUrl: string, options: Options): Promise<number> {
   if (process.stdin.isTTY) process.stderr.write('Paste the API key, then Enter and Ctrl-D: ')
   const apiKey = (await textOf(process.stdin)).trim()
   const settings = { baseUrl, apiKey }
   await assertKeyWorks(clientOf(settings))
   const file = store('client.json', { ...readStored('client.json'), ...settings })
-  process.stdout.write(`Stored in ${file}.\n`)
+  process.stdout.write(options.json ? `${JSON.stringify({ file })}\n` : `Stored in ${file}.\n`)
   return 0
 }
 
@@ -226,10 +260,16 @@ async function whoami(client: Client, options: Options): Promise<number> {
 
 function fail(error: unknown): number {
   const { message } = error instanceof Error ? error : new Error(String(error))
-  const page = error instanceof AnswerError && error.docsUrl !== null ? `\n${error.docsUrl}` : ''
-  const advice = error instanceof UsageError ? '\nassay-client --help shows all commands.' : ''
-  const login = error instanceof AuthenticationError ? '\nassay-client login URL stores a key.' : ''
-  process.stderr.write(`assay-client: ${message}${page}${advice}${login}\n`)
+  const advice = error instanceof UsageError ? 'assay-client --help shows all commands.' : null
+  const login = error instanceof AuthenticationError ? 'assay-client login URL stores a key.' : null
+  const known = error instanceof AssayError ? error : { error: null, status: null, requestId: null }
+  const docsUrl = error instanceof AssayError ? error.docsUrl : null
+  const next = advice ?? login
+  const { error: name, status, requestId } = known
+  const facts = { error: name ?? 'failed', message, status, requestId, docsUrl, next }
+  const lines = [`assay-client: ${message}`, docsUrl, next].filter((line) => line !== null)
+  const isJson = process.argv.includes('--json')
+  process.stderr.write(`${isJson ? JSON.stringify(facts) : lines.join('\n')}\n`)
   return 2
 }
 

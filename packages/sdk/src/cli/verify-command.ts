@@ -39,7 +39,18 @@ export async function verifySource(source: string, expectedIssuer?: string): Pro
 /** A file, an address, or `-` for standard input. */
 async function read(source: string): Promise<string> {
   if (source === '-') return textOf(process.stdin)
-  return /^https?:\/\//.test(source) ? fetchText(source) : readFileSync(source, 'utf8')
+  return /^https?:\/\//.test(source) ? fetchText(source) : readFile(source)
+}
+
+/** Throws an error that names the file and says why it cannot be read. */
+export function readFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const why = code === 'ENOENT' ? 'there is no such file' : String(code)
+    throw new Error(`The file ${file} cannot be read: ${why}.`, { cause: error })
+  }
 }
 
 function issuerOf(text: string): string {
@@ -77,8 +88,13 @@ async function statusListsOf(text: string, origin: string): Promise<unknown[]> {
 }
 
 async function fetchText(url: string): Promise<string> {
-  const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(15_000) })
-  if (!response.ok) throw new Error(`${url} answered with ${response.status}.`)
+  const signal = AbortSignal.timeout(15_000)
+  const response = await fetch(url, { redirect: 'manual', signal }).catch((error: Error) => {
+    const { cause } = error
+    const why = cause instanceof Error ? cause.message : error.message
+    throw new Error(`${url} cannot be reached: ${why}`, { cause: error })
+  })
+  if (!response.ok) throw new Error(`${url} answered with ${response.status} instead of 200.`)
   let text = ''
   const decoder = new TextDecoder()
   for await (const chunk of response.body ?? []) {
