@@ -2,6 +2,7 @@
  * Measures public pages: static pages beside a bare node:http server with the same bytes and
  * headers, in answers per second of the server's processor time; profile and badge beside a read of
  * the same candidates by key without a charge, in answers per second. The contestants take turns.
+ * Lighthouse then audits the pages.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { join } from 'node:path'
@@ -15,10 +16,12 @@ import { score } from '../test/support/build/credentials.ts'
 import { publicLine, register } from '../test/support/build/workers.ts'
 import { makeAccount, peppers } from './credits-setup.ts'
 import { median, report } from './measure.ts'
+import { auditPages } from './pages-lighthouse.ts'
 import {
   bareServer,
   cpuSeconds,
   fetchAnswer,
+  freePort,
   load,
   publicUrl,
   requestsFile,
@@ -103,6 +106,41 @@ export async function benchPublicPages({ db, url, folder }: Setup): Promise<void
         },
       ])
     }
+  } finally {
+    await service.stop()
+  }
+  await auditAll({ DATABASE_URL: url, ASSAY_DATA_DIR: join(folder, 'public') })
+}
+
+const audited = [
+  '/',
+  '/verify',
+  '/status',
+  `/u/${username(0)}`,
+  '/standard',
+  '/standard/skills/typescript',
+  '/standard/bands',
+  '/standard/vocab',
+  '/docs',
+  '/docs/start',
+  '/docs/errors/rate_limited',
+  '/docs/api',
+  '/docs/api/reportAgentDecision',
+  '/changelog',
+]
+
+/** Search engines may list every page, so that the audit is about the pages and not the setting. */
+async function auditAll(settings: Record<string, string>): Promise<void> {
+  const PORT = String(await freePort())
+  const base = `http://localhost:${PORT}`
+  const service = await startService({
+    ...settings,
+    PORT,
+    PUBLIC_URL: base,
+    PROFILE_INDEXING: 'on',
+  })
+  try {
+    await auditPages(base, audited)
   } finally {
     await service.stop()
   }

@@ -131,7 +131,7 @@ export function requestsFile(file: string, requests: readonly string[]): string 
   return file
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve)
@@ -141,9 +141,9 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Starts `assay serve` with these settings and the required ones. */
+/** Starts `assay serve` with these settings and the required ones, on a free port unless given. */
 export async function startService(settings: Record<string, string>): Promise<Service> {
-  const port = await freePort()
+  const port = settings.PORT === undefined ? await freePort() : Number(settings.PORT)
   const env = {
     ...process.env,
     PORT: String(port),

@@ -12,12 +12,16 @@ export function badge(tone: Tone, name: IconName, word: string): Html {
 
 /** Four steps of proficiency, filled up to `reached`, from 0. The word beside it says the same. */
 export function levelGlyph(reached: number): Html {
+  return levelGlyphs[reached] ?? html``
+}
+
+const levelGlyphs = [0, 1, 2, 3].map((reached) => {
   const steps = [0, 1, 2, 3].map(
     (i) =>
       html`<rect class="${i <= reached ? 'on' : ''}" x="${i * 11}" width="9" height="8" rx="1"/>`,
   )
   return html`<svg viewBox="0 0 42 8" aria-hidden="true">${steps}</svg>`
-}
+})
 
 export interface Notice {
   tone: 'info' | 'positive' | 'warning' | 'negative'

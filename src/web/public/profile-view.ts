@@ -7,7 +7,6 @@ import { type Html, html, type Part, structuredData } from '../html.ts'
 import { type IconName, icon } from '../icons.ts'
 import { avatar } from '../layout.ts'
 import type { PublicView, Site } from '../public-page.ts'
-import { qrCode } from '../qr.ts'
 import { count, counted, dateTag, monthName, timeTag } from '../text.ts'
 import type { BadgeState } from './badge.ts'
 
@@ -30,12 +29,14 @@ export interface ProfileOptions {
   isIndexed: boolean
   /** Returns the path of the skill's page, or null if the standard has no such skill. */
   skillPath: (name: string) => string | null
+  /** Draws the QR code of the profile at `url`. */
+  codeOf: (url: string) => Html
 }
 
 export function profileView(
   site: Site,
   { detail, published, isFictional }: Profile,
-  { now, isIndexed, skillPath }: ProfileOptions,
+  { now, isIndexed, skillPath, codeOf }: ProfileOptions,
 ): PublicView {
   const { displayName: name, title, username, profilePath } = detail
   const band =
@@ -78,7 +79,7 @@ ${skillsCard(detail, skillPath)}
 </div>
 <aside class="stack loose" aria-label="Share and read">
 ${published !== null && rangeCard(published.score)}
-${shareCard(url)}
+${shareCard(url, codeOf(url))}
 ${published?.credential != null && badgeCard(site, detail)}
 </aside>
 </div>`,
@@ -171,8 +172,8 @@ function rangeCard({ confidence: { low } }: CandidateScore): Html {
   return html`<section class="card"><div class="card-head"><h2>Read the range first</h2></div><div class="card-body stack tight small"><p>The evidence supports at least <strong>${count(low)}</strong>. Compare people by that number, not by the score.</p><p class="muted">A wide range means thin evidence, not weak work. The band does not say which skills are the strong ones.</p><p><a href="/docs/scoring">How scores are computed</a></p></div></section>`
 }
 
-function shareCard(url: string): Html {
-  return html`<section class="card no-print"><div class="card-head"><h2>Share</h2></div><div class="card-body stack">${qrCode(url, 'QR code of this profile')}<p class="mono small muted break" id="profile-link">${url}</p><div class="row"><button class="button" type="button" data-copy="profile-link" hidden>${icon('link')}<span data-label>Copy link</span></button></div></div></section>`
+function shareCard(url: string, code: Html): Html {
+  return html`<section class="card no-print"><div class="card-head"><h2>Share</h2></div><div class="card-body stack">${code}<p class="mono small muted break" id="profile-link">${url}</p><div class="row"><button class="button" type="button" data-copy="profile-link" hidden>${icon('link')}<span data-label>Copy link</span></button></div></div></section>`
 }
 
 function badgeCard({ publicUrl }: Site, { profilePath, displayName }: CandidateDetail): Html {

@@ -89,7 +89,6 @@ function statusView(
     title,
     description: `The state of the parts of ${host}.`,
     current: '/status',
-    isIndexed: false,
     main: html`<div class="page-head"><h1>Status of ${host}</h1></div>
 <section class="verdict" data-tone="${tone}" data-service="${isReady ? 'works' : 'fails'}" aria-labelledby="status-title">
 <div class="verdict-head"><span class="seal">${icon(sign)}</span><div><h2 id="status-title">${title}</h2><p>${sentence}</p></div></div>
