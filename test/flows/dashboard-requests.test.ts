@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { after, before, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { deleteOwnSession } from '../../src/accounts/session-store.ts'
+import type { Page } from 'playwright-core'
 import { newKey, type TestKey } from '../support/build/keys.ts'
 import type { TestSession } from '../support/build/sessions.ts'
 import { ask } from '../support/start/ask.ts'
 import { inspectPage, noBrowser } from '../support/start/browser.ts'
 import { type Dashboard, startDashboard } from '../support/start/dashboard.ts'
 import { eventually } from '../support/start/processes.ts'
-import type { TestService } from '../support/start/service.ts'
+import { startService, type TestService } from '../support/start/service.ts'
 
 let dashboard: Dashboard
 let service: TestService
@@ -90,8 +90,8 @@ test('404: the call of another account has no page', async () => {
 })
 
 /** Opens a stream by hand. `text` holds what has arrived. */
-function openStream(of: TestSession): { socket: Socket; text: () => string } {
-  const { hostname, port } = new URL(service.base)
+function openStream(base: string, of: TestSession): { socket: Socket; text: () => string } {
+  const { hostname, port } = new URL(base)
   const socket = connect(Number(port), hostname)
   let text = ''
   socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
@@ -102,20 +102,59 @@ function openStream(of: TestSession): { socket: Socket; text: () => string } {
   return { socket, text: () => text }
 }
 
-test('the stream ends with the session', async () => {
+test('the streams of a session end with it on every node', async () => {
+  const other = await startService(service.publicUrl, service)
   const leaving = await dashboard.newUser({ accountId: session.accountId })
-  const { socket, text } = openStream(leaving)
-  await eventually('calls arrive', { see: () => Promise.resolve(text().includes('data: ')) })
-  assert.match(text(), /^HTTP\/1\.1 200 OK\r\n/)
-  assert.match(text(), /content-type: text\/event-stream/i)
-  const { db } = service.database
-  await deleteOwnSession(db, { id: leaving.sessionId, userId: leaving.userId })
-  // The last chunk of a chunked body is empty.
-  await eventually('the stream ends', {
-    see: () => Promise.resolve(text().endsWith('0\r\n\r\n')),
+  const streams = [service, other].map(({ base }) => openStream(base, leaving))
+  for (const { text } of streams) {
+    await eventually('calls arrive', { see: () => Promise.resolve(text().includes('data: ')) })
+    assert.match(text(), /^HTTP\/1\.1 200 OK\r\n/)
+    assert.match(text(), /content-type: text\/event-stream/i)
+  }
+  const { status } = await ask(other.base, {
+    method: 'DELETE',
+    path: `/api/account/sessions/${leaving.sessionId}`,
+    headers: leaving.ownOrigin,
   })
-  socket.destroy()
+  assert.equal(status, 200)
+  for (const { socket, text } of streams) {
+    // The last chunk of a chunked body is empty.
+    await eventually('the stream ends', {
+      see: () => Promise.resolve(text().endsWith('0\r\n\r\n')),
+    })
+    socket.destroy()
+  }
+  await other.stop()
 })
+
+test('the tabs of a browser share one stream, which a hidden tab leaves to the next', {
+  skip: noBrowser,
+}, async () => {
+  const context = await dashboard.signedIn(session)
+  const tabs = await Promise.all([context.newPage(), context.newPage(), context.newPage()])
+  const streams: number[] = []
+  for (const [i, tab] of tabs.entries()) {
+    tab.on('request', (request) => {
+      if (request.url().includes('/requests/live')) streams.push(i)
+    })
+    await tab.goto(`${service.base}/dashboard/requests`)
+    if (i === 0) await tab.getByText('Live', { exact: true }).waitFor()
+  }
+  const [first, second, third] = tabs
+  const isLive = (tab: Page) => tab.getByText('Live', { exact: true }).isVisible()
+  assert.deepEqual(await Promise.all(tabs.map(isLive)), [true, false, false])
+  await first.evaluate(hide)
+  await second.getByText('Live', { exact: true }).waitFor()
+  assert.equal(await isLive(first), false)
+  await second.close()
+  await third.getByText('Live', { exact: true }).waitFor()
+  assert.deepEqual(streams, [0, 1, 2])
+  await context.close()
+})
+
+/** Hides the page for its scripts, as another tab in front of it does. */
+const hide = `Object.defineProperty(document, 'hidden', { get: () => true })
+  document.dispatchEvent(new Event('visibilitychange'))`
 
 test('a hundred streams are served beside calls, and the end of the service ends all', async () => {
   const beside = await startDashboard()
