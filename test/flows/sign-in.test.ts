@@ -12,9 +12,11 @@ import { sql } from '../../src/platform/db/db.ts'
 import { accountRequests, goodStatus } from '../support/build/account-drives.ts'
 import { contextAt } from '../support/build/actions.ts'
 import { newKey } from '../support/build/keys.ts'
+import { newSession } from '../support/build/sessions.ts'
 import { testRingText } from '../support/build/webhooks.ts'
 import { everythingStored, formsOf } from '../support/oracle/everything-stored.ts'
 import { ask, type Question, type Reply } from '../support/start/ask.ts'
+import { dashboardPaths } from '../support/start/dashboard.ts'
 import { testDatabase } from '../support/start/database.ts'
 import {
   type MailServer,
@@ -298,9 +300,10 @@ async function useProvider(): Promise<void> {
   assert.ok(provider.secrets.length >= 5, 'the client secret, and two tokens of each sign-in')
 }
 
-test('no session value, link token, code, API key, secret or password is in logs, metrics, mails, error bodies, or the database', async () => {
+test('no session value, link token, code, API key, secret or password is in logs, metrics, mails, pages, error bodies, or the database', async () => {
   const key = await newKey(db)
   canaries['API key'] = key.key
+  await useDashboard(key.accountId)
   await report(['users', 'invite', 'grace@example.com', '--account', 'acme'], env)
   await nextMail(mail, 3)
   await asked(one.base, form('/sign-in', { email: 'grace@example.com' }))
@@ -348,10 +351,46 @@ test('no session value, link token, code, API key, secret or password is in logs
   assert.ok(!/grace@|ada@/.test(one.out() + other.out()), 'the log names no address')
   for (const [name, canary] of Object.entries(canaries)) {
     assert.ok(canary.length >= 20, name)
-    const forms = name === 'webhook secret' ? formsOf(canary) : encodingsOf(canary)
+    const forms = name.startsWith('webhook secret') ? formsOf(canary) : encodingsOf(canary)
     for (const form of forms) assert.ok(!everything.includes(form), `${name} is somewhere`)
   }
 })
+
+/** Makes a key and an endpoint by the forms of the dashboard, and reads every page and list. */
+async function useDashboard(accountId: string): Promise<void> {
+  const session = await newSession(db, { publicUrl, accountId })
+  canaries['session value of the dashboard'] = session.value
+  const secretOf = async (path: string, fields: Record<string, string>): Promise<string> => {
+    const { status, body } = await asked(one.base, form(path, fields, session.ownOrigin))
+    assert.equal(status, 201, path)
+    return /<code id="secret"[^>]*>([^<]+)</.exec(String(body))?.[1] ?? ''
+  }
+  canaries['API key of a form'] = await secretOf('/dashboard/keys/new', {
+    do: 'create',
+    name: 'a form',
+    environment: 'test',
+    'scopes:candidates:read': 'on',
+  })
+  canaries['webhook secret of a form'] = await secretOf('/dashboard/webhooks/new', {
+    do: 'create',
+    url: 'https://hooks.example.com/form',
+    'events:score.updated': 'on',
+  })
+  const { headers } = session
+  const lists = ['api-keys', 'webhooks/endpoints', 'requests', 'audit', 'sessions', 'members']
+  const links = new Set<string>()
+  for (const path of [...dashboardPaths, ...lists.map((list) => `/api/account/${list}`)]) {
+    const { status, body } = await asked(other.base, { path, headers })
+    assert.equal(status, 200, path)
+    left.push(String(body))
+    for (const [, link = ''] of String(body).matchAll(
+      /href="(\/dashboard\/(?:keys|webhooks)\/[^"#]+)/g,
+    ))
+      links.add(link)
+  }
+  assert.ok(links.size >= 4, 'the page of each key, the endpoint, and the forms')
+  for (const path of links) left.push(String((await asked(other.base, { path, headers })).body))
+}
 
 function encodingsOf(canary: string): string[] {
   const bytes = Buffer.from(canary)
