@@ -245,9 +245,9 @@ test('the backup of docs/backups.md: only the operator can read the archives, an
     mkdirSync(join(place, name), { mode: 0o700 })
   for (const [name, mode] of files) writeFileSync(join(place, name), name, { mode })
   const page = readFileSync('docs/backups.md', 'utf8')
-  const [backup = '', restore = ''] = [...page.matchAll(/^```sh production\n(.*?)^```$/gms)].map(
-    ([, commands = '']) => commands.replace('/srv/assay-backup', archives),
-  )
+  const [backup = '', list = '', restore = ''] = [
+    ...page.matchAll(/^```sh production\n(.*?)^```$/gms),
+  ].map(([, commands = '']) => commands.replace('/srv/assay-backup', archives))
   const run = (commands: string) => {
     const shell = `umask 022; set -e; BACKUP=${archives}\n${commands}`
     const { status, stderr } = spawnSync('sh', ['-c', shell], { cwd: place, encoding: 'utf8' })
@@ -256,6 +256,7 @@ test('the backup of docs/backups.md: only the operator can read the archives, an
   const modeOf = (path: string) => statSync(path).mode & 0o777
   run(backup)
   for (const name of readdirSync(archives)) assert.equal(modeOf(join(archives, name)), 0o600, name)
+  run(list)
   renameSync(join(place, '.data'), join(place, 'lost'))
   run(restore)
   for (const [name, mode] of files) assert.equal(modeOf(join(place, name)), mode, name)
