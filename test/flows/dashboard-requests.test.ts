@@ -28,32 +28,45 @@ after(() => service.stop())
 const search = (q: string) =>
   ask(service.base, { path: `/api/v1/candidates/search?q=${q}`, headers: key.headers })
 
-test('a call appears on the open page by itself, and its own page tells the outcome', {
-  skip: noBrowser,
-}, async () => {
-  await search('first')
-  await eventually('the first call is logged', {
-    see: async () => {
-      const { body } = await ask(service.base, {
-        path: '/dashboard/requests',
-        headers: session.headers,
-      })
-      return String(body).includes('searchCandidates')
-    },
-  })
-  const { page, faults } = await dashboard.visit('/dashboard/requests', { of: session })
-  await page.getByText('Live', { exact: true }).waitFor()
-  const rows = page.locator('tbody tr')
-  const before = await rows.count()
+/** Makes a call that is refused. */
+async function call(): Promise<{ requestId: string; link: string }> {
   const { headers } = await ask(service.base, {
     path: '/api/v1/scores/nothing',
     headers: key.headers,
   })
   const requestId = String(headers['x-request-id'])
-  await page.locator(`a[href="/dashboard/requests/${requestId}"]`).waitFor()
+  return { requestId, link: `a[href="/dashboard/requests/${requestId}"]` }
+}
+
+const isLogged = (requestId: string) =>
+  eventually(`the call ${requestId} is logged`, {
+    see: async () => {
+      const path = `/dashboard/requests/${requestId}`
+      return (await ask(service.base, { path, headers: session.headers })).status === 200
+    },
+  })
+
+test('a call appears on the open page by itself, unless it is paused, and its own page tells the outcome', {
+  skip: noBrowser,
+}, async () => {
+  const { requestId: first } = await call()
+  await isLogged(first)
+  const { page, faults } = await dashboard.visit('/dashboard/requests', { of: session })
+  await page.getByText('Live', { exact: true }).waitFor()
+  const rows = page.locator('tbody tr')
+  const before = await rows.count()
+  const { link } = await call()
+  await page.locator(link).waitFor()
   assert.ok((await rows.count()) > before)
   await inspectPage(page, 'requests')
-  await page.locator(`a[href="/dashboard/requests/${requestId}"]`).click()
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await page.getByText('Live', { exact: true }).waitFor({ state: 'hidden' })
+  const paused = await call()
+  await isLogged(paused.requestId)
+  assert.equal(await page.locator(paused.link).count(), 0)
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await page.locator(paused.link).waitFor()
+  await page.locator(link).click()
   await page.getByRole('heading', { name: 'getScore' }).waitFor()
   await page.getByText('invalid_parameter').first().waitFor()
   await inspectPage(page, 'request')

@@ -123,6 +123,7 @@ ${pageHead({
 
 function factsCard(key: StoredKey, now: Date): Html {
   const { id, scopes, allowedFrom, createdAt, expiresAt, revokedAt, lastUsedAt, predecessor } = key
+  const end = revokedAt ?? expiresAt
   return card({
     title: 'Rights',
     aside: html`<a class="small" href="/dashboard/requests?key=${id}">Show its requests</a>`,
@@ -143,13 +144,8 @@ function factsCard(key: StoredKey, now: Date): Html {
         { label: 'Last used', value: lastUsedAt === null ? 'Never' : timeTag(lastUsedAt, now) },
         { label: 'Created', value: timeTag(createdAt, now) },
         {
-          label: revokedAt === null ? 'Expires' : 'Revoked',
-          value:
-            revokedAt === null
-              ? expiresAt === null
-                ? 'Never'
-                : timeTag(expiresAt, now)
-              : timeTag(revokedAt, now),
+          label: endLabel(key, now),
+          value: end === null ? 'Never' : timeTag(end, now),
         },
         ...(predecessor === null
           ? []
@@ -165,6 +161,11 @@ function factsCard(key: StoredKey, now: Date): Html {
       'columns',
     ),
   })
+}
+
+function endLabel({ revokedAt, expiresAt }: StoredKey, now: Date): string {
+  if (revokedAt !== null) return 'Revoked'
+  return expiresAt !== null && expiresAt <= now ? 'Expired' : 'Expires'
 }
 
 function rotateCard({ id }: StoredKey): Html {

@@ -97,7 +97,9 @@ ${days === 0 && notice({ tone: 'info', title: 'The request log is turned off.', 
             title: 'Calls',
             isFlush: true,
             body: html`${(isFiltered || rows.length > 0) && filterForm(chosen, keys)}${
-              rows.length === 0 ? nothing(isFiltered) : callTable(rows, { names, now })
+              rows.length === 0
+                ? nothing(isFiltered, keys.length > 0)
+                : callTable(rows, { names, now })
             }${isLive && html`<template>${callTable([placeholder], { names, now })}</template>`}${
               (last !== undefined || before !== null) &&
               pagination({
@@ -163,7 +165,7 @@ function filterForm(
 ${selectField({ name: 'status', label: 'Status', value: status, choices: statuses })}${selectField({ name: 'key', label: 'Key', value: key, choices: keyChoices })}${selectField({ name: 'error', label: 'Error', value: error, choices: errors })}${textField({ name: 'operation', label: 'Operation', value: operation, placeholder: 'getScore' })}${submit({ label: 'Apply' })}${isFiltered && html`<a class="button quiet" href="${path}">Clear filters</a>`}</form>`
 }
 
-function nothing(isFiltered: boolean): Html {
+function nothing(isFiltered: boolean, hasKeys: boolean): Html {
   return isFiltered
     ? empty({
         icon: 'search',
@@ -175,7 +177,9 @@ function nothing(isFiltered: boolean): Html {
         icon: 'list',
         title: 'No call yet',
         text: 'Make a call with one of your keys. It appears here within a second.',
-        action: html`<a class="button primary" href="/dashboard/sandbox">Open the sandbox</a>`,
+        action: hasKeys
+          ? html`<a class="button" href="/dashboard">Copy a first call</a>`
+          : html`<a class="button primary" href="/dashboard/keys/new">Create key</a>`,
       })
 }
 

@@ -139,7 +139,7 @@ export function webhookPage(options: WebhookPageOptions): Endpoint[] {
         title: `Endpoint ${endpoint.url}`,
         main: html`${resultNotice(query.done)}
 ${headOf(endpoint, now)}
-${stateNotice(endpoint, attempts, now)}
+${query.done !== 'paused' && stateNotice(endpoint, attempts, now)}
 ${
   isShort
     ? html`<div class="columns even${isActive && ' main-side'}">${deliveries}${test}</div>`
@@ -254,7 +254,7 @@ function stateNotice(
     return notice({
       tone: 'info',
       title: 'This endpoint is paused.',
-      text: html`${counted(waiting, 'delivery waits', 'deliveries wait')} since ${timeTag(pausedAt, now)}.`,
+      text: html`It was paused ${timeTag(pausedAt, now)}. ${waiting === 0 ? 'Nothing waits.' : `${counted(waiting, 'delivery waits', 'deliveries wait')} until you resume it.`}`,
     })
   if (!isFailing(endpoint)) return false
   const failed = attempts.find(({ status }) => status === 'failed')
