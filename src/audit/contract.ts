@@ -12,6 +12,7 @@ export const auditContract = {
     policy: { kind: 'session' },
     priority: 'search',
     summary: 'List what members and the operator did to the account',
+    description: 'Each entry is a change. Reads and the calls of API keys are not in the log.',
     queryParameters: accountAuditQuery,
     responses: {
       200: {

@@ -1,6 +1,6 @@
 /** Wire shapes of the audit log of an account. Its route is an extension of the specification. */
 import { Type } from 'typebox'
-import { schemaVersion } from '../platform/http/identifiers.ts'
+import { dateTime, schemaVersionField, text } from '../platform/http/fields.ts'
 import { limitParameter } from '../platform/http/page.ts'
 
 const closed = { additionalProperties: false }
@@ -22,23 +22,22 @@ const actor = Type.Object(
       description:
         '`user`: a signed-in user. `operator`: an operator of this deployment. `service`: the service itself.',
     }),
-    userId: Type.Union([
-      Type.String({ format: 'uuid' }),
-      Type.Null({ description: 'The actor is not a user.' }),
-    ]),
+    userId: Type.Union([Type.String({ format: 'uuid' }), Type.Null()], {
+      description: 'The id of the user. Null if the actor is not a user.',
+    }),
   },
-  { ...closed, title: 'AuditActor' },
+  { ...closed, title: 'AuditActor', description: 'The actor of the change.' },
 )
 
 export const accountAudit = Type.Object(
   {
-    schemaVersion: Type.Literal(schemaVersion('account_audit')),
+    schemaVersion: schemaVersionField('account_audit'),
     entries: Type.Array(
       Type.Object(
         {
-          at: Type.String({ format: 'date-time' }),
+          at: dateTime('When the change was made.'),
           actor,
-          action: Type.String({ description: 'Such as `api_keys.rotated`.' }),
+          action: text(64, 'The kind of the change, such as `api_keys.rotated`.'),
           subjects: Type.Array(Type.String(), {
             description: 'Ids of the changed things of this account, such as an API key.',
           }),
@@ -47,8 +46,9 @@ export const accountAudit = Type.Object(
             { additionalProperties: true, description: 'Ids, counts and words; never a secret.' },
           ),
         },
-        { ...closed, title: 'AuditEntry' },
+        { ...closed, title: 'AuditEntry', description: 'One change of the account.' },
       ),
+      { description: 'The newest entry comes first.' },
     ),
   },
   { ...closed, title: 'AccountAudit' },

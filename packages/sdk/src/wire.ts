@@ -1,7 +1,9 @@
 /** Generated from the OpenAPI document by `npm run generate`: do not edit. */
 
 export type AccountAudit = {
+  /** Names the form of this object. */
   schemaVersion: 'service.account_audit.v1'
+  /** The newest entry comes first. */
   entries: Array<AuditEntry>
 }
 
@@ -145,17 +147,20 @@ export type ApiKeyRotation = {
   overlapHours: number
 }
 
+/** The actor of the change. */
 export type AuditActor = {
   /** `user`: a signed-in user. `operator`: an operator of this deployment. `service`: the service itself. */
   kind: 'user' | 'operator' | 'service'
-  /** The actor is not a user. */
+  /** The id of the user. Null if the actor is not a user. */
   userId: string | null
 }
 
+/** One change of the account. */
 export type AuditEntry = {
+  /** When the change was made. */
   at: string
   actor: AuditActor
-  /** Such as `api_keys.rotated`. */
+  /** The kind of the change, such as `api_keys.rotated`. */
   action: string
   /** Ids of the changed things of this account, such as an API key. */
   subjects: Array<string>
