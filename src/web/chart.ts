@@ -1,7 +1,7 @@
 /**
  * Pure: charts as SVG. The text keeps its size, because there is no viewBox and x is in percent.
  */
-import { Html, html } from './html.ts'
+import { attributes, Html, html } from './html.ts'
 import { count } from './text.ts'
 
 export interface Bar {
@@ -63,9 +63,10 @@ ${barLabels(bars)}
 /** Names a few bars below each of them, and of many bars the first, the middle and the last one. */
 function barLabels(bars: readonly Bar[]): Html[] {
   const at = (i: number) => percentOf(((i + 0.5) / bars.length) * 100)
-  const label = (i: number, x: string, anchor: string) =>
-    html`<text x="${x}" y="127" text-anchor="${anchor}">${bars[i]?.label ?? ''}</text>`
-  if (bars.length <= namedBarsMax) return bars.map((_, i) => label(i, at(i), 'middle'))
+  const label = (i: number, x: string, anchor: string, isRoomy = false) =>
+    html`<text${attributes({ class: isRoomy && 'roomy' })} x="${x}" y="127" text-anchor="${anchor}">${bars[i]?.label ?? ''}</text>`
+  // A phone has room for every other label.
+  if (bars.length <= namedBarsMax) return bars.map((_, i) => label(i, at(i), 'middle', i % 2 === 1))
   const middle = Math.floor(bars.length / 2)
   const last = bars.length - 1
   return [
