@@ -22,6 +22,7 @@ const benches = [
   'credits',
   'webhooks',
   'x402',
+  'sdk',
   'http',
   'hostile',
   'overload',

@@ -19,16 +19,17 @@ const flags = JSON.parse(readFileSync(new URL('node-flags.json', import.meta.url
 
 const x402Client = 'test/clients/x402-fetch'
 const mcp = 'packages/mcp'
+const sdkTools = 'test/clients/sdk'
 const clientsOfTests = [
   x402Client,
   mcp,
   'test/clients/mcp-inspector',
   'test/clients/node',
-  'test/clients/sdk',
+  sdkTools,
 ]
 const x402Peer = 'bench/peers/x402-express'
 /** Folders that a benchmark needs. */
-const foldersOfBenches = { x402: x402Peer, mcp }
+const foldersOfBenches = { x402: x402Peer, mcp, sdk: sdkTools }
 
 /**
  * `folders`: folders with their own packages, installed on demand. `cwd`: base of relative paths in

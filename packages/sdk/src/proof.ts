@@ -65,7 +65,7 @@ export async function signatureHolds(
   const at = Date.parse(created)
   const isInTime = at >= -skewMs && (revokedAt === null || at <= revokedAt + skewMs)
   // One text for each signature: the prefix of base58btc, then 64 bytes.
-  const signature = proofValue.startsWith('z') ? base58Decode(proofValue.slice(1)) : null
+  const signature = proofValue[0] === 'z' ? base58Decode(proofValue.slice(1)) : null
   if (!isInTime || signature?.length !== 64) return false
   const digests = await Promise.all([canonicalOptions, canonicalPayload].map(sha256))
   const key = await crypto.subtle.importKey('raw', publicKey, 'Ed25519', false, ['verify'])

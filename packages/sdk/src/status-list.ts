@@ -1,7 +1,7 @@
 /** Reads the revocation list of a credential (W3C Bitstring Status List). */
-import { base64UrlDecode, inflate } from './bytes.ts'
-import { type Issuer, isObject, textOf } from './keys.ts'
-import { readProof, signatureHolds, skewMs } from './proof.ts'
+import { type Bytes, base64UrlDecode, inflate } from './bytes.ts'
+import { type Issuer, type IssuerKey, isObject, textOf } from './keys.ts'
+import { type ReadProof, readProof, signatureHolds, skewMs } from './proof.ts'
 import { w3cContext } from './structure.ts'
 
 type Json = Record<string, unknown>
@@ -76,26 +76,39 @@ async function askStatusList(
     subject.statusPurpose !== 'revocation' ||
     read === null ||
     key === undefined ||
-    key.revokedAt !== null ||
-    !(await signatureHolds(read, key))
+    key.revokedAt !== null
   )
     return 'list_invalid'
+  const bits = await signedBits(read, key, textOf(subject.encodedList))
+  const index = textOf(entry.statusListIndex)
+  const byte = /^\d{1,9}$/.test(index) ? bits?.[Number(index) >> 3] : undefined
+  if (bits === null || bits.length < listBytesMin || byte === undefined) return 'list_invalid'
   if (
     !(Date.parse(textOf(validFrom)) <= now + skewMs) ||
     !(Date.parse(textOf(validUntil)) >= now - skewMs)
   )
     return 'list_not_current'
-  const encoded = textOf(subject.encodedList)
-  const packed = encoded.startsWith('u') ? base64UrlDecode(encoded.slice(1)) : null
-  const bits = packed && (await inflate(packed, 'gzip', listBytesMax))
-  const index = textOf(entry.statusListIndex)
-  const byte = /^\d{1,9}$/.test(index) ? bits?.[Number(index) >> 3] : undefined
-  if (bits === null || bits.length < listBytesMin || byte === undefined) return 'list_invalid'
   return {
     isRevoked: (byte & (0x80 >> (Number(index) & 7))) !== 0,
-    url: textOf(list.id),
+    // It is the one that was named.
+    url: list.id as string,
     index: Number(index),
     validFrom: textOf(validFrom),
     length: bits.length * 8,
   }
+}
+
+/** The last list that was read: many checks name one list. Its proof and text are its name. */
+let last: readonly [string, Bytes | null] = ['', null]
+
+/** Null if the signature does not hold, or there are no bits. */
+async function signedBits(read: ReadProof, key: IssuerKey, encoded: string): Promise<Bytes | null> {
+  // The options name the key, and its name is the key.
+  const name = read.proofValue + read.canonicalOptions + read.canonicalPayload
+  if (last[0] === name) return last[1]
+  const isSigned = encoded[0] === 'u' && (await signatureHolds(read, key))
+  const packed = isSigned ? base64UrlDecode(encoded.slice(1)) : null
+  const bits = packed && (await inflate(packed, 'gzip', listBytesMax))
+  last = [name, bits]
+  return bits
 }

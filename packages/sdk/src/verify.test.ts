@@ -275,6 +275,25 @@ test('500 one-character changes of the text get the reason that the service give
   )
 })
 
+test('a list that was read before is read again once any of it changed', async () => {
+  const list = listOf()
+  const check = async (over: Json): Promise<string | undefined> =>
+    (await agreed(text, { statusLists: [{ ...list, ...over }] })).reason
+  const proof = inside(list, 'proof')
+  const revoked = listOf([index])
+  for (const [over, reason] of [
+    [{}, undefined],
+    [{ credentialSubject: inside(revoked, 'credentialSubject') }, 'status_unavailable'],
+    [{}, undefined],
+    [{ proof: inside(revoked, 'proof') }, 'status_unavailable'],
+    [{ proof: { ...proof, created: '2026-05-15T09:00:00Z' } }, 'status_unavailable'],
+    [revoked, 'revoked'],
+    [{ validUntil: '2099-01-01T00:00:00Z' }, 'status_unavailable'],
+    [{}, undefined],
+  ] as const)
+    assert.equal(await check(over), reason, JSON.stringify(over).slice(0, 80))
+})
+
 test('status_unavailable: a list that unpacks to 64 MiB is refused', async () => {
   const { gzipSync } = await import('node:zlib')
   const payload = statusListPayload(origin, { listId, bits: bitsOf([]), publishedAt: now })
