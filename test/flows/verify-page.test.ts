@@ -187,13 +187,13 @@ async function browserReasons(page: Page, texts: readonly string[]): Promise<str
   const { body } = await ask(base, { path: path ?? '' })
   const contentType = 'text/javascript'
   await page.route('**/verify-batch.ts', (route) =>
-    route.fulfill({ contentType, body: `${String(body)}\nexport { checkHere }` }),
+    route.fulfill({ contentType, body: `${String(body)}\nexport { checkInBrowser }` }),
   )
   return page.evaluate<string[]>(`(async () => {
-    const { checkHere } = await import('/verify-batch.ts')
+    const { checkInBrowser } = await import('/verify-batch.ts')
     const reasons = []
     for (const text of ${JSON.stringify(texts)}) {
-      const verdict = await checkHere(text)
+      const verdict = await checkInBrowser(text)
       reasons.push(verdict === null ? 'none' : (verdict.reason ?? 'valid'))
     }
     return reasons
