@@ -1510,6 +1510,7 @@ CREATE INDEX mails_due ON public.mails USING btree (due_at) WHERE (due_at IS NOT
 CREATE INDEX mails_email ON public.mails USING btree (email);
 CREATE INDEX memberships_account ON public.memberships USING btree (account_id);
 CREATE INDEX request_log_account ON public.request_log USING btree (account_id, seq);
+CREATE INDEX request_log_refused ON public.request_log USING btree (account_id, seq) WHERE (status >= 400);
 CREATE INDEX request_log_request ON public.request_log USING btree (account_id, request_id);
 CREATE INDEX score_credentials_name ON public.score_credentials USING btree (subject_name_sha256(subject));
 CREATE UNIQUE INDEX score_credentials_one_current ON public.score_credentials USING btree (subject) WHERE (superseded_at IS NULL);

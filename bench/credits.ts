@@ -1,9 +1,10 @@
 /**
  * Measures paid reads by API key over HTTP, on an embedded database that waits for its disk, at 1,
- * 64 and 256 connections, for one account and for 100. Beside them: the same routes unmetered, with
- * one statement a step, without a database, and bare node:http with the same bytes. Shows the
- * processor time of server, database and load generator, which share the machine, and the
- * statements of a read. Then measures debits a second. All contestants take turns in one run.
+ * 64 and 256 connections, for one account and for 100. Beside them: the same routes unmetered,
+ * without the request log, with one statement a step, without a database, and bare node:http with
+ * the same bytes. Shows the processor time of server, database and load generator, which share the
+ * machine, and the statements of a read. Then measures debits a second. All contestants take turns
+ * in one run.
  */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -151,6 +152,8 @@ function findings(name: string, read: Read): Finding[] {
 interface Targets {
   paid: Target
   unmetered: Target
+  /** Keeps no request log. */
+  unlogged: Target
   single: Target
   memory: Target
   bare: Target
@@ -162,11 +165,12 @@ interface Files {
 }
 
 async function compareAt64(db: Db, route: Route, { many, one }: Files, targets: Targets) {
-  const { paid, unmetered, single, memory, bare } = targets
+  const { paid, unmetered, unlogged, single, memory, bare } = targets
   const reads = (target: Target, file: string) => () =>
     measureReads(db, { target, file, connections: 64 })
   const at64 = await compare({
     ours: reads(paid, many),
+    'without the request log': reads(unlogged, many),
     'one account': reads(paid, one),
     unmetered: reads(unmetered, many),
     'one by one': reads(single, many),
@@ -198,6 +202,12 @@ async function compareAt64(db: Db, route: Route, { many, one }: Files, targets: 
       name: 'ours / free of a database, of all processor time',
       value: cost(free) / cost(ours),
       unit: '×',
+    },
+    {
+      name: 'ours / without the request log',
+      value: gain(at64['without the request log']),
+      unit: '×',
+      target: { min: 0.95 },
     },
     { name: 'ours / unmetered', value: gain(at64.unmetered), unit: '×' },
     { name: 'ours / node:http', value: gain(at64['node:http']), unit: '×' },
@@ -241,6 +251,7 @@ async function readsOf(
   }
   const paid = await startService(env)
   const unmetered = await startService({ ...env, METERING: 'off' })
+  const unlogged = await startService({ ...env, REQUEST_LOG_DAYS: '0' })
   const single = await startOther('one by one', url)
   const memory = await startOther('free of a database', url)
   for (const route of routesWanted) {
@@ -255,13 +266,13 @@ async function readsOf(
       headers: { Authorization: `Bearer ${hot.keys[0]}` },
     })
     const bare = await bareServer(answer)
-    const targets = { paid, unmetered, single, memory, bare }
+    const targets = { paid, unmetered, unlogged, single, memory, bare }
     await compareAt64(db, route, files, targets)
     for (const connections of [1, 256]) await compareAt(db, { route, connections }, files, targets)
     bare.stop()
   }
   for (const server of [single, memory]) server.stop()
-  for (const server of [paid, unmetered]) await server.stop()
+  for (const server of [paid, unmetered, unlogged]) await server.stop()
 }
 
 async function run({ url }: EmbeddedPostgres): Promise<void> {

@@ -1,9 +1,9 @@
 /**
  * Measures public pages (`pages-public.ts`), and the pages of the dashboard for one busy account:
  * 10,000 delivery attempts in 24 hours at one endpoint, 1,000 API keys, 100,000 ledger entries in
- * 30 days, 100,000 logged calls. Each page is requested by one caller at a time. Limits: 15 ms at
- * p95 from the request to the whole answer; 120 KB gzip for a page with its style sheet and
- * scripts, 20 KB of them scripts.
+ * 30 days, 100,000 logged calls, 10,000 entries of the audit log. Each page is requested by one
+ * caller at a time. Limits: 15 ms at p95 from the request to the whole answer; 120 KB gzip for a
+ * page with its style sheet and scripts, 20 KB of them scripts.
  */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,6 +18,7 @@ import { rollUpAllUsage } from '../src/credits/roll-up-usage.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { openDb, sql, type Tx } from '../src/platform/db/db.ts'
 import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
+import { makeDay } from '../src/request-log/store.ts'
 import { newSecret, sealSecret, secretPrefix } from '../src/webhooks/delivery/secret.ts'
 import { eventTypeNames } from '../src/webhooks/events/event-types.ts'
 import { startPostgres } from './children.ts'
@@ -57,14 +58,19 @@ try {
       '/dashboard/usage?days=30',
       '/dashboard/requests',
       '/dashboard/requests?status=5xx',
+      '/dashboard/requests/rrrrrrrrrrrrrrr1',
       '/dashboard/keys',
+      `/dashboard/keys/${account.keyId}`,
       '/dashboard/webhooks',
       endpoint,
       `${endpoint}?status=failed`,
+      `${endpoint}/events/${account.eventId}`,
+      '/dashboard/webhooks/new',
       '/dashboard/sandbox',
       '/dashboard/decisions',
       '/dashboard/team',
       '/dashboard/sessions',
+      '/dashboard/audit',
     ])
       await measure(service.port, { path, Cookie: await signIn(account) })
   } finally {
@@ -100,7 +106,7 @@ async function measure(
     bytes += size
     if (asset.endsWith('.ts')) scriptBytes += size
   }
-  const name = path.replace(/[0-9a-f-]{36}/, '{endpointId}')
+  const name = path.replace(/[0-9a-f-]{36}/, '{id}').replace(/evt_\w+/, '{eventId}')
   report('pages', [
     {
       name: `${name} p95`,
@@ -122,6 +128,8 @@ interface BenchAccount {
   userId: string
   accountId: string
   endpointId: string
+  keyId: string
+  eventId: string
 }
 
 function signIn({ userId, accountId }: BenchAccount): Promise<string> {
@@ -159,6 +167,9 @@ async function makeAccount(tx: Tx): Promise<BenchAccount> {
       (select id from api_keys limit 1), 'score_lookup', 'getScore', at
     from generate_series(1, 100000) n
     cross join lateral (select ${now}::timestamptz - n * interval '26 seconds' as at) t`)
+  // The job of the service makes the partition of each day.
+  for (let daysAgo = 7; daysAgo >= 0; daysAgo--)
+    await makeDay(tx, new Date(now.getTime() - daysAgo * 86_400_000).toISOString().slice(0, 10))
   await tx.run(sql`
     insert into request_log (at, request_id, account_id, key_id, operation, status, error, credits,
       duration_us, network)
@@ -193,5 +204,21 @@ async function makeAccount(tx: Tx): Promise<BenchAccount> {
       case when id % 50 = 0 then 'failed' else 'succeeded' end, created_at, 150 + id % 200,
       case when id % 50 = 0 then 503 else 200 end, 'ok'
     from sent`)
-  return { userId, accountId, endpointId }
+  await tx.run(sql`
+    with head as (select seq, hash from audit_log order by seq desc limit 1),
+    written as (
+      insert into audit_log (seq, at, actor, action, subjects, details, prev_hash, hash)
+      select seq + n, ${now.toISOString()}, 'user ' || ${userId}::text, 'webhooks.paused',
+        json_build_array(${endpointId}::text)::text, '{}',
+        case when n = 1 then hash else sha256((n - 1)::text::bytea) end, sha256(n::text::bytea)
+      from head cross join generate_series(1, 10000) n
+      returning seq
+    )
+    insert into account_audit (account_id, seq) select ${accountId}::uuid, seq from written`)
+  const [shown] = await tx.rows<{ keyId: string; eventId: string }>(sql`
+    select k.id as "keyId", d.event_id as "eventId" from api_keys k, webhook_deliveries d
+    where k.account_id = ${accountId} and k.revoked_at is null and d.endpoint_id = ${endpointId}
+    limit 1`)
+  if (shown === undefined) throw new Error('the account has no key and no delivery')
+  return { userId, accountId, endpointId, ...shown }
 }

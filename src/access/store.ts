@@ -130,6 +130,20 @@ export function findKeys(db: Queryable, accountId: string): Promise<StoredKey[]>
     where k.account_id = ${accountId} order by k.created_at desc, k.id desc`)
 }
 
+/** Returns a key of this account. */
+export async function findOwnKey(
+  db: Queryable,
+  { id, accountId }: { id: string; accountId: string },
+): Promise<StoredKey | undefined> {
+  const [key] = await db.rows<StoredKey>(sql`
+    select k.id, k.account_id as "accountId", k.environment, k.pepper, k.shown, k.name, k.scopes,
+      k.allowed_from as "allowedFrom", k.predecessor, k.created_at as "createdAt",
+      k.expires_at as "expiresAt", k.revoked_at as "revokedAt", u.last_used_at as "lastUsedAt"
+    from api_keys k left join api_key_uses u on u.key_id = k.id
+    where k.id = ${id} and k.account_id = ${accountId}`)
+  return key
+}
+
 /** Returns the keys of an account that are valid at `now`, and its newest ended ones. */
 export function findShownKeys(
   db: Queryable,

@@ -8,7 +8,7 @@ import { ledgerCsv, wireCredits, wireUsage } from './examples.ts'
 import { ledgerCsvType } from './schema.ts'
 import { findCreditAccount } from './store.ts'
 import { readPeriod } from './usage-period.ts'
-import { findLedger, findUsageBy } from './usage-store.ts'
+import { findLedger, findUsage } from './usage-store.ts'
 
 const csvEntriesMax = 10_000
 
@@ -42,7 +42,7 @@ export function creditsHandlers({
               ...row,
               refunded: 0,
             }))
-          : await findUsageBy(db, { accountId, since, until, by })
+          : (await findUsage(db, { accountId, since, until }))[by]
       return { status: 200, body: wireUsage(period, by, rows) }
     },
 

@@ -35,7 +35,7 @@ export function readPeriod(
   }
 }
 
-/** Returns the last `count` days of UTC, today included, for `findUsageBy`. */
+/** Returns the last `count` days of UTC, today included, for `findUsage`. */
 export function lastDays(count: number, now: Date): { since: Date; until: Date } {
   const today = dayOf(now).getTime()
   return { since: new Date(today - (count - 1) * dayMs), until: new Date(today + dayMs) }

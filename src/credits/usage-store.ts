@@ -10,26 +10,23 @@ export interface UsageOf {
   credits: number
 }
 
+export type UsageGroups = Record<Exclude<UsageGroup, 'status'>, UsageOf[]>
+
 /**
- * Returns the charges of an account, less its refunds, in the order of groups. `since` and `until`
- * (excluded) are midnights of UTC. Reads the days of `credit_usage`, and of the ledger only the
- * entries that they do not count yet.
+ * Returns the charges of an account, less its refunds, by each group and in its order. `since` and
+ * `until` (excluded) are midnights of UTC. Reads the days of `credit_usage`, and of the ledger only
+ * the entries that they do not count yet.
  *
  * Measured with 100,000 entries in 30 days: the page of usage takes 402 ms from the ledger alone.
  */
-export function findUsageBy(
+export async function findUsage(
   db: Queryable,
-  {
-    accountId,
-    since,
-    until,
-    by,
-  }: { accountId: string; since: Date; until: Date; by: Exclude<UsageGroup, 'status'> },
-): Promise<UsageOf[]> {
-  return db.rows<UsageOf>(sql`
-    select case ${by}::text
-        when 'day' then to_char(day, 'YYYY-MM-DD')
-        when 'meter' then meter when 'operation' then operation else key_id::text end as "group",
+  { accountId, since, until }: { accountId: string; since: Date; until: Date },
+): Promise<UsageGroups> {
+  const rows = await db.rows<UsageOf & { by: keyof UsageGroups }>(sql`
+    select case when grouping(day) = 0 then 'day' when grouping(meter) = 0 then 'meter'
+        when grouping(operation) = 0 then 'operation' else 'key' end as by,
+      coalesce(to_char(day, 'YYYY-MM-DD'), meter, operation, key_id::text) as "group",
       sum(calls)::int as calls, sum(refunded)::int as refunded, sum(credits)::bigint as credits
     from (
       select day, key_id, meter, operation, calls, refunded, credits
@@ -45,7 +42,10 @@ export function findUsageBy(
         and seq > coalesce(
           (select seq from credit_usage_marks where account_id = ${accountId}), 0)
     ) used
-    group by 1 order by 1`)
+    group by grouping sets ((day), (meter), (operation), (key_id)) order by 2`)
+  const groups: UsageGroups = { day: [], meter: [], operation: [], key: [] }
+  for (const { by, ...row } of rows) groups[by].push(row)
+  return groups
 }
 
 /** Returns the accounts with entries that `credit_usage` does not count yet. */

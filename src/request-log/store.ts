@@ -49,24 +49,39 @@ const columns = fragment`seq, at, request_id as "requestId", key_id as "keyId", 
  *
  * The inner query walks the index backwards, and the filters take what fits from it. In one query
  * the planner would sort all calls of the account: 80 ms instead of 1 ms with 100,000 calls.
+ * Refused and failed calls are rare, and have an index of their own.
  */
 export function findEntries(
   db: Queryable,
   of: LogFilter & { accountId: string; before: number | null; limit: number },
 ): Promise<LogEntry[]> {
+  const { accountId, from = null, to = null, keyId = null, operation = null, error = null } = of
+  const before = of.before ?? Number.MAX_SAFE_INTEGER
   const [low, high] = of.statuses ?? [null, null]
+  if ((low ?? 0) >= 400 || error !== null)
+    return db.rows<LogEntry>(sql`
+      select ${columns} from (
+        select * from request_log
+        where account_id = ${accountId} and seq < ${before} and status >= 400
+        order by seq desc offset 0
+      ) newest
+      where (${from}::timestamptz is null or at >= ${from})
+        and (${to}::timestamptz is null or at < ${to})
+        and (${keyId}::uuid is null or key_id = ${keyId})
+        and (${operation}::text is null or operation = ${operation})
+        and (${low}::integer is null or status between ${low} and ${high})
+        and (${error}::text is null or error = ${error})
+      order by seq desc limit ${of.limit}`)
   return db.rows<LogEntry>(sql`
     select ${columns} from (
-      select * from request_log
-      where account_id = ${of.accountId} and seq < ${of.before ?? Number.MAX_SAFE_INTEGER}
+      select * from request_log where account_id = ${accountId} and seq < ${before}
       order by seq desc offset 0
     ) newest
-    where (${of.from ?? null}::timestamptz is null or at >= ${of.from ?? null})
-      and (${of.to ?? null}::timestamptz is null or at < ${of.to ?? null})
-      and (${of.keyId ?? null}::uuid is null or key_id = ${of.keyId ?? null})
-      and (${of.operation ?? null}::text is null or operation = ${of.operation ?? null})
+    where (${from}::timestamptz is null or at >= ${from})
+      and (${to}::timestamptz is null or at < ${to})
+      and (${keyId}::uuid is null or key_id = ${keyId})
+      and (${operation}::text is null or operation = ${operation})
       and (${low}::integer is null or status between ${low} and ${high})
-      and (${of.error ?? null}::text is null or error = ${of.error ?? null})
     order by seq desc limit ${of.limit}`)
 }
 
@@ -104,10 +119,12 @@ export function countByStatus(
   { accountId, since, until }: { accountId: string; since: Date; until: Date },
 ): Promise<StatusCount[]> {
   return db.rows<StatusCount>(sql`
-    select status::text as "group", count(*)::int as calls, sum(credits)::int as credits
-    from request_log
-    where account_id = ${accountId} and at >= ${since} and at < ${until}
-    group by 1 order by 1`)
+    select status::text as "group", calls, credits from (
+      select status, count(*)::int as calls, sum(credits)::int as credits
+      from request_log
+      where account_id = ${accountId} and at >= ${since} and at < ${until}
+      group by status
+    ) counted order by status`)
 }
 
 /** Creates the partition of a day (`2026-05-14`) and waits for no reader or writer. */

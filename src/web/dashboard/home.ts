@@ -3,7 +3,7 @@ import { isActive } from '../../access/manage.ts'
 import { findShownKeys, type StoredKey } from '../../access/store.ts'
 import { findCreditAccount } from '../../credits/store.ts'
 import { lastDays } from '../../credits/usage-period.ts'
-import { findUsageBy } from '../../credits/usage-store.ts'
+import { findUsage } from '../../credits/usage-store.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { findEntries, type LogEntry } from '../../request-log/store.ts'
 import { type FailingNow, findFailingNow } from '../../webhooks/delivery/endpoint-store.ts'
@@ -33,12 +33,12 @@ export function homePage(context: PagesContext): Endpoint[] {
     entry: path,
     async show({ session: { accountId: userId }, now }) {
       const period = lastDays(usageDays, now)
-      const [keys, endpointIds, credits, failing, usage, calls] = await Promise.all([
+      const [keys, endpointIds, credits, failing, { day: usage }, calls] = await Promise.all([
         findShownKeys(db, { accountId: userId, now, endedMax: endedNamed }),
         findActiveIds(db, userId),
         findCreditAccount(db, userId),
         findFailingNow(db, { owner: { userId }, limit: failingMax }),
-        findUsageBy(db, { ...period, accountId: userId, by: 'day' }),
+        findUsage(db, { ...period, accountId: userId }),
         findEntries(db, { accountId: userId, before: null, limit: callsShown }),
       ])
       const valid = keys.filter((key) => isActive(key, now))

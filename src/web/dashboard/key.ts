@@ -2,7 +2,7 @@
 import { isActive } from '../../access/manage.ts'
 import { revokeOwnKey, rotateOwnKey } from '../../access/manage-own.ts'
 import { keyIdPath } from '../../access/schema.ts'
-import { findKeys, type StoredKey } from '../../access/store.ts'
+import { findOwnKey, type StoredKey } from '../../access/store.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
 import {
@@ -41,15 +41,13 @@ interface Problem {
 
 export function keyPage(options: KeyPageOptions): Endpoint[] {
   const { db, publicUrl, peppers } = options
-  const findKey = async (accountId: string, id: string) =>
-    (await findKeys(db, accountId)).find((key) => key.id === id)
   return dashboardPage(options, {
     name: 'keyPage',
     path: `${keysPath}/{keyId}`,
     entry: keysPath,
     pathParameters: keyIdPath,
     async show({ session, path: { keyId }, now }) {
-      const key = await findKey(session.accountId, keyId)
+      const key = await findOwnKey(db, { id: keyId, accountId: session.accountId })
       if (key === undefined) return refuse('not_found', { message: noKey })
       return view(key, { now, isOwner: session.role === 'owner' })
     },
@@ -66,7 +64,7 @@ export function keyPage(options: KeyPageOptions): Endpoint[] {
         const rotated = await rotateOwnKey(action, rotation, await peppers())
         if (rotated.outcome === 'no such key') return refuse('not_found', { message: noKey })
         if (rotated.outcome !== 'created') {
-          const key = await findKey(accountId, id)
+          const key = await findOwnKey(db, { id, accountId })
           if (key === undefined) return refuse('not_found', { message: noKey })
           const meanwhile =
             'The key was rotated, revoked or has expired meanwhile. A successor was shown in the tab that made it.'
@@ -90,7 +88,7 @@ export function keyPage(options: KeyPageOptions): Endpoint[] {
       async revoke({ session, path: { keyId: id }, action, now }, { confirm }) {
         if (session.role !== 'owner') return refuse('owner_required')
         const { accountId } = session
-        const key = await findKey(accountId, id)
+        const key = await findOwnKey(db, { id, accountId })
         if (key === undefined) return refuse('not_found', { message: noKey })
         if (confirm !== key.name) {
           const typed = `Type ${key.name} exactly as it is shown.`

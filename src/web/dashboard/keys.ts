@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { isActive } from '../../access/manage.ts'
 import { findShownKeys, type StoredKey } from '../../access/store.ts'
 import { lastDays } from '../../credits/usage-period.ts'
-import { findUsageBy } from '../../credits/usage-store.ts'
+import { findUsage } from '../../credits/usage-store.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { badge, card, empty, none, notice, pageHead, table } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
@@ -25,10 +25,10 @@ export function keysPage(context: PagesContext): Endpoint[] {
     queryParameters: Type.Object({ done: queryText }),
     async show({ session, now, query }) {
       const { accountId } = session
-      const [keys, usage] = await Promise.all([
+      const [keys, { key: usage }] = await Promise.all([
         // One more than shown tells that there are others.
         findShownKeys(context.db, { accountId, now, endedMax: endedShown + 1 }),
-        findUsageBy(context.db, { ...lastDays(usageDays, now), accountId, by: 'key' }),
+        findUsage(context.db, { ...lastDays(usageDays, now), accountId }),
       ])
       const calls = new Map(usage.map(({ group, calls }) => [group, calls]))
       const valid = keys.filter((key) => isActive(key, now))

@@ -3,12 +3,7 @@ import { Type } from 'typebox'
 import { findShownKeys } from '../../access/store.ts'
 import { findCreditAccount } from '../../credits/store.ts'
 import { lastDays } from '../../credits/usage-period.ts'
-import {
-  findLedger,
-  findUsageBy,
-  type LedgerEntry,
-  type UsageOf,
-} from '../../credits/usage-store.ts'
+import { findLedger, findUsage, type LedgerEntry, type UsageOf } from '../../credits/usage-store.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { countByStatus } from '../../request-log/store.ts'
 import { barChart, legend } from '../chart.ts'
@@ -45,15 +40,14 @@ export function usagePage(context: UsagePageOptions): Endpoint[] {
       const days = span?.days ?? 7
       const before = /^[1-9][0-9]{0,14}$/.test(query.before ?? '') ? Number(query.before) : null
       const period = { accountId, ...lastDays(days, now) }
-      const [account, byDay, byOperation, byKey, byStatus, ledger, keys] = await Promise.all([
+      const [account, used, byStatus, ledger, keys] = await Promise.all([
         findCreditAccount(db, accountId),
-        findUsageBy(db, { ...period, by: 'day' }),
-        findUsageBy(db, { ...period, by: 'operation' }),
-        findUsageBy(db, { ...period, by: 'key' }),
+        findUsage(db, period),
         countByStatus(db, { accountId, since: new Date(now.getTime() - dayMs), until: now }),
         findLedger(db, { accountId, before, limit: pageLength + 1 }),
         findShownKeys(db, { accountId, now, endedMax: namedKeysMax }),
       ])
+      const { day: byDay, meter: byMeter, operation: byOperation, key: byKey } = used
       const names = new Map(keys.map(({ id, name }) => [id, name]))
       const total = (of: (row: UsageOf) => number) => byDay.reduce((sum, row) => sum + of(row), 0)
       const spent = total(({ credits }) => credits)
@@ -88,6 +82,7 @@ ${card({
 ${
   byDay.length + byStatus.length > 0 &&
   html`<div class="columns third">
+${byDay.length > 0 && groupCard('By meter', byMeter, { head: 'Meter', name: (group) => html`<code>${group}</code>` })}
 ${byDay.length > 0 && groupCard('By operation', byOperation, { head: 'Operation', name: (group) => html`<code>${group}</code>` })}
 ${byDay.length > 0 && groupCard('By key', byKey, { head: 'Key', name: (group) => html`<a class="break" href="/dashboard/keys/${group}">${names.get(group) ?? group}</a>` })}
 ${byStatus.length > 0 && groupCard('By status, 24 hours', byStatus, { head: 'Status', name: (group) => html`<a href="/dashboard/requests?status=${group}">${group}</a>` })}
