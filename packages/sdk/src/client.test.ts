@@ -3,6 +3,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { inspect } from 'node:util'
+import { registerExactEvmScheme } from '@x402/evm/exact/client'
+import { type PaymentRequired, x402Client, x402HTTPClient } from '@x402/fetch'
+import { privateKeyToAccount } from 'viem/accounts'
 import { newKey } from '../../../test/support/build/keys.ts'
 import { type Fault, startFaultyProxy } from '../../../test/support/fault/faulty-proxy.ts'
 import { startService } from '../../../test/support/start/service.ts'
@@ -16,6 +19,7 @@ import {
   InsufficientCreditsError,
   InvalidRequestError,
   NotFoundError,
+  type Payer,
   PaymentRefusedError,
   PermissionError,
   RateLimitError,
@@ -321,6 +325,37 @@ test('a payment within the limits is made; any other challenge is refused before
   ])
     await assert.rejects(answering(over), PaymentRefusedError, JSON.stringify(over))
   assert.equal(signed, 1)
+})
+
+test('the example of the README signs with the client of @x402/fetch', async () => {
+  const readme = readFileSync('packages/sdk/README.md', 'utf8')
+  for (const line of ["from '@x402/fetch'", 'createPaymentPayload', 'encodePaymentSignatureHeader'])
+    assert.ok(readme.includes(line), line)
+  const signer = privateKeyToAccount(`0x${'1'.repeat(64)}`)
+  const wallet = registerExactEvmScheme(new x402Client(), { signer })
+  const http = new x402HTTPClient(wallet)
+  const asset = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
+  const baseUrl = await startFaultyProxy(service.base, (request, response) => {
+    const paid = request.headers['x-payment']
+    const resource = `http://${request.headers.host}${request.url}`
+    const extra = { name: 'USDC', version: '2' }
+    const accepts = [{ ...requirement, asset, resource, extra, maxTimeoutSeconds: 300 }]
+    if (paid === undefined) response.writeHead(402).end(JSON.stringify({ x402Version: 1, accepts }))
+    else response.end(Buffer.from(String(paid), 'base64'))
+  })
+  const header: Payer['header'] = async (challenge) => {
+    const payment = await wallet.createPaymentPayload(challenge as unknown as PaymentRequired)
+    return Object.values(http.encodePaymentSignatureHeader(payment))[0] ?? ''
+  }
+  const pay = { maxAmount: 10_000n, networks: ['base-sepolia'], assets: [asset], header }
+  const echoed: unknown = await new Client({ baseUrl, pay }).scores.get('a')
+  const { scheme, payload } = echoed as {
+    scheme: string
+    payload: { authorization: { from: string; value: string } }
+  }
+  assert.equal(scheme, 'exact')
+  assert.equal(payload.authorization.from, signer.address)
+  assert.equal(payload.authorization.value, '10000')
 })
 
 test('the feed is followed from any position, and each event comes with its cursor', async () => {
