@@ -1,5 +1,10 @@
 /** The routes by which a signed-in user manages the API keys of an account. */
-import { type Contract, sessionBodyResponses, sessionResponses } from '../platform/http/contract.ts'
+import {
+  type Contract,
+  sessionBodyResponses,
+  sessionResponses,
+  smallJsonBody,
+} from '../platform/http/contract.ts'
 import {
   exampleKeyChanged,
   exampleKeyCreated,
@@ -16,19 +21,12 @@ import {
 } from './schema.ts'
 
 const path = '/api/account/api-keys'
-const bodyBytesMax = 32_768
 
 const shared = {
   area: 'account',
   extension: true,
   policy: { kind: 'session' },
   priority: 'search',
-} as const
-
-const body = {
-  mediaTypes: ['application/json'],
-  bytesMax: bodyBytesMax,
-  ambiguousReachesHandler: false,
 } as const
 
 /** Also 403 to a member who owns nothing. */
@@ -64,14 +62,14 @@ export const apiKeyContract = {
     path,
     summary: 'Create an API key',
     description: 'Only owners of the account may do this. The key is in this answer alone.',
-    body: { ...body, schema: apiKeyRequest, examples: { key: exampleKeyRequest } },
+    body: { ...smallJsonBody, schema: apiKeyRequest, examples: { key: exampleKeyRequest } },
     responses: {
       201: {
         description: 'The key.',
         schema: apiKeyCreated,
         example: exampleKeyCreated,
       },
-      ...sessionBodyResponses(bodyBytesMax),
+      ...sessionBodyResponses(smallJsonBody.bytesMax),
       403: forbidden,
       409: {
         description: 'The account has its maximum of valid keys.',
@@ -87,14 +85,14 @@ export const apiKeyContract = {
     description:
       'Only owners of the account may do this. The successor has the same rights. The old key stays valid for `overlapHours` more; with 0 it is revoked now.',
     pathParameters: keyIdPath,
-    body: { ...body, schema: rotateRequest, examples: { day: { overlapHours: 24 } } },
+    body: { ...smallJsonBody, schema: rotateRequest, examples: { day: { overlapHours: 24 } } },
     responses: {
       201: {
         description: 'The successor.',
         schema: apiKeyCreated,
         example: exampleKeyCreated,
       },
-      ...sessionBodyResponses(bodyBytesMax),
+      ...sessionBodyResponses(smallJsonBody.bytesMax),
       403: forbidden,
       404: unknownKey,
       409: {

@@ -4,6 +4,7 @@ import {
   crossOriginResponse,
   sessionBodyResponses,
   sessionResponses,
+  smallJsonBody,
 } from '../platform/http/contract.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'
 import {
@@ -42,7 +43,6 @@ const exampleList = {
 const exampleEnded = { schemaVersion: schemaVersion('sessions_ended'), ended: 1 }
 
 const membersPath = '/api/account/members'
-const bodyBytesMax = 32_768
 const exampleMember = '019f8a52-4f00-7000-8000-000000000021'
 
 /** Also 403 to a member who is no owner. */
@@ -86,10 +86,8 @@ export const accountContract = {
     description:
       'Only owners of the account may do this. The answer is the same whether or not the user is a member already.',
     body: {
-      mediaTypes: ['application/json'],
+      ...smallJsonBody,
       schema: memberInvitation,
-      bytesMax: bodyBytesMax,
-      ambiguousReachesHandler: false,
       examples: { member: { email: 'ada@example.com', role: 'member' } },
     },
     responses: {
@@ -102,7 +100,7 @@ export const accountContract = {
           mailed: true,
         },
       },
-      ...sessionBodyResponses(bodyBytesMax),
+      ...sessionBodyResponses(smallJsonBody.bytesMax),
       403: ownersOnly,
       409: { description: 'The account has its maximum of members.', errors: ['members_maximum'] },
     },

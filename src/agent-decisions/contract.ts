@@ -2,7 +2,12 @@
  * The endpoints of agent decision reports: agents report with an API key; a signed-in user lists
  * the reports of an account and requests a review of its lock.
  */
-import { type Contract, sessionBodyResponses, sessionResponses } from '../platform/http/contract.ts'
+import {
+  type Contract,
+  sessionBodyResponses,
+  sessionResponses,
+  smallJsonBody,
+} from '../platform/http/contract.ts'
 import { exampleCreated, exampleList, exampleRequest, exampleReview } from './examples.ts'
 import {
   agentDecisionReportCreated,
@@ -14,11 +19,6 @@ import {
 } from './schema.ts'
 
 const accountPath = '/api/account/agent-decisions'
-const json = {
-  mediaTypes: ['application/json'],
-  bytesMax: 32_768,
-  ambiguousReachesHandler: false,
-}
 const session = {
   area: 'agent decisions',
   policy: { kind: 'session' },
@@ -36,7 +36,7 @@ export const agentDecisionContract = {
     policy: { kind: 'keyed', scope: 'agent-decisions:write', limits: 'agentReportLimits' },
     idempotencyKey: 'required',
     priority: 'write',
-    body: { ...json, schema: createRequest, examples: { report: exampleRequest } },
+    body: { ...smallJsonBody, schema: createRequest, examples: { report: exampleRequest } },
     responses: {
       200: {
         description: 'The report that was made with this key before.',
@@ -69,7 +69,7 @@ export const agentDecisionContract = {
         description: 'The Idempotency-Key was used for other content, or its report was deleted.',
         errors: ['idempotency_key_reused', 'idempotency_key_spent'],
       },
-      413: { description: `The body is larger than ${json.bytesMax} bytes.` },
+      413: { description: `The body is larger than ${smallJsonBody.bytesMax} bytes.` },
       415: { description: 'The content type is not JSON.' },
       429: { description: 'Too many reports; retry after Retry-After seconds.' },
       500: { description: 'The report could not be kept. A retry makes it once.' },
@@ -104,7 +104,7 @@ export const agentDecisionContract = {
     description:
       'The operator approves or declines the request. An account has one open request at a time; the note of a later one is not kept.',
     body: {
-      ...json,
+      ...smallJsonBody,
       schema: unlockReviewRequest,
       examples: { empty: {}, note: { note: 'Our agent no longer reports twice.' } },
     },
@@ -115,7 +115,7 @@ export const agentDecisionContract = {
         example: exampleReview,
       },
       202: { description: 'The request.', schema: unlockReview, example: exampleReview },
-      ...sessionBodyResponses(json.bytesMax),
+      ...sessionBodyResponses(smallJsonBody.bytesMax),
       409: {
         description: 'Agent reporting is not locked for the account.',
         errors: ['agent_reporting_unlocked'],

@@ -34,8 +34,22 @@ export async function openScoring(config: Config): Promise<(db: Queryable) => Pr
   }
 }
 
-/** Returns null and prints why if no score can be computed or issued here. */
-export async function scoringIfAny({ config, db }: CommandContext): Promise<Scoring | null> {
+/** Returns null and prints the reason if no score can be computed or issued on this machine. */
+export async function scoringIfAny(context: CommandContext): Promise<Scoring | null> {
+  return scoringOr(context, (reason) => {
+    note(`${reason} The scores are left to the next recomputation.`)
+    return null
+  })
+}
+
+/**
+ * Returns the scoring of one transaction. If no score can be computed or issued on this machine,
+ * returns the result of `instead`, which gets the reason as a sentence.
+ */
+export async function scoringOr<Instead>(
+  { config, db }: CommandContext,
+  instead: (reason: string, cause: Error) => Instead,
+): Promise<Scoring | Instead> {
   try {
     const scoringNow = await openScoring(config)
     return await scoringNow(db)
@@ -43,8 +57,7 @@ export async function scoringIfAny({ config, db }: CommandContext): Promise<Scor
     const isExpected =
       error instanceof Failure || error instanceof SignerMissing || error instanceof KeyRefused
     if (!isExpected) throw error
-    note(`${error.message.replace(/\.?$/, '.')} The scores are left to the next recomputation.`)
-    return null
+    return instead(error.message.replace(/\.?$/, '.'), error)
   }
 }
 

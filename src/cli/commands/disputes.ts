@@ -20,9 +20,6 @@ import type { EvidenceName } from '../../evidence/evidence-names.ts'
 import { wireTime } from '../../platform/clock.ts'
 import { counted } from '../../platform/counted.ts'
 import type { Queryable } from '../../platform/db/db.ts'
-import { SignerMissing } from '../../score-credentials/signers.ts'
-import { KeyRefused } from '../../score-credentials/signing-key.ts'
-import type { Scoring } from '../../scores/scoring.ts'
 import { findWorkerId } from '../../workers/store.ts'
 import {
   byOption,
@@ -35,12 +32,12 @@ import {
   usernameArgument,
 } from '../args.ts'
 import { act, command } from '../command.ts'
-import { type CommandContext, withContext } from '../context.ts'
-import { Failure, failure, unknownWorker, usageError } from '../fail.ts'
+import { withContext } from '../context.ts'
+import { failure, unknownWorker, usageError } from '../fail.ts'
 import { usernamesOf } from '../names.ts'
 import { done, type Outcome } from '../output.ts'
 import { type Columns, listed, renderFields } from '../render.ts'
-import { openScoring } from '../scoring.ts'
+import { scoringOr } from '../scoring.ts'
 
 const disputeArgument = ['<id>', 'id of the dispute', idFrom('assay disputes list')] as const
 const exampleId = '01993f2e-5c1a-7b3e-8d4f-2a6b8c0d1e2f'
@@ -202,7 +199,9 @@ function end(disputeId: string, request: EndFlags): Promise<Outcome> {
   const { ending } = request
   const state = ending === 'withdrawn' ? ending : 'resolved'
   return withContext(async (context) => {
-    const scoring = await scoringToEnd(context)
+    const scoring = await scoringOr(context, (reason, cause): never => {
+      throw failure(`${reason} The dispute stays as it is.`, { cause })
+    })
     const ended = await endNamedDispute(context, scoring, { disputeId, ...request })
     if (ended.outcome === 'unknown_dispute') throw unknownDispute(disputeId)
     if (ended.outcome === 'refused') throw cannot(state, disputeId, ended.from)
@@ -216,19 +215,6 @@ function end(disputeId: string, request: EndFlags): Promise<Outcome> {
         : 'The score is the one that was disputed.',
     ])
   })
-}
-
-async function scoringToEnd({ config, db }: CommandContext): Promise<Scoring> {
-  try {
-    const scoringNow = await openScoring(config)
-    return await scoringNow(db)
-  } catch (error) {
-    const isExpected =
-      error instanceof Failure || error instanceof SignerMissing || error instanceof KeyRefused
-    if (!isExpected) throw error
-    const message = `${error.message.replace(/\.?$/, '.')} The dispute stays as it is.`
-    throw failure(message, { cause: error })
-  }
 }
 
 function cannot(moved: string, disputeId: string, from: string): Error {

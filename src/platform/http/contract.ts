@@ -167,6 +167,13 @@ export const crossOriginResponse = {
   description: 'The request does not come from a page of this service.',
 } as const satisfies ResponseDeclaration
 
+/** A small JSON body without ambiguity, for the body of an endpoint. */
+export const smallJsonBody = {
+  mediaTypes: ['application/json'],
+  bytesMax: 32_768,
+  ambiguousReachesHandler: false,
+} as const
+
 /** Responses that session routes share whose body is JSON of at most `bytesMax` bytes. */
 export function sessionBodyResponses(bytesMax: number) {
   return {

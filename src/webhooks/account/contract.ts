@@ -5,6 +5,7 @@ import {
   crossOriginResponse,
   sessionBodyResponses,
   sessionResponses,
+  smallJsonBody,
 } from '../../platform/http/contract.ts'
 import { exampleDisabled } from '../endpoints/examples.ts'
 import { endpointIdPath, webhookEndpointChanged } from '../endpoints/schema.ts'
@@ -27,7 +28,6 @@ import {
 } from './schema.ts'
 
 const path = '/api/account/webhooks/endpoints/{endpointId}'
-const bodyBytesMax = 32_768
 
 const shared = {
   area: 'webhooks',
@@ -36,17 +36,15 @@ const shared = {
   priority: 'search',
 } as const
 
-const body = {
-  mediaTypes: ['application/json'],
-  bytesMax: bodyBytesMax,
-  ambiguousReachesHandler: false,
-} as const
-
 const change = {
   ...shared,
   method: 'POST',
   pathParameters: endpointIdPath,
-  body: { ...body, schema: emptyRequest, examples: { change: {} } } satisfies BodyDeclaration,
+  body: {
+    ...smallJsonBody,
+    schema: emptyRequest,
+    examples: { change: {} },
+  } satisfies BodyDeclaration,
 } as const
 
 const unknownEndpoint = {
@@ -54,7 +52,10 @@ const unknownEndpoint = {
   errors: ['webhook_endpoint_not_found'],
 } as const
 
-const changeResponses = { ...sessionBodyResponses(bodyBytesMax), 404: unknownEndpoint } as const
+const changeResponses = {
+  ...sessionBodyResponses(smallJsonBody.bytesMax),
+  404: unknownEndpoint,
+} as const
 
 const disabledResponse = {
   description: 'The endpoint is disabled.',
@@ -152,7 +153,11 @@ export const accountWebhookContract = {
     summary: 'Replace a leaked signing secret',
     description:
       'Every older secret signs nothing after the answer. `secretPrefix` names the secret to replace, so that a repeat replaces nothing.',
-    body: { ...body, schema: replacementRequest, examples: { secret: exampleReplacement } },
+    body: {
+      ...smallJsonBody,
+      schema: replacementRequest,
+      examples: { secret: exampleReplacement },
+    },
     responses: {
       201: secretResponse,
       ...changeResponses,

@@ -4,6 +4,7 @@ import {
   type Contract,
   sessionBodyResponses,
   sessionResponses,
+  smallJsonBody,
 } from '../../platform/http/contract.ts'
 import { eventFeed, feedQuery } from '../events/schema.ts'
 import {
@@ -29,7 +30,6 @@ import {
 
 const endpointsPath = '/api/v1/webhooks/endpoints'
 const accountPath = '/api/account/webhooks/endpoints'
-const bodyBytesMax = 32_768
 
 const keyed = {
   area: 'webhooks',
@@ -64,10 +64,8 @@ const listedResponse = {
 }
 
 const createBody = {
-  mediaTypes: ['application/json'],
+  ...smallJsonBody,
   schema: createRequest,
-  bytesMax: bodyBytesMax,
-  ambiguousReachesHandler: false,
   examples: { endpoint: exampleRequest },
 } satisfies BodyDeclaration
 
@@ -92,7 +90,7 @@ const createdResponses = {
     description: 'The account has its maximum of active endpoints, or the key was used.',
     errors: ['webhook_endpoints_maximum', 'idempotency_key_reused'],
   },
-  413: { description: `The body is larger than ${bodyBytesMax} bytes.` },
+  413: { description: `The body is larger than ${smallJsonBody.bytesMax} bytes.` },
   415: { description: 'The content type is not JSON.' },
   503: {
     description: 'Webhooks, the database, or the check of the caller are not available.',
@@ -178,7 +176,7 @@ export const webhookContract = {
       'Only this answer contains the signing secret. createWebhookEndpoint shares the Idempotency-Keys of the account.',
     idempotencyKey: 'optional',
     body: createBody,
-    responses: { ...sessionBodyResponses(bodyBytesMax), ...createdResponses },
+    responses: { ...sessionBodyResponses(smallJsonBody.bytesMax), ...createdResponses },
   },
   sendTestEvent: {
     ...session,
@@ -189,15 +187,13 @@ export const webhookContract = {
       'The event has fictional data and is sent once, also if the endpoint does not subscribe to its type. The limit is one test event a minute for each endpoint.',
     pathParameters: endpointIdPath,
     body: {
-      mediaTypes: ['application/json'],
+      ...smallJsonBody,
       schema: testRequest,
-      bytesMax: bodyBytesMax,
-      ambiguousReachesHandler: false,
       examples: { event: { eventType: 'score.updated' } },
     },
     responses: {
       202: { description: 'The event is queued.', schema: testQueued, example: exampleTest },
-      ...sessionBodyResponses(bodyBytesMax),
+      ...sessionBodyResponses(smallJsonBody.bytesMax),
       404: notFoundResponse,
       409: { description: 'The endpoint is disabled.', errors: ['webhook_endpoint_disabled'] },
       429: {
