@@ -1,7 +1,7 @@
 /** Pure: an entry of the audit log as the members of an account read it. */
 import { type ActionName, actions, theService } from './actions.ts'
 
-/** As it is stored. */
+/** The stored entry. */
 export interface AccountEntry {
   seq: number
   at: string

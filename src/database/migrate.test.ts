@@ -137,7 +137,7 @@ test('a migration that waits for a table in use lets other statements on that ta
 const additiveFrom = 16
 /**
  * Finds statements that remove or rename a thing that a node of the previous release may use. A
- * function may drop the partition that its caller names (`%I`), and a trigger may refuse to truncate.
+ * function may drop the partition that its caller names (`%I`). A trigger may refuse to truncate.
  */
 const contracting =
   /\b(drop\s+(table|view|function|column|type|schema)\b(?!\s+%I)|rename\s+(to|column)|alter\s+column\s+\w+\s+(type|set\s+not\s+null|set\s+data)|truncate(?!\s+on\b))\b/i

@@ -29,7 +29,7 @@ export async function readiness(
 
 export interface Probe {
   isReady: boolean
-  /** By name: `ok`, `degraded: REASON`, or the reason why the process is not ready. */
+  /** The checks by name: `ok`, `degraded: REASON`, or the reason why the process is not ready. */
   checks: Record<string, string>
 }
 

@@ -147,11 +147,7 @@ export function createServer(options: ServerOptions): Server {
     onOverdrawn: () => refused++,
   })
   publishGauges({ metrics, gates, bodies, connections, refused: () => refused })
-  const sweep = setInterval(() => {
-    refuseOverdue(edge, limits)
-    bodies.cutSlow()
-  }, limits.checkIntervalMs)
-  sweep.unref()
+  const stopSweep = startSweep(edge, limits)
 
   return {
     async listen(address) {
@@ -169,10 +165,20 @@ export function createServer(options: ServerOptions): Server {
       for (const { response } of edge.pending) response.shouldKeepAlive = false
       await wait(delayMs)
       await closeWithin(server, limits.drainTimeoutMs)
-      clearInterval(sweep)
+      stopSweep()
       connections.stop()
     },
   }
+}
+
+/** Ends overdue requests and slow bodies from now on. Returns the function that stops it. */
+function startSweep(edge: Edge, limits: ServerLimits): () => void {
+  const sweep = setInterval(() => {
+    refuseOverdue(edge, limits)
+    edge.bodies.cutSlow()
+  }, limits.checkIntervalMs)
+  sweep.unref()
+  return () => clearInterval(sweep)
 }
 
 function listenOn(server: HttpServer, address: { host: string; port: number }): Promise<void> {

@@ -133,7 +133,7 @@ class Skills {
   }
 }
 
-/** What the issuer publishes for verifiers, without a key. */
+/** The documents of the issuer for verifiers, which need no key. */
 class Issuer {
   readonly #send: Send
   constructor(send: Send) {

@@ -41,7 +41,7 @@ import {
 } from '../components.ts'
 import { attributes, type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
-import { dashboardPage, type PagesContext, queryText } from '../page.ts'
+import { type DashboardPage, dashboardPage, type PagesContext, queryText } from '../page.ts'
 import {
   count,
   counted,
@@ -103,20 +103,22 @@ const problemNotices: Readonly<Record<string, { title: string; text: string }>> 
   },
 }
 
+const queryParameters = Type.Object({
+  done: queryText,
+  status: queryText,
+  type: queryText,
+  event: queryText,
+  before: queryText,
+})
+
 export function webhookPage(options: WebhookPageOptions): Endpoint[] {
-  const { db, activeMax } = options
+  const { db } = options
   return dashboardPage(options, {
     name: 'webhookPage',
     path: `${webhooksPath}/{endpointId}`,
     entry: webhooksPath,
     pathParameters: endpointIdPath,
-    queryParameters: Type.Object({
-      done: queryText,
-      status: queryText,
-      type: queryText,
-      event: queryText,
-      before: queryText,
-    }),
+    queryParameters,
     async show({ session, path: { endpointId }, query, now }) {
       const userId = session.accountId
       const filter = filterOf(query)
@@ -150,55 +152,60 @@ ${deliveries}`
 <div class="columns half even">${configuration(endpoint)}${secretCard(endpoint, now)}</div>`,
       }
     },
-    actions: {
-      async test({ session, path: { endpointId }, now }, { eventType }) {
-        const type = eventTypeNames.find((name) => name === eventType)
-        if (type === undefined)
-          return refuse('invalid_parameter', { message: 'Choose an event type.' })
-        const testEvent = {
-          endpointId,
-          owner: { userId: session.accountId },
-          type: type satisfies EventType,
-          at: now,
-        }
-        const queued = await db.transaction((tx) => queueTestEvent(tx, testEvent))
-        if (queued.outcome === 'queued')
-          return { redirectTo: `${eventPath(endpointId, queued.eventId)}?done=queued` }
-        if (queued.outcome === 'no such endpoint')
-          return refuse('not_found', { message: noEndpoint })
-        return back(endpointId, queued.outcome === 'too soon' ? 'too-soon' : 'disabled')
-      },
-      async pause({ session, path: { endpointId }, action }) {
-        const own = { endpointId, owner: { userId: session.accountId } }
-        const { outcome } = await setDeliveriesPaused(action, own, true)
-        if (outcome === 'no such endpoint') return refuse('not_found', { message: noEndpoint })
-        return back(endpointId, outcome === 'disabled' ? 'disabled' : 'paused')
-      },
-      async resume({ session, path: { endpointId }, action }) {
-        const own = { endpointId, owner: { userId: session.accountId } }
-        const { outcome } = await setDeliveriesPaused(action, own, false)
-        if (outcome === 'no such endpoint') return refuse('not_found', { message: noEndpoint })
-        return back(endpointId, outcome === 'disabled' ? 'disabled' : 'resumed')
-      },
-      async enable({ session, path: { endpointId }, action }) {
-        const { outcome } = await startDeliveries(
-          action,
-          { endpointId, owner: { userId: session.accountId } },
-          activeMax,
-        )
-        if (outcome === 'no such endpoint') return refuse('not_found', { message: noEndpoint })
-        return back(endpointId, outcome === 'at maximum' ? 'at-maximum' : 'enabled')
-      },
-      async activate({ session, path: { endpointId }, action }) {
-        const { outcome } = await activateAnnouncedSecret(action, {
-          endpointId,
-          owner: { userId: session.accountId },
-        })
-        if (outcome === 'no such endpoint') return refuse('not_found', { message: noEndpoint })
-        return back(endpointId, 'activated')
-      },
-    },
+    actions: endpointActions(options),
   })
+}
+
+type Actions = NonNullable<DashboardPage<typeof endpointIdPath, typeof queryParameters>['actions']>
+
+function endpointActions({ db, activeMax }: WebhookPageOptions): Actions {
+  return {
+    async test({ session, path: { endpointId }, now }, { eventType }) {
+      const type = eventTypeNames.find((name) => name === eventType)
+      if (type === undefined)
+        return refuse('invalid_parameter', { message: 'Choose an event type.' })
+      const testEvent = {
+        endpointId,
+        owner: { userId: session.accountId },
+        type: type satisfies EventType,
+        at: now,
+      }
+      const queued = await db.transaction((tx) => queueTestEvent(tx, testEvent))
+      if (queued.outcome === 'queued')
+        return { redirectTo: `${eventPath(endpointId, queued.eventId)}?done=queued` }
+      if (queued.outcome === 'no such endpoint') return refuse('not_found', { message: noEndpoint })
+      return back(endpointId, queued.outcome === 'too soon' ? 'too-soon' : 'disabled')
+    },
+    async pause({ session, path: { endpointId }, action }) {
+      const own = { endpointId, owner: { userId: session.accountId } }
+      const { outcome } = await setDeliveriesPaused(action, own, true)
+      if (outcome === 'no such endpoint') return refuse('not_found', { message: noEndpoint })
+      return back(endpointId, outcome === 'disabled' ? 'disabled' : 'paused')
+    },
+    async resume({ session, path: { endpointId }, action }) {
+      const own = { endpointId, owner: { userId: session.accountId } }
+      const { outcome } = await setDeliveriesPaused(action, own, false)
+      if (outcome === 'no such endpoint') return refuse('not_found', { message: noEndpoint })
+      return back(endpointId, outcome === 'disabled' ? 'disabled' : 'resumed')
+    },
+    async enable({ session, path: { endpointId }, action }) {
+      const { outcome } = await startDeliveries(
+        action,
+        { endpointId, owner: { userId: session.accountId } },
+        activeMax,
+      )
+      if (outcome === 'no such endpoint') return refuse('not_found', { message: noEndpoint })
+      return back(endpointId, outcome === 'at maximum' ? 'at-maximum' : 'enabled')
+    },
+    async activate({ session, path: { endpointId }, action }) {
+      const { outcome } = await activateAnnouncedSecret(action, {
+        endpointId,
+        owner: { userId: session.accountId },
+      })
+      if (outcome === 'no such endpoint') return refuse('not_found', { message: noEndpoint })
+      return back(endpointId, 'activated')
+    },
+  }
 }
 
 export const noEndpoint = 'This account has no such webhook endpoint.'

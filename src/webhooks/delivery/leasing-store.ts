@@ -2,8 +2,8 @@
  * Leases deliveries for sending.
  *
  * Tables: reads and updates webhook_deliveries; reads webhook_endpoints, webhook_events and
- * webhook_secrets. Crash: a leased delivery keeps its lease until it expires; then `releaseExpiredLeases`
- * makes it pending again.
+ * webhook_secrets. Crash: a leased delivery keeps its lease until it expires; then
+ * `releaseExpiredLeases` makes it pending again.
  */
 import { type Db, type Queryable, sql } from '../../platform/db/db.ts'
 import type { DatedSecret } from './signing-secrets.ts'

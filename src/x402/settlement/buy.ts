@@ -69,8 +69,8 @@ type Bought = Purchase | 'wait' | 'taken' | 'duplicate'
 
 /**
  * Holds the payment, verifies it and reads the answer, then settles. `wait`: another request has
- * taken the payment over. `taken`: another request was first with it. `duplicate`: another payment of
- * the same purchase was first.
+ * taken the payment over. `taken`: another request was first with it. `duplicate`: another payment
+ * of the same purchase was first.
  */
 export async function buy(context: SettlementContext, order: Order, claim: Claim): Promise<Bought> {
   const offer = await offerUnder(context, order, claim)
