@@ -65,7 +65,7 @@ const allTests = ['src/**/*.test.ts', 'packages/**/*.test.ts', 'test/**/*.test.t
 function testArguments(more) {
   const files = more.some((arg) => !arg.startsWith('-')) ? [] : allTests
   const setup = `--test-global-setup=${join(root, 'test/support/start/server.ts')}`
-  return ['--test', setup, '--test-concurrency=2', '--test-reporter=spec', ...more, ...files]
+  return ['--test', setup, '--test-concurrency=3', '--test-reporter=spec', ...more, ...files]
 }
 
 export async function run(name, more) {
