@@ -14,7 +14,7 @@ import { mailRenderer } from '../../src/web/mails.ts'
 import { newSession } from '../support/build/sessions.ts'
 import { testDatabase } from '../support/start/database.ts'
 import { startMailServer } from '../support/start/mail-server.ts'
-import { temporaryFolder } from '../support/start/processes.ts'
+import { eventually, temporaryFolder } from '../support/start/processes.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -37,6 +37,10 @@ const visitor = { network: { buckets: [] }, userAgent: undefined, cookies: undef
 /** After the lease of a mail that the killed process had claimed, and before its link expires. */
 const later = new Date('2026-03-01T09:02:00Z')
 
+const connections = sql`
+  select pid from pg_stat_activity
+  where datname = current_database() and application_name = 'sign-in-once'`
+
 interface Run {
   wasKilled: boolean
   /** The answers that the browser received. */
@@ -49,6 +53,10 @@ async function signInOnce(email: string, boundary: number): Promise<Run> {
   const child = spawn(process.execPath, [file, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
   const [out, [code, signal]] = await Promise.all([text(child.stdout), once(child, 'exit')])
   assert.ok(code === 0 || signal === 'SIGKILL', `ended with ${code ?? signal}`)
+  // Until PostgreSQL notices the end, the locks of an open transaction hide a mail from the sender.
+  await eventually('the connection of the killed process is closed', {
+    see: async () => (await db.rows(connections)).length === 0,
+  })
   return { wasKilled: signal === 'SIGKILL', answers: out.split('\n').filter(Boolean) }
 }
 
