@@ -6,7 +6,7 @@ import {
   callOf,
   type Json,
 } from './client-types.ts'
-import { type ListenOptions, listen } from './listen.ts'
+import { type FeedEvent, type FeedQuery, type ListenOptions, listen } from './listen.ts'
 import { type Question, Transport } from './transport.ts'
 import type * as wire from './wire.ts'
 
@@ -180,25 +180,10 @@ class Webhooks {
   }
 
   /** Follows the event feed without an endpoint: `for await (const { event, next } of …)`. */
-  listen(options: ListenOptions = {}): AsyncGenerator<Heard, void, undefined> {
+  listen(options: ListenOptions = {}): AsyncGenerator<FeedEvent, void, undefined> {
     return listen((query, call) => this.events(query, call), options)
   }
 }
-
-export interface FeedQuery {
-  /** The `next` of an earlier page. By default the feed begins with the oldest event. */
-  after?: string | undefined
-  types?: readonly string[] | undefined
-  limit?: number | undefined
-}
-
-export interface Heard {
-  event: WebhookEvent
-  /** Give it as `after` to continue behind this page. Store it once its events are processed. */
-  next: string
-}
-
-export type WebhookEvent = wire.WebhookEventFeed['events'][number]
 
 class WebhookEndpoints {
   readonly #send: Send

@@ -1,6 +1,4 @@
 /** Follows the event feed: at least once, in order, from any position. */
-
-import type { FeedQuery, Heard } from './client.ts'
 import type { Call, CallOptions } from './client-types.ts'
 import type { WebhookEventFeed } from './wire.ts'
 
@@ -12,6 +10,21 @@ export interface ListenOptions extends Pick<CallOptions, 'signal'> {
   pollMs?: number
 }
 
+export interface FeedQuery {
+  /** The `next` of an earlier page. By default the feed begins with the oldest event. */
+  after?: string | undefined
+  types?: readonly string[] | undefined
+  limit?: number | undefined
+}
+
+export interface FeedEvent {
+  event: WebhookEvent
+  /** Give it as `after` to continue behind this page. Store it once its events are processed. */
+  next: string
+}
+
+export type WebhookEvent = WebhookEventFeed['events'][number]
+
 type ReadPage = (query: FeedQuery, options: CallOptions) => Call<WebhookEventFeed>
 
 /**
@@ -21,7 +34,7 @@ type ReadPage = (query: FeedQuery, options: CallOptions) => Call<WebhookEventFee
 export async function* listen(
   readPage: ReadPage,
   { after, types, pollMs = 1_000, signal }: ListenOptions,
-): AsyncGenerator<Heard, void, undefined> {
+): AsyncGenerator<FeedEvent, void, undefined> {
   let next = after
   for (;;) {
     if (signal?.aborted) return

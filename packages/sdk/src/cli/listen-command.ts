@@ -1,7 +1,8 @@
 /** `webhooks`: brings events to a receiver on this machine, without a tunnel. */
 import { createHash, randomBytes } from 'node:crypto'
-import type { Client, WebhookEvent } from '../client.ts'
+import type { Client } from '../client.ts'
 import { ConnectionError, RateLimitError, UnavailableError } from '../errors.ts'
+import type { WebhookEvent } from '../listen.ts'
 import { signTestWebhook } from '../webhook-signature.ts'
 import { exampleEvents } from './example-events.ts'
 import { readStored, store } from './settings.ts'
