@@ -1,6 +1,6 @@
 /**
- * Registration of sources. A change of a source's assurance or group marks every worker with
- * evidence of it for recomputation.
+ * Registers sources. If the assurance or group of a source changes, every worker with evidence from
+ * it is marked for recomputation.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'

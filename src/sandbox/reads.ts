@@ -2,8 +2,8 @@
  * The paid reads for test keys and sessions: fictional candidates in the same shapes, searched in
  * the same order. Nothing is read from the database.
  *
- * The result of a search never changes, so it is kept. In `npm run bench -- sessions` a search then
- * takes 0.4 times the processor time of the server.
+ * The result of a search never changes, so it is kept. In `npm run bench -- sessions` the server
+ * then needs 0.4 times the processor time for a search.
  */
 
 import { type PublicRow, publicScore, type ScoreRow } from '../candidates/public-read.ts'

@@ -27,8 +27,8 @@ export function mayPublish({ consents }: Pick<SharingFacts, 'consents'>): boolea
 }
 
 /**
- * Returns whether the worker's credentials must be revoked. An expired identity check is no reason,
- * because a credential stays valid for its date.
+ * Returns whether the worker's credentials must be revoked. An expired identity check is no reason
+ * to revoke, because the identity was verified when the credential was issued.
  */
 export function mustRevokeCredentials({ consents, identity }: SharingFacts): boolean {
   return !mayPublish({ consents }) || identity?.state === 'revoked'

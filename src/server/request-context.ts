@@ -23,7 +23,7 @@ export interface Route {
   /** Renders a refusal. Only routes of pages have it. */
   readonly refusalPage?: RefusalPage | undefined
   /**
-   * Whether only a browser gets refusals as a page: a caller that ranks `text/html` above JSON
+   * If true, only a caller that ranks `text/html` above JSON gets refusals as a page
    * (decision D52).
    */
   readonly isNegotiated?: boolean
@@ -88,7 +88,7 @@ export interface RequestContext extends Trace {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   /**
-   * Header names and values, alternating, that every response to this request carries: the state of
+   * Alternating header names and values for every response to this request. They show the state of
    * a rate limit.
    */
   headers: readonly string[]

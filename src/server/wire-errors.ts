@@ -33,8 +33,8 @@ export function wireErrorWriter(options: WireErrorOptions) {
   const ended = new WeakSet<Duplex>()
   return (socket: Socket, refusal: Refusal): void => {
     const connection = options.connectionOf(socket)
-    // The parser reports again with every further packet. After a last response nothing more is
-    // sent.
+    // The parser reports the error again for every further packet. Nothing may follow the last
+    // response.
     if (ended.has(socket) || connection.closing) return
     ended.add(socket)
     if (socket.writable) enqueueRefusal(connection, () => answerAndEnd(connection, refusal))

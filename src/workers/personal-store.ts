@@ -61,8 +61,8 @@ export async function lockToErase(tx: Tx, workerId: string): Promise<boolean> {
 }
 
 /**
- * Erases the worker under the lock of `lockToErase`. The caller has withdrawn all granted consents
- * before.
+ * Erases the worker under the lock of `lockToErase`. The caller withdraws all granted consents
+ * first.
  */
 export async function eraseWorkerRows(tx: Tx, workerId: string, at: Date): Promise<void> {
   await tx.run(sql`delete from profiles where worker_id = ${workerId}`)

@@ -1,6 +1,6 @@
 /**
- * The parts of a page that change without a click. Text goes in by textContent alone, as trusted
- * types require.
+ * The scripts of the pages: copy buttons, countdowns and similar controls. They set text only
+ * through `textContent`, because Trusted Types forbid HTML strings.
  */
 
 for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')) {
