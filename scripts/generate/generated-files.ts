@@ -20,6 +20,7 @@ import { bundleName, coreBundle } from '../../src/scores/bundle.ts'
 import { dataSchema, webhookDeclarations } from '../../src/webhooks/events/contract.ts'
 import { eventTypeNames } from '../../src/webhooks/events/event-types.ts'
 import { exampleEnvelope } from '../../src/webhooks/events/examples.ts'
+import { browserScripts } from './browser-code.ts'
 import { docsSources, renderedPage } from './docs-pages.ts'
 import { sdkTypes } from './sdk-types.ts'
 
@@ -39,6 +40,7 @@ export const generatedFiles: readonly GeneratedFile[] = [
     path: `events/${type}.v1.json`,
     text: () => `${JSON.stringify(dataSchema(type), null, 2)}\n`,
   })),
+  ...browserScripts,
   { path: 'docs/errors.md', text: errorsPage },
   { path: 'docs/configure.md', text: configurePage },
   { path: 'docs/audit.md', text: auditPage },

@@ -4,7 +4,6 @@
  * release.
  */
 import { readFileSync } from 'node:fs'
-import { stripTypeScriptTypes } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
@@ -20,21 +19,6 @@ interface Content extends Pick<PublicDocumentOptions, 'body' | 'contentType'> {
   path: string
 }
 
-const root = join(import.meta.dirname, '../..')
-/** The verify page's modules, each behind those that it imports. */
-const verifyModules = [
-  'packages/sdk/src/bytes.ts',
-  'packages/sdk/src/canonical-json.ts',
-  'packages/sdk/src/strict-json.ts',
-  'packages/sdk/src/keys.ts',
-  'packages/sdk/src/proof.ts',
-  'packages/sdk/src/structure.ts',
-  'packages/sdk/src/status-list.ts',
-  'packages/sdk/src/verify.ts',
-  'src/web/assets/verdict-rows.ts',
-  'src/web/assets/verify-page.ts',
-]
-
 const contents = {
   'assay.css': {
     path: 'assay.css',
@@ -46,11 +30,11 @@ const contents = {
     body: read('favicon.svg'),
     contentType: 'image/svg+xml',
   },
-  'theme.ts': script('src/web/assets/theme.ts'),
-  'islands.ts': script('src/web/assets/islands.ts'),
-  'verify-page.ts': { ...script('src/web/assets/verify-page.ts'), body: joined(verifyModules) },
-  'skill-search.ts': script('src/web/assets/skill-search.ts'),
-  'camera.ts': script('src/web/assets/camera.ts'),
+  'theme.ts': script('theme'),
+  'islands.ts': script('islands'),
+  'verify-page.ts': script('verify-page'),
+  'skill-search.ts': script('skill-search'),
+  'camera.ts': script('camera'),
   'jsqr.ts': {
     path: 'src/web/assets/jsqr.ts',
     body: qrReader(),
@@ -106,36 +90,10 @@ function read(name: string): string {
   return readFileSync(join(import.meta.dirname, 'assets', name), 'utf8')
 }
 
-function script(path: string): Content {
-  return { path, body: browserCode(path), contentType: 'text/javascript; charset=utf-8' }
-}
-
-/**
- * Joins modules into one, without their imports and exports: ten files would be a fifth larger in
- * gzip, and ten requests. A name that two of them declare is an error of syntax.
- */
-function joined(paths: readonly string[]): string {
-  return paths
-    .map(browserCode)
-    .join('\n')
-    .replace(/^(?:import|export) \{[^}]*\} from '[^']+'$/gm, '')
-    .replace(/^export /gm, '')
-}
-
-/** Returns a module for browsers, without types. */
-function browserCode(path: string): string {
-  return compact(stripTypeScriptTypes(readFileSync(join(root, path), 'utf8')))
-}
-
-/**
- * Removes comments that are whole lines, indentation and empty lines: a third of the bytes in gzip.
- * A module has no text of several lines.
- */
-function compact(code: string): string {
-  return code
-    .replace(/^\s*\/\*\*[\s\S]*?\*\//gm, '')
-    .replace(/^\s*\/\/.*$/gm, '')
-    .replace(/^\s+|[^\S\n]+$/gm, '')
+/** The scripts are made from TypeScript by `npm run generate`. */
+function script(name: string): Content {
+  const body = read(`browser/${name}.js`)
+  return { path: `src/web/assets/${name}.ts`, body, contentType: 'text/javascript; charset=utf-8' }
 }
 
 /**

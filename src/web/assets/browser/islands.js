@@ -1,0 +1,171 @@
+for (const button of document.querySelectorAll                   ('[data-copy]')) {
+const label = button.querySelector('[data-label]') ?? button
+const idle = label.textContent
+button.hidden = false
+const show = (text        )       => {
+label.textContent = text
+button.dataset.copied = ''
+setTimeout(() => {
+label.textContent = idle
+delete button.dataset.copied
+}, 2_000)
+}
+button.addEventListener('click', () => {
+const source = document.getElementById(button.dataset.copy ?? '')
+if (source === null) return
+const select = ()       => {
+getSelection()?.selectAllChildren(source)
+show('Press Ctrl+C')
+}
+const { clipboard } = navigator
+if (clipboard === undefined) select()
+else clipboard.writeText(source.textContent).then(() => show('Copied'), select)
+})
+}
+for (const timer of document.querySelectorAll             ('[data-seconds]')) {
+const button = buttonOf(timer.dataset.enables)
+const end = performance.now() + Number(timer.dataset.seconds) * 1_000
+const step = ()       => {
+const left = Math.max(0, Math.ceil((end - performance.now()) / 1_000))
+timer.textContent =
+left === 0 ? (timer.dataset.over ?? '') : `${timer.dataset.before} ${left} s.`
+if (button !== null) button.disabled = left > 0
+if (left > 0) setTimeout(step, 250)
+}
+step()
+}
+for (const control of document.querySelectorAll                  ('[data-unlocks]')) {
+const button = buttonOf(control.dataset.unlocks)
+if (button === null) continue
+const update = ()       => {
+button.disabled =
+control.type === 'checkbox' ? !control.checked : control.value !== control.dataset.expect
+}
+control.addEventListener('input', update)
+update()
+}
+for (const button of document.querySelectorAll             ('[data-theme-toggle]')) {
+button.hidden = false
+button.addEventListener('click', () => {
+const { dataset } = document.documentElement
+const isDark =
+dataset.theme === undefined
+? matchMedia('(prefers-color-scheme: dark)').matches
+: dataset.theme === 'dark'
+dataset.theme = isDark ? 'light' : 'dark'
+localStorage.setItem('theme', dataset.theme)
+})
+}
+const closeMenus = (except                )       => {
+for (const menu of document.querySelectorAll                    ('.menu[open]'))
+if (menu !== except) menu.open = false
+}
+document.addEventListener('click', ({ target }) =>
+closeMenus(target instanceof Element ? target.closest('.menu') : null),
+)
+document.addEventListener('keydown', ({ key }) => {
+const menu = document.activeElement?.closest                    ('.menu[open]')
+if (key !== 'Escape' || menu == null) return
+menu.querySelector('summary')?.focus()
+menu.open = false
+})
+document.querySelector             ('[data-focus]')?.focus()
+const sidebar = document.querySelector             ('.sidebar')
+const entry = sidebar?.querySelector             ('[aria-current="page"]')
+if (sidebar != null && entry != null && entry.offsetTop > sidebar.clientHeight - 80)
+sidebar.scrollTop = entry.offsetTop - sidebar.clientHeight / 2
+const reloading = document.querySelector             ('[data-reload]')
+if (reloading !== null) setTimeout(() => location.reload(), Number(reloading.dataset.reload))
+document.addEventListener('submit', ({ target }) => {
+if (!(target instanceof HTMLFormElement) || target.method !== 'post') return
+const buttons = [...target.querySelectorAll                   ('button[type="submit"]')]
+setTimeout(() => {
+for (const button of buttons) {
+button.disabled = true
+button.setAttribute('aria-busy', 'true')
+}
+})
+addEventListener(
+'pageshow',
+() => {
+for (const button of buttons) {
+button.disabled = false
+button.removeAttribute('aria-busy')
+}
+},
+{ once: true },
+)
+})
+function buttonOf(id                    )                           {
+const element = id === undefined ? null : document.getElementById(id)
+return element instanceof HTMLButtonElement ? element : null
+}
+const live = document.querySelector             ('[data-live]')
+if (live !== null) followCalls(live)
+function followCalls(list             )       {
+const row = list.querySelector('template')?.content.querySelector('tbody tr')
+const badge = document.querySelector             ('[data-live-state]')
+const body = list.querySelector('tbody')
+const rowsMax = Number(list.dataset.rows)
+const toggle = document.querySelector             ('[data-live-toggle]')
+let isPaused = false
+let end = ()       => {}
+const add = ({ tone, link, cells }         )       => {
+if (body === null || row == null) {
+location.reload()
+return
+}
+if (body.querySelector(`a[href="${link}"]`) !== null) return
+const added = row.cloneNode(true)
+for (const cell of added.querySelectorAll             ('[data-cell]'))
+cell.textContent = cells[cell.dataset.cell ?? ''] ?? cell.textContent
+added.querySelector('a')?.setAttribute('href', link)
+added.querySelector('.badge')?.setAttribute('data-tone', tone)
+const narrow = added.querySelector('.narrow-only')
+if (narrow !== null) narrow.textContent = `${cells.time} · ${cells.duration}`
+body.prepend(added)
+while (body.rows.length > rowsMax) body.lastElementChild?.remove()
+}
+const stream = ()                =>
+new Promise((resolve) => {
+const source = new EventSource(list.dataset.live ?? '')
+source.addEventListener('open', () => badge?.removeAttribute('hidden'))
+source.addEventListener('error', () => badge?.setAttribute('hidden', ''))
+source.addEventListener('message', ({ data }) => add(JSON.parse(data)           ))
+end = () => {
+source.close()
+badge?.setAttribute('hidden', '')
+resolve()
+}
+})
+const update = ()       => {
+end()
+end = () => {}
+if (document.hidden || isPaused) return
+const { locks } = navigator
+const waiting = new AbortController()
+end = () => waiting.abort()
+if (locks === undefined) void stream()
+else
+locks
+.request('assay live calls', { signal: waiting.signal }, stream)
+.catch(() => {})
+}
+document.addEventListener('visibilitychange', update)
+toggle?.removeAttribute('hidden')
+toggle?.addEventListener('click', () => {
+isPaused = !isPaused
+toggle.querySelector('[data-live-on]')?.toggleAttribute('hidden', isPaused)
+toggle.querySelector('[data-live-off]')?.toggleAttribute('hidden', !isPaused)
+update()
+})
+update()
+}
+const statusLine = document.querySelector('[data-status]')
+if (statusLine !== null) void showStatus(statusLine)
+async function showStatus(box         )                {
+const answer = await fetch('/status').catch(() => null)
+const state = /data-service="(\w+)"/.exec((await answer?.text()) ?? '')?.[1]
+const mark = box.querySelector             (`[data-state="${state}"]`)
+if (mark !== null) mark.hidden = false
+}

@@ -1,0 +1,3 @@
+const chosenTheme = localStorage.getItem('theme')
+if (chosenTheme === 'light' || chosenTheme === 'dark')
+document.documentElement.dataset.theme = chosenTheme
