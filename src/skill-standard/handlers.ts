@@ -46,9 +46,7 @@ export function skillStandardHandlers({
   const formerContexts = new Map(formerPublicUrls.map((url) => [url, contextOf(url)]))
   const skills = skillDocuments(vocabulary, publicUrl)
   const notes = notesOf(vocabulary, { publicUrl, vocabularyNotes })
-  const noteDocuments = new Map(
-    [...notes].map(([slug, note]) => [slug, jsonLdDocument(publicUrl, note)]),
-  )
+  const noteDocuments = madeOnce(notes, (note) => jsonLdDocument(publicUrl, note))
   const notesTable = publicDocument({
     body: notesCsv([...notes.values()]),
     contentType: csvType,
@@ -114,39 +112,49 @@ function publishedDocuments({
   }
 }
 
-/** `documents` are the same documents of all skills, by slug. */
-function skillAnswer(documents: ReadonlyMap<string, PublicDocument>, id: string): Answer {
+/** Returns the document of a skill, or undefined if there is no such skill. */
+type DocumentOfSkill = (slug: string) => PublicDocument | undefined
+
+/** Makes the document of each skill at its first request: most are never asked for. */
+function madeOnce<Content>(
+  contents: ReadonlyMap<string, Content>,
+  make: (content: Content) => PublicDocument,
+): DocumentOfSkill {
+  const documents = documentMemory()
+  return (slug) => {
+    const content = contents.get(slug)
+    return content === undefined ? undefined : documents(slug, () => make(content))
+  }
+}
+
+function skillAnswer(documentOf: DocumentOfSkill, id: string): Answer {
   const slug = slugOfPath(id)
   if (slug === null)
     return refuse('invalid_parameter', {
       message:
         'id must be a skill slug (lowercase letters and digits joined by single hyphens, at most 64 characters), a slug with .jsonld, or hss: and a slug.',
     })
-  const document = documents.get(slug)
+  const document = documentOf(slug)
   if (document !== undefined) return { document }
   const body = { error: 'skill_not_found', id: skillIdOf(slug) }
   return { status: 404, body, contentType: jsonLdType }
 }
 
-/** Returns the document of each skill, by slug. */
-function skillDocuments(
-  vocabulary: Vocabulary,
-  publicUrl: string,
-): ReadonlyMap<string, PublicDocument> {
+function skillDocuments(vocabulary: Vocabulary, publicUrl: string): DocumentOfSkill {
   const urls = standardUrls(publicUrl)
-  return new Map(
-    skillCatalogOf(vocabulary, publicUrl).skills.map((record: SkillRecord) => {
-      const slug = slugOf(record.id)
-      const successor = vocabulary.deprecated[record.id]
-      const links: Link[] = [
-        { url: standardPagePaths.skill(slug), rel: 'alternate', type: 'text/html' },
-        { url: urls.notes(slug), rel: 'describedby', type: jsonLdType },
-      ]
-      if (successor !== undefined)
-        links.push({ url: urls.skill(slugOf(successor)), rel: 'successor-version' })
-      return [slug, jsonLdDocument(publicUrl, record, { Link: linkHeader(links) })]
-    }),
-  )
+  const { skills } = skillCatalogOf(vocabulary, publicUrl)
+  const records = new Map(skills.map((record) => [slugOf(record.id), record]))
+  return madeOnce(records, (record: SkillRecord) => {
+    const slug = slugOf(record.id)
+    const successor = vocabulary.deprecated[record.id]
+    const links: Link[] = [
+      { url: standardPagePaths.skill(slug), rel: 'alternate', type: 'text/html' },
+      { url: urls.notes(slug), rel: 'describedby', type: jsonLdType },
+    ]
+    if (successor !== undefined)
+      links.push({ url: urls.skill(slugOf(successor)), rel: 'successor-version' })
+    return jsonLdDocument(publicUrl, record, { Link: linkHeader(links) })
+  })
 }
 
 /** Returns the notes on each skill, by slug. */
