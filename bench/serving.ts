@@ -5,6 +5,7 @@ import { createServer, request as httpRequest, type IncomingMessage } from 'node
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import flags from '../scripts/runtime/node-flags.json' with { type: 'json' }
 import { runningServer } from '../src/database/embedded/cluster.ts'
 import type { FixedAnswer } from './bare-server.ts'
 import { endWithBench, forkBench } from './children.ts'
@@ -153,7 +154,7 @@ export async function startService(settings: Record<string, string>): Promise<Se
     METRICS_PORT: 'off',
     ...settings,
   }
-  const command = ['--disable-warning=ExperimentalWarning', 'src/cli/assay.ts', 'serve']
+  const command = [...flags.every, ...flags.serve, 'src/cli/assay.ts', 'serve']
   const child = endWithBench(
     spawn(process.execPath, command, { env, stdio: ['ignore', 'ignore', 'inherit'] }),
   )

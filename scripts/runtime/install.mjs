@@ -19,6 +19,7 @@ import {
 } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
+import { flags } from './flags.mjs'
 
 const nodeMajor = 24
 const stampName = '.assay-lock-hash'
@@ -115,16 +116,18 @@ function emptyCompileCache(root) {
 
 /**
  * Compiles the modules of every command ahead, because otherwise the first server keeps the
- * compiler in memory as long as it runs.
+ * compiler in memory as long as it runs. Node stores compiled code apart for each set of flags.
  */
 function compileAhead(root, node) {
   const load = `import { readdirSync } from 'node:fs'
     const commands = './src/cli/commands/'
     for (const file of readdirSync(commands)) await import(commands + file)`
   const env = { ...process.env, NODE_COMPILE_CACHE: compileCache(root) }
-  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', load]
-  const { status, stderr } = spawnSync(node, args, { cwd: root, env, encoding: 'utf8' })
-  if (status !== 0) say(`the sources could not be compiled ahead; starts take longer:\n${stderr}`)
+  for (const set of [flags.serve, flags.flatMemory]) {
+    const args = [...flags.every, ...set, '--input-type=module', '-e', load]
+    const { status, stderr } = spawnSync(node, args, { cwd: root, env, encoding: 'utf8' })
+    if (status !== 0) say(`the sources could not be compiled ahead; starts take longer:\n${stderr}`)
+  }
 }
 
 function isInstalled(folder, lockFile) {

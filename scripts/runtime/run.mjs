@@ -1,21 +1,12 @@
 /** Runs a command of the project under Node 24 with the same terminal, signals and exit code. */
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { flags } from './flags.mjs'
 import { compileCache, ensureFolder, ensureInstalled } from './install.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..')
 const assay = join(root, 'src/cli/assay.ts')
-
-/**
- * `flatMemory` is for commands that run as long as their input. V8 lets the garbage of a long run
- * grow by a hundred megabytes between collections. These flags keep the young generation at its
- * first size, and collect the old generation each time it has doubled instead of quadrupled: a jobs
- * process with 100,000 waiting deliveries holds 205 MB at most, and 254 MB without them. A server
- * does without, because collections would take its time.
- */
-const flags = JSON.parse(readFileSync(new URL('node-flags.json', import.meta.url), 'utf8'))
 
 const x402Client = 'test/clients/x402-fetch'
 const mcp = 'packages/mcp'
@@ -36,10 +27,9 @@ const foldersOfBenches = { x402: x402Peer, mcp, sdk: sdkTools }
  * the arguments, if it is not the project's folder.
  */
 const commands = {
-  // The demo collects garbage once, after it has filled the database.
-  start: { args: (more) => ['--expose-gc', assay, 'serve', '--demo', ...more] },
+  start: { args: (more) => [...flags.serve, assay, 'serve', '--demo', ...more] },
   assay: {
-    args: (more) => [...(more[0] === 'serve' ? [] : flags.flatMemory), assay, ...more],
+    args: (more) => [...(more[0] === 'serve' ? flags.serve : flags.flatMemory), assay, ...more],
     cwd: process.cwd(),
   },
   generate: { args: (more) => [join(root, 'scripts/generate/generate.ts'), ...more] },

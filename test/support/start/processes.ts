@@ -52,7 +52,7 @@ export type Child = ChildProcessByStdio<Writable, Readable, Readable>
 
 /** Returns the flags with which scripts/runtime/run.mjs runs the command. */
 function launchFlags([command]: readonly string[]): string[] {
-  return [...flags.every, ...(command === 'serve' ? [] : flags.flatMemory)]
+  return [...flags.every, ...(command === 'serve' ? flags.serve : flags.flatMemory)]
 }
 
 const ownFile = join(import.meta.dirname, '../../../src/cli/assay.ts')
