@@ -51,7 +51,11 @@ function enter({ gate, spend, now }: ReturnType<typeof gateAt>, lane: string, lo
     log.push(request)
     if (fate === 'active') spend()
   }
-  request.place = gate.enter(lane, { start: once('active'), refuse: once('refused') })
+  const start = (slot: Place): void => {
+    request.place = slot
+    once('active')()
+  }
+  request.place = gate.enter(lane, { start, refuse: once('refused') }) ?? request.place
   return request
 }
 

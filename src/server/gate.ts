@@ -31,10 +31,10 @@ export interface GateLimits {
 
 export interface Gate {
   /**
-   * Starts the request in this call if nothing waits and there is room. Otherwise the request waits
-   * in `lane`.
+   * Starts the request in this call if nothing waits and there is room, and returns null. Otherwise
+   * the request waits in `lane`, and its place among the waiting requests is returned.
    */
-  enter(lane: string, entrant: Entrant): Place
+  enter(lane: string, entrant: Entrant): Place | null
   /** Requests that have started and not left. */
   active(): number
   waiting(): number
@@ -42,13 +42,13 @@ export interface Gate {
 
 /** One of the two functions is called once, unless the place is left before. Neither may throw. */
 export interface Entrant {
-  start(place: Place): void
+  start(slot: Place): void
   refuse(): void
 }
 
+/** A slot, or a place among the waiting requests. */
 export interface Place {
-  isWaiting(): boolean
-  /** Frees the slot or stops waiting. A second call has no effect. */
+  /** Frees the slot, or stops waiting. A second call has no effect. */
   leave(): void
 }
 
@@ -80,14 +80,14 @@ interface Lane {
   readonly inRotation: Link<Lane>
 }
 
-interface Entry extends Place {
+/** A request that waits or waited. */
+interface Entry {
   readonly entrant: Entrant
   readonly deadline: number
   readonly inLane: Link<Entry>
   readonly byAge: Link<Entry>
-  /** Null unless the request waits. */
+  /** Null once the request no longer waits. */
   lane: Lane | null
-  isActive: boolean
 }
 
 export function createGate(
@@ -108,35 +108,24 @@ export function createGate(
   const hasRoom = (): boolean =>
     active < slots && (spentMs < turnMs || (spentMs < turnAloneMs && isAlone()))
 
-  function start(entry: Entry): void {
-    entry.isActive = true
+  function start(entrant: Entrant): void {
     active++
     const startedAt = scheduler.now()
-    entry.entrant.start(entry)
+    entrant.start(newSlot())
     spentMs += scheduler.now() - startedAt
     requestTurn()
   }
 
-  function newEntry(entrant: Entrant): Entry {
-    const entry: Entry = {
-      entrant,
-      deadline: scheduler.now() + waitMs,
-      inLane: createLink(),
-      byAge: createLink(),
-      lane: null,
-      isActive: false,
-      isWaiting: () => entry.lane !== null,
+  function newSlot(): Place {
+    let isTaken = true
+    return {
       leave() {
-        waiting.remove(entry)
-        if (!entry.isActive) return
-        entry.isActive = false
+        if (!isTaken) return
+        isTaken = false
         active--
         if (waiting.count() > 0) requestTurn()
       },
     }
-    entry.inLane.item = entry
-    entry.byAge.item = entry
-    return entry
   }
 
   /**
@@ -159,10 +148,10 @@ export function createGate(
 
   return {
     enter(laneName, entrant) {
-      const entry = newEntry(entrant)
-      if (waiting.count() === 0 && hasRoom()) start(entry)
-      else waiting.add(entry, laneName)
-      return entry
+      if (waiting.count() > 0 || !hasRoom())
+        return waiting.add(entrant, { laneName, deadline: scheduler.now() + waitMs })
+      start(entrant)
+      return null
     },
     active: () => active,
     waiting: waiting.count,
@@ -171,11 +160,9 @@ export function createGate(
 
 /** Requests that wait, by lane and by age. Rejects each at its deadline. */
 interface WaitingRequests {
-  add(entry: Entry, laneName: string): void
-  /** Has no effect on a request that does not wait. */
-  remove(entry: Entry): void
+  add(entrant: Entrant, place: { laneName: string; deadline: number }): Place
   /** Removes the first request of the lane whose turn it is. At least one request must wait. */
-  takeNext(): Entry
+  takeNext(): Entrant
   count(): number
 }
 
@@ -196,6 +183,7 @@ function createWaitingRequests(scheduler: Scheduler): WaitingRequests {
     return lane
   }
 
+  /** Has no effect on a request that no longer waits. */
   function remove(entry: Entry): void {
     const { lane } = entry
     if (lane === null) return
@@ -231,22 +219,24 @@ function createWaitingRequests(scheduler: Scheduler): WaitingRequests {
   }
 
   return {
-    add(entry, laneName) {
+    add(entrant, { laneName, deadline }) {
       const lane = lanes.get(laneName) ?? addLane(laneName)
-      entry.lane = lane
+      const entry: Entry = { entrant, deadline, inLane: createLink(), byAge: createLink(), lane }
+      entry.inLane.item = entry
+      entry.byAge.item = entry
       append(lane.entries, entry.inLane)
       append(ages, entry.byAge)
       count++
       requestRefusals()
+      return { leave: () => remove(entry) }
     },
-    remove,
     takeNext() {
       const lane = first(rotation) as Lane
       // Moves the lane behind the others, also behind those that were added meanwhile.
       append(rotation, lane.inRotation)
       const entry = first(lane.entries) as Entry
       remove(entry)
-      return entry
+      return entry.entrant
     },
     count: () => count,
   }

@@ -12,7 +12,7 @@ export function enqueueRequest(
   response: ServerResponse,
   begin: () => void,
 ): void {
-  response.once('close', () => {
+  response.on('close', () => {
     if (request.complete) connection.current = null
     connection.queue.shift()
     // If the socket is closed, this response was the last.

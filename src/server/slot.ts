@@ -23,15 +23,15 @@ export function enterGate(
   entrant: Entrant,
 ): void {
   const { socket } = context.connection
-  let isHeld = false
+  let isWaiting = false
   const leave = (): void => {
     context.place?.leave()
     entrant.leave()
   }
   const place = gate.enter(context.client.lane, {
-    start(started) {
-      context.place = started
-      if (isHeld) socket.off('close', leave)
+    start(slot) {
+      context.place = slot
+      if (isWaiting) socket.off('close', leave)
       entrant.start()
     },
     refuse() {
@@ -39,8 +39,8 @@ export function enterGate(
       entrant.refuse(overloaded(context))
     },
   })
-  isHeld = place.isWaiting()
-  if (!isHeld) return
+  if (place === null) return
+  isWaiting = true
   context.place = place
   pending.add(context)
   socket.once('close', leave)
