@@ -16,7 +16,8 @@ export function instantOf(text: string): Date | null {
 export function dayOf(text: string): Date | null {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null
   const day = validOrNull(new Date(`${text}T00:00:00Z`))
-  return day?.toISOString().startsWith(text) ? day : null
+  // A day that the month does not have becomes one of the next month.
+  return day?.getUTCDate() === Number(text.slice(8)) ? day : null
 }
 
 /** The month of a time in UTC, as `YYYY-MM`. */

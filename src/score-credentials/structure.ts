@@ -41,7 +41,7 @@ export function structureError(
  * in the verdict. The signature covers missing and additional members, so they are not checked
  * here.
  */
-const memberTypes = {
+const memberTypes = typesByNode({
   credentialSubject: {
     id: 'string',
     type: 'string',
@@ -61,7 +61,12 @@ const memberTypes = {
     statusListIndex: 'string',
     statusListCredential: 'string',
   },
-} as const
+})
+
+/** Lists the types once: the verifier needs them for each credential. */
+function typesByNode(nodes: Record<string, Record<string, 'string' | 'integer'>>) {
+  return Object.entries(nodes).map(([name, types]) => [name, Object.entries(types)] as const)
+}
 
 /**
  * Returns a sentence about the first member with a wrong type in a credential of this deployment,
@@ -71,9 +76,9 @@ const memberTypes = {
 export function memberTypeError(payload: Record<string, unknown>, proof: unknown): string | null {
   if ((payload.type as unknown[]).length !== 2) return 'type must have two members.'
   if (payload.id !== undefined && typeof payload.id !== 'string') return 'id must be a string.'
-  for (const [name, types] of Object.entries(memberTypes)) {
+  for (const [name, types] of memberTypes) {
     const node = (payload[name] ?? {}) as Record<string, unknown>
-    for (const [member, type] of Object.entries(types)) {
+    for (const [member, type] of types) {
       const value = node[member]
       const isRight = type === 'string' ? typeof value === 'string' : Number.isSafeInteger(value)
       if (value !== undefined && !isRight)
