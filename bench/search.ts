@@ -63,7 +63,7 @@ async function benchOf(workers: number): Promise<void> {
     const order = { workers: indexedWorkers, entryOf: entry, from: 2 * workers }
     if (indexedWorkers > 0) findings.push(...(await indexing(server.url, order)))
     findings.push(...(await others(server.url, prefixesOf(workers))), await sizeOf(server.url))
-    if (importLines > 0) findings.push(...(await imports(dataDir, folder, workers)))
+    if (importLines > 0) findings.push(...(await imports(dataDir, folder, 3 * (workers + indexedWorkers))))
     await server.stop()
     report(`search, ${workers} people`, findings)
   } finally {
@@ -299,7 +299,10 @@ async function imports(dataDir: string, folder: string, from: number): Promise<F
     spawn(
       process.execPath,
       [...flags.flatMemory, assay, 'workers', 'import', '--from', file, '--by', 'bench'],
-      { stdio: 'ignore', env: { PATH: process.env.PATH, ASSAY_DATA_DIR: dataDir } },
+      {
+        stdio: ['ignore', 'ignore', 'inherit'],
+        env: { PATH: process.env.PATH, ASSAY_DATA_DIR: dataDir },
+      },
     ),
   )
   const [code] = await once(child, 'exit')
