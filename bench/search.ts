@@ -63,7 +63,8 @@ async function benchOf(workers: number): Promise<void> {
     const order = { workers: indexedWorkers, entryOf: entry, from: 2 * workers }
     if (indexedWorkers > 0) findings.push(...(await indexing(server.url, order)))
     findings.push(...(await others(server.url, prefixesOf(workers))), await sizeOf(server.url))
-    if (importLines > 0) findings.push(...(await imports(dataDir, folder, 3 * (workers + indexedWorkers))))
+    if (importLines > 0)
+      findings.push(...(await imports(dataDir, folder, 3 * (workers + indexedWorkers))))
     await server.stop()
     report(`search, ${workers} people`, findings)
   } finally {

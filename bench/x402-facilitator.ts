@@ -1,6 +1,7 @@
 /**
- * A facilitator for benchmarks: it agrees after a delay, or is the official code on a chain. It
- * takes its task from the first message.
+ * A facilitator for benchmarks: it agrees after a delay, or is the official code on a chain. The one
+ * that agrees is also the chain node at `/node`, which shows the payments that it made up. It takes
+ * its task from the first message.
  */
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -18,6 +19,7 @@ export type FacilitatorOrder =
   | { kind: 'agreeing'; delayMs: number }
   | { kind: 'official'; rpcUrl: string; relayerKey: string; databaseUrl: string }
 
+/** A question to a facilitator. */
 type Asked = { paymentPayload: never; paymentRequirements: never }
 
 process.once('message', (order: FacilitatorOrder) => {
@@ -39,12 +41,45 @@ process.once('message', (order: FacilitatorOrder) => {
 })
 process.once('disconnect', () => process.exit(0))
 
+interface Agreed {
+  paymentPayload: { payload: { authorization: { from: string; nonce: string; value: string } } }
+  paymentRequirements: { asset: string; payTo: string }
+}
+
+interface NodeCall {
+  id: number
+  method: string
+  params: readonly string[]
+}
+
+const baseSepolia = '0x14a34'
+
 function agreeing(delayMs: number) {
-  return async (): Promise<unknown> => {
+  const receipts = new Map<string, { logs: unknown[] }>()
+  const nodeAnswer = ({ method, params: [transaction = ''] }: NodeCall): unknown =>
+    method === 'eth_chainId' ? baseSepolia : (receipts.get(transaction) ?? null)
+  return async (path: string, asked: Asked | NodeCall): Promise<unknown> => {
+    if ('method' in asked) return { jsonrpc: '2.0', id: asked.id, result: nodeAnswer(asked) }
     if (delayMs > 0) await pause(delayMs)
     const transaction = `0x${randomBytes(32).toString('hex')}`
+    if (path === '/settle') receipts.set(transaction, receiptOf(transaction, asked))
     return { isValid: true, success: true, transaction, network: 'eip155:84532' }
   }
+}
+
+/** Keccak-256 of `AuthorizationUsed(address,bytes32)` and `Transfer(address,address,uint256)`. */
+const usedTopic = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5'
+const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+
+/** Returns the receipt of a transaction that used the authorization and transferred the amount. */
+function receiptOf(transactionHash: string, asked: Agreed): { logs: unknown[] } {
+  const { asset: address, payTo } = asked.paymentRequirements
+  const { from, nonce, value } = asked.paymentPayload.payload.authorization
+  const topicOf = (account: string) => `0x${account.slice(2).toLowerCase().padStart(64, '0')}`
+  const used = { topics: [usedTopic, topicOf(from), nonce], data: '0x' }
+  const data = `0x${BigInt(value).toString(16).padStart(64, '0')}`
+  const transferred = { topics: [transferTopic, topicOf(from), topicOf(payTo)], data }
+  return { logs: [used, transferred].map((log) => ({ address, transactionHash, ...log })) }
 }
 
 function official(order: Extract<FacilitatorOrder, { kind: 'official' }>) {

@@ -101,7 +101,8 @@ interface Section {
   title: string
   order: FacilitatorOrder
   databases: readonly Database[]
-  rpcUrl: string
+  /** The chain node. Null: the facilitator's own. */
+  rpcUrl: string | null
   count: number
   /** Targets of our addition by the name of the database. */
   targets: Readonly<Record<string, { max: number }>>
@@ -114,7 +115,7 @@ async function runSection({ title, order, databases, rpcUrl, count, targets }: S
   const ours: Contestant[] = []
   for (const { name, postgres } of databases) {
     const order = { name, databaseUrl: postgres.url, dataDir: join(folder, 'own') }
-    ours.push(await startOurs({ ...order, facilitator, rpcUrl }))
+    ours.push(await startOurs({ ...order, facilitator, rpcUrl: rpcUrl ?? `${facilitator}/node` }))
   }
   const body = await bodyOf(ours[0])
   const peers = [await startExpress(facilitator, body), await startBare({ facilitator, body })]
@@ -166,13 +167,11 @@ const unsynced = 'without fsync'
 try {
   const durable = await openDatabase(onDisk, true)
   const quick = await openDatabase(unsynced, false)
-  // Only used if an answer is lost.
-  const noNode = 'http://127.0.0.1:1'
   await runSection({
     title: 'x402: a paid read, facilitator that agrees at once',
     order: { kind: 'agreeing', delayMs: 0 },
     databases: [durable, quick],
-    rpcUrl: noNode,
+    rpcUrl: null,
     count: payments,
     targets: { [unsynced]: { max: 3 } },
   })
@@ -180,7 +179,7 @@ try {
     title: 'x402: a paid read, facilitator that takes 20 ms to verify and 20 ms to settle',
     order: { kind: 'agreeing', delayMs: 20 },
     databases: [durable, quick],
-    rpcUrl: noNode,
+    rpcUrl: null,
     count: payments,
     targets: { [onDisk]: { max: 3 }, [unsynced]: { max: 3 } },
   })
