@@ -4,7 +4,6 @@
  */
 import { sha256 } from '../platform/crypto/bytes.ts'
 import { canonicalJson } from '../platform/json/canonical-json.ts'
-import { RecentMap } from '../platform/recent-map.ts'
 import { foldTerm, fromLaterWords, hasTwoLetters } from './fold.ts'
 
 export interface NamedRecord {
@@ -68,7 +67,7 @@ export function skillNames(records: readonly NamedRecord[]): SkillNames {
   }
   return {
     sha256: sha256(canonicalJson({ termsVersion, records: sources })),
-    of: cached(termsOf),
+    of: termsOf,
     otherLabels: otherLabels(records),
   }
 }
@@ -85,19 +84,6 @@ function termsFor(own: string, known: readonly NamedRecord[]): SkillTerms {
     parts: [...parts].filter((term) => !whole.has(term)),
     labels: [...new Set(labels.length === 0 ? [own] : labels)].filter((term) => term !== ''),
     ownParts,
-  }
-}
-
-/** Caches the terms, because an index holds the same few thousand skills again and again. */
-function cached(termsOf: (name: string) => SkillTerms): SkillNames['of'] {
-  const known = new RecentMap<SkillTerms>(10_000)
-  return (name) => {
-    let terms = known.get(name)
-    if (terms === undefined) {
-      terms = termsOf(name)
-      known.set(name, terms)
-    }
-    return terms
   }
 }
 

@@ -22,12 +22,6 @@ export type PreparedDocument = (
   accept: string | undefined,
 ) => PreparedRepresentation
 
-/**
- * Pairs of header texts whose choice is cached for each document. Clients send few different ones;
- * an attacker may invent any number, so more are parsed each time.
- */
-const rememberedMax = 64
-
 export function documentPreparer(sets: HeaderSets): (document: PublicDocument) => PreparedDocument {
   const prepared = new WeakMap<PublicDocument, PreparedDocument>()
   return (document) => {
@@ -52,7 +46,7 @@ function prepare(sets: HeaderSets, document: PublicDocument): PreparedDocument {
   const asPage = page === undefined ? null : representations(sets, page, { isNegotiated })
   const [identity] = asDeclared
   if (identity === undefined) throw new Error('a public document has no representation')
-  const choose: PreparedDocument = (acceptEncoding, accept) => {
+  return (acceptEncoding, accept) => {
     if (page !== undefined && asPage !== null && prefersHtml(accept)) {
       const encodings = page.representations.map(({ encoding }) => encoding)
       const encoding = chooseEncoding(acceptEncoding, encodings)
@@ -61,17 +55,6 @@ function prepare(sets: HeaderSets, document: PublicDocument): PreparedDocument {
     const list = asJson !== null && prefersPlainJson(accept) ? asJson : asDeclared
     const encoding = chooseEncoding(acceptEncoding, available)
     return list[available.indexOf(encoding)] ?? identity
-  }
-  const remembered = new Map<string, PreparedRepresentation>()
-  return (acceptEncoding, accept) => {
-    if (acceptEncoding === undefined && (!isNegotiated || accept === undefined)) return identity
-    const key = isNegotiated ? `${acceptEncoding ?? ''}\n${accept ?? ''}` : (acceptEncoding ?? '')
-    let found = remembered.get(key)
-    if (found === undefined) {
-      found = choose(acceptEncoding, accept)
-      if (remembered.size < rememberedMax && key.length < 512) remembered.set(key, found)
-    }
-    return found
   }
 }
 

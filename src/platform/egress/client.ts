@@ -5,7 +5,6 @@
  */
 import type { Dispatcher } from 'undici'
 import { deadlineMs } from '../deadlines.ts'
-import { RecentMap } from '../recent-map.ts'
 import { dialer, trusting } from './dial.ts'
 import { type EgressAnswer, exchange } from './exchange.ts'
 import { EgressError } from './failures.ts'
@@ -69,8 +68,6 @@ export interface Egress {
 
 const headerBytesMax = 16_384
 const answerBytesMaxDefault = 16_384
-/** URLs whose vetting is cached. The rules of a client never change. */
-const urlsKept = 1_000
 /** Short, so that a receiver with a new address is resolved again soon. */
 const idleMs = 4_000
 const idleMsMax = 30_000
@@ -82,18 +79,10 @@ export function openEgress(options: EgressOptions): Egress {
   // Loads undici, the largest of all packages, with the first request, so processes that send
   // nothing do not load it.
   const dispatcher = (): Promise<Dispatcher> => (opened ??= dispatcherOf(options, deadlines))
-  const vetted = new RecentMap<ReturnType<typeof vetUrl>>(urlsKept)
-  function vettedUrl(text: string): ReturnType<typeof vetUrl> {
-    const known = vetted.get(text)
-    if (known !== undefined) return known
-    const found = vetUrl(text, options.rules)
-    vetted.set(text, found)
-    return found
-  }
   return {
     async send({ url: text, totalMs = deadlines.totalMs, ...request }) {
       if (closed) return failed(new EgressError('reset', 'closed'))
-      const found = vettedUrl(text)
+      const found = vetUrl(text, options.rules)
       if ('fault' in found) return failed(new EgressError('blocked_address', found.fault))
       const { answerBytesMax = answerBytesMaxDefault } = request
       return exchange(await dispatcher(), found.url, { ...request, answerBytesMax, totalMs })
