@@ -63,6 +63,7 @@ async function benchOf(workers: number): Promise<void> {
     const order = { workers: indexedWorkers, entryOf: entry, from: 2 * workers }
     if (indexedWorkers > 0) findings.push(...(await indexing(server.url, order)))
     findings.push(...(await others(server.url, prefixesOf(workers))), await sizeOf(server.url))
+    // Beyond the candidates of `indexing` and of its copy.
     if (importLines > 0)
       findings.push(...(await imports(dataDir, folder, 3 * (workers + indexedWorkers))))
     await server.stop()

@@ -1,7 +1,7 @@
 /**
- * A facilitator for benchmarks: it agrees after a delay, or is the official code on a chain. The one
- * that agrees is also the chain node at `/node`, which shows the payments that it made up. It takes
- * its task from the first message.
+ * A facilitator for benchmarks: it agrees after a delay, or is the official code on a chain. The
+ * one that agrees is also the chain node at `/node`, which shows the payments that it made up. It
+ * takes its task from the first message.
  */
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'

@@ -225,9 +225,9 @@ export interface ValidKey {
 
 /**
  * Returns the keys with these digests, in lowercase hex, that are valid now. Each digest costs one
- * index probe: `lateral … offset 0` keeps the planner from reading all active keys by another index,
- * as it does while the table has no statistics. Includes the balance of the account, although that table belongs to the credits: a
- * second round trip would cost more than everything else (decision D15).
+ * index probe: without `lateral … offset 0`, the planner reads all active keys by another index as
+ * long as the table has no statistics. Includes the balance of the account, although that table
+ * belongs to the credits: a second round trip would cost more than everything else (decision D15).
  */
 export function findValidKeys(
   db: Queryable,

@@ -14,7 +14,7 @@ import type { skillStandardContract } from './contract.ts'
 import { notesDocument, type VocabularyNotes } from './notes.ts'
 import { csvType, type ReleaseFile, releaseDocuments, releaseListOf } from './release-documents.ts'
 import type { PublishedReleases } from './releases.ts'
-import type { SkillNotes, SkillRecord } from './schema.ts'
+import type { SkillNotes } from './schema.ts'
 import { skillIdOf, slugOf, slugOfPath } from './slug.ts'
 import { notesCsv } from './tables.ts'
 import { vocabularyDocument } from './terms.ts'
@@ -144,7 +144,7 @@ function skillDocuments(vocabulary: Vocabulary, publicUrl: string): DocumentOfSk
   const urls = standardUrls(publicUrl)
   const { skills } = skillCatalogOf(vocabulary, publicUrl)
   const records = new Map(skills.map((record) => [slugOf(record.id), record]))
-  return madeOnce(records, (record: SkillRecord) => {
+  return madeOnce(records, (record) => {
     const slug = slugOf(record.id)
     const successor = vocabulary.deprecated[record.id]
     const links: Link[] = [
