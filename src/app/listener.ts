@@ -7,6 +7,7 @@ import { type Metrics, serveMetrics } from '../platform/observability/metrics.ts
 import { inProcessRateLimiter } from '../platform/rate-limit/process-limiter.ts'
 import { databaseRateLimiter } from '../platform/rate-limit/shared-limiter.ts'
 import { type CallWriter, callWriter } from '../request-log/writer.ts'
+import type { RegistryCache } from '../score-credentials/registry-cache.ts'
 import { probe, type Readiness } from '../server/health.ts'
 import { createServer, type Server } from '../server/server.ts'
 import { statusPage } from '../web/public/status.ts'
@@ -54,6 +55,7 @@ export async function listen(config: Config, own: ServingOptions): Promise<Liste
     database: service.registryCache.ageMs() < deadlineMs('registryCacheAge') ? 'ok' : 'no answer',
     schema: await schemaState(context.schema),
     engine: service.engineState(),
+    signing: signingState(service.registryCache),
     keys: service.keysState(),
     ...(context.x402 == null ? {} : { payments: paymentsState(context.x402) }),
   })
@@ -122,6 +124,14 @@ async function schemaState(schema: SchemaWatch): Promise<string> {
   // The readiness check `database` reports a database that does not answer.
   await withDeadline(schema.check(), 'databaseAnswer').catch(() => {})
   return schema.outdated() ?? 'ok'
+}
+
+/**
+ * Without an active key, status lists and new credentials are refused. Verification, reads and
+ * skills still answer, so the process stays ready.
+ */
+function signingState({ activeKey }: Pick<RegistryCache, 'activeKey'>): Readiness[string] {
+  return activeKey() === undefined ? { degraded: 'no signing key is active' } : 'ok'
 }
 
 /** Starts the metrics server. Returns its port, or null if the settings turn it off. */

@@ -88,9 +88,14 @@ async function checkSigningKey(
   signers: ReadonlyMap<string, Signer>,
 ): Promise<Finding> {
   const check = 'signing key'
-  const active = (await findKeys(db)).find((key) => key.state === 'active')
-  if (active === undefined)
-    return warn(check, 'none is active, so nothing can be issued: `assay keys create`.')
+  const keys = await findKeys(db)
+  const active = keys.find((key) => key.state === 'active')
+  if (active === undefined) {
+    const hasPending = keys.some((key) => key.state === 'pending')
+    const none = `none is active: nothing is issued, and status lists answer 503. Run \`assay keys ${hasPending ? 'rotate' : 'create'}\`.`
+    // Without any key the set-up is not finished. With a key, credentials need their status lists.
+    return keys.length === 0 ? warn(check, none) : fail(check, none)
+  }
   return signers.has(active.kid)
     ? ok(check, `${active.kid} is active and its file is here`)
     : warn(check, `the file of ${active.kid} is not here: this machine verifies, it cannot issue.`)

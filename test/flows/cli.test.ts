@@ -581,7 +581,7 @@ test('doctor: names each problem with its remedy, and ends with 1 only if a prob
   await run(['migrate'])
   const keyless = await run(['doctor'])
   assert.equal(keyless.code, 0)
-  assert.match(keyless.out, /^warn +signing key .*assay keys create/m)
+  assert.match(keyless.out, /^warn +signing key +none is active: .*assay keys create/m)
   await run(['keys', 'create'])
   const keyed = await run(['doctor'])
   assert.match(keyed.out, /^ok +signing key/m)

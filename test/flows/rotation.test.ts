@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import { publicUrl } from '../support/build/credentials.ts'
+import { type Json, publicUrl } from '../support/build/credentials.ts'
 import { bitIn } from '../support/build/registry.ts'
 import { testDatabase } from '../support/start/database.ts'
 import {
@@ -63,6 +63,20 @@ function proofKid({ proof }: Record<string, unknown>): string {
   return kidOf(proof as { verificationMethod: string })
 }
 
+/** Returns the status of the readiness probe and its check of signing. */
+async function readiness({ base }: ServerProcess): Promise<[number, unknown]> {
+  const { status, body } = await get<{ checks: Json }>(base, '/readyz')
+  return [status, body.checks.signing]
+}
+
+/** Returns the level and the message of the check of signing. */
+async function doctorOfSigning(): Promise<[string, string]> {
+  const { out } = await assay(['doctor', '--json'], env)
+  const { findings } = JSON.parse(out) as { findings: Record<string, string>[] }
+  const { level = '', message = '' } = findings.find(({ check }) => check === 'signing key') ?? {}
+  return [level, message]
+}
+
 /** Waits until `see` is true on both servers, whose registry caches refresh separately. */
 async function bothSee(what: string, see: (server: ServerProcess) => Promise<boolean>) {
   for (const server of [one, other]) await eventually(what, { see: () => see(server) })
@@ -104,8 +118,11 @@ test('503: signing_not_configured until a key exists; then every request works w
   assert.equal(tried.ended, 1)
   assert.match(tried.err, /No signing key is active\. Run `assay keys create`/)
 
+  assert.deepEqual(await readiness(one), [200, 'degraded: no signing key is active'])
+
   first = await createKey()
   await activeIs(first)
+  assert.deepEqual(await readiness(one), [200, 'ok'])
   ofFirst = await issueOne()
   assert.equal(proofKid(ofFirst), first)
   assert.equal((await verify(one.base, ofFirst)).body.valid, true)
@@ -203,6 +220,10 @@ test('the active key is revoked: 503 signing_not_configured while verification c
   await bothSee('no key is active', async ({ base }) => (await get(base, keyPath)).status === 503)
   const { status, body } = await listOf(one.base, ofSecond)
   assert.deepEqual([status, body.error], [503, 'signing_not_configured'])
+  assert.deepEqual(await readiness(one), [200, 'degraded: no signing key is active'])
+  const [level, message] = await doctorOfSigning()
+  assert.equal(level, 'fail')
+  assert.match(message, /^none is active: .* Run `assay keys create`\.$/)
 
   const fourth = await createKey()
   await activeIs(fourth)

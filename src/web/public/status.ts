@@ -50,7 +50,7 @@ const summaries: Record<State, { title: string; sentence: string }> = {
   works: { title: 'All systems work', sentence: 'Every part of this service answers.' },
   limited: {
     title: 'This service works',
-    sentence: 'Credentials are checked and scores are read. One part serves only some callers.',
+    sentence: 'Credentials are checked and scores are read. Another part works only in part.',
   },
   fails: {
     title: 'A part of this service does not work',
@@ -64,6 +64,7 @@ const parts: Readonly<Record<string, { title: string; text: string }>> = {
   database: { title: 'Registry', text: 'Keeps credentials, scores and their revocation.' },
   schema: { title: 'Schema', text: 'The registry has the form that this release expects.' },
   engine: { title: 'Scoring engine', text: 'Computes scores from evidence.' },
+  signing: { title: 'Signing', text: 'Signs new credentials and status lists.' },
   keys: { title: 'API keys', text: 'Lets developers and agents call the service.' },
   payments: { title: 'Payments', text: 'Takes payments for one request, without a key.' },
 }
