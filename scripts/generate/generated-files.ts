@@ -14,7 +14,7 @@ import { openApiDocument } from '../../src/discovery/openapi.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { openDb } from '../../src/platform/db/db.ts'
 import { exampleUrl, operationsOf } from '../../src/platform/http/contract.ts'
-import { errorTable } from '../../src/platform/http/errors.ts'
+import { type ErrorName, errorStatus, errorTable } from '../../src/platform/http/errors.ts'
 import { interfaceVersion } from '../../src/platform/http/identifiers.ts'
 import { bundleName, coreBundle } from '../../src/scores/bundle.ts'
 import { dataSchema, webhookDeclarations } from '../../src/webhooks/events/contract.ts'
@@ -82,7 +82,7 @@ export const exampleEvents: Record<string, Record<string, unknown>> = ${JSON.str
 function errorsPage(): string {
   const rows = Object.entries(errorTable)
     .sort(([a, rowA], [b, rowB]) => rowA.status - rowB.status || (a < b ? -1 : 1))
-    .map(([name, row]) => `| \`${name}\` | ${row.status} | ${row.message} | ${row.advice} |`)
+    .map(([name, row]) => `| \`${name}\` | ${statusText(name)} | ${row.message} | ${row.advice} |`)
   return `<!-- Made from src/platform/http/errors.ts by \`npm run generate\`. Do not edit. -->
 
 # Errors
@@ -112,6 +112,15 @@ Every error is a JSON object. \`error\` is one of the names below and does not c
 |---|---|---|---|
 ${rows.join('\n')}
 `
+}
+
+function statusText(name: string): string {
+  const [status, keyedStatus] = [false, true].map((isKeyed) =>
+    errorStatus(name as ErrorName, isKeyed),
+  )
+  return status === keyedStatus
+    ? `${status}`
+    : `${status}, or ${keyedStatus} on routes that need an API key`
 }
 
 /**

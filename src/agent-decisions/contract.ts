@@ -4,6 +4,7 @@
  */
 import {
   type Contract,
+  keyedBodyErrors,
   sessionBodyResponses,
   sessionResponses,
   smallJsonBody,
@@ -50,14 +51,8 @@ export const agentDecisionContract = {
       },
       400: {
         description:
-          'The subject, decision, outcome, metadata, another field, the JSON or the Idempotency-Key is not valid.',
-        errors: [
-          'unsupported_version',
-          'invalid_parameter',
-          'invalid_idempotency_key',
-          'invalid_json',
-          'invalid_field',
-        ],
+          'The subject, decision, outcome, metadata, another field, the JSON, its media type, its size or the Idempotency-Key is not valid.',
+        errors: keyedBodyErrors,
       },
       401: { description: 'There is no API key, or it is not valid.' },
       403: {
@@ -69,8 +64,6 @@ export const agentDecisionContract = {
         description: 'The Idempotency-Key was used for other content, or its report was deleted.',
         errors: ['idempotency_key_reused', 'idempotency_key_spent'],
       },
-      413: { description: `The body is larger than ${smallJsonBody.bytesMax} bytes.` },
-      415: { description: 'The content type is not JSON.' },
       429: { description: 'Too many reports; retry after Retry-After seconds.' },
       500: { description: 'The report could not be kept. A retry makes it once.' },
       503: {

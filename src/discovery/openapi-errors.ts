@@ -1,6 +1,6 @@
 /** Pure: the error values of each status, and their form in the contract. */
 import type { Operation } from '../platform/http/contract.ts'
-import { type ErrorName, errorTable } from '../platform/http/errors.ts'
+import { type ErrorName, errorStatus, errorTable } from '../platform/http/errors.ts'
 import { interfaceVersion } from '../platform/http/identifiers.ts'
 
 export const errorNames = Object.keys(errorTable) as ErrorName[]
@@ -11,11 +11,14 @@ const isPaid = ({ policy }: Shape): boolean => policy.kind === 'paid'
 const isMetered = ({ policy }: Shape): boolean => 'meter' in policy
 const isSession = ({ policy }: Shape): boolean => policy.kind === 'session'
 const isKeyed = ({ policy }: Shape): boolean => policy.kind === 'keyed'
+const hasBody = ({ body }: Shape): boolean => body !== undefined
 
 /** Error values of a few operations only. */
 const onlyWhere: Partial<Record<ErrorName, (operation: Shape) => boolean>> = {
   api_key_in_url: () => false,
-  invalid_json: ({ body }) => body !== undefined,
+  invalid_json: hasBody,
+  unsupported_media_type: hasBody,
+  payload_too_large: hasBody,
   // An operation that answers with these values declares them. A fault in the body of a
   // verification is a finding, not an error.
   invalid_field: () => false,
@@ -41,7 +44,8 @@ const onlyWhere: Partial<Record<ErrorName, (operation: Shape) => boolean>> = {
 /** Returns the rows of the error table that fit a response whose declaration names none. */
 export function valuesOf(status: number, operation: Shape): ErrorName[] {
   return errorNames.filter(
-    (name) => errorTable[name].status === status && (onlyWhere[name]?.(operation) ?? true),
+    (name) =>
+      errorStatus(name, isKeyed(operation)) === status && (onlyWhere[name]?.(operation) ?? true),
   )
 }
 

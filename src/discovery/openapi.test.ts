@@ -156,6 +156,13 @@ test('contract: each operation lists every status that the specification lists',
   for (const [name, , { responses }] of operationsOf(contract))
     for (const status of listed[name] ?? [])
       assert.ok(status in Object(responses), `${name} does not list ${status}`)
+  // Their lists are closed: a wrong media type or size is 400 there (decision D54).
+  for (const [name, , { responses }] of operationsOf(contract))
+    if (name === 'POST /api/v1/agent-decisions' || name === 'POST /api/v1/webhooks/endpoints')
+      assert.deepEqual(
+        Object.keys(Object(responses)),
+        [...(listed[name] ?? []), 'default'].map(String),
+      )
 })
 
 test('contract: every reference resolves, and every component is referred to', () => {

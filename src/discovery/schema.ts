@@ -61,6 +61,13 @@ export const errorDescription = Type.Object(
   {
     error: text(64, 'Names the error.'),
     status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status.' }),
+    keyedStatus: Type.Optional(
+      Type.Integer({
+        minimum: 400,
+        maximum: 599,
+        description: 'The HTTP status on routes that need an API key, if it is another one.',
+      }),
+    ),
     message: text(1_000, 'The usual text of the error.'),
     advice: text(1_000, 'The next step for the caller.'),
   },

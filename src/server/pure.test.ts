@@ -152,6 +152,17 @@ test('a declaration without a policy, with a repeated name or without its parame
   assert.equal(start(document, item).length, 2)
 })
 
+test('a route that needs an API key answers 400 for a wrong media type or size, and 408, 417 and 431 like every route', () => {
+  const sets = headerSets('https://scores.example.org')
+  const statusesOf = (name: ErrorName) =>
+    [false, true].map((isKeyed) => renderRefusal(sets, refuse(name), { isKeyed }).status)
+  assert.deepEqual(statusesOf('unsupported_media_type'), [415, 400])
+  assert.deepEqual(statusesOf('payload_too_large'), [413, 400])
+  assert.deepEqual(statusesOf('request_timeout'), [408, 408])
+  assert.deepEqual(statusesOf('expectation_failed'), [417, 417])
+  assert.deepEqual(statusesOf('headers_too_large'), [431, 431])
+})
+
 test('every 503 has a Retry-After', () => {
   const sets = headerSets('https://scores.example.org')
   for (const [name, { status }] of Object.entries(errorTable)) {

@@ -4,6 +4,7 @@
  */
 import {
   type ErrorName,
+  errorStatus,
   errorTable,
   type Refusal,
   refuse,
@@ -21,7 +22,7 @@ export interface RenderedRefusal {
 }
 
 /** The part of a route that decides the form of a refusal. */
-interface RefusedRoute extends Pick<Route, 'isSameOrigin' | 'refusalPage'> {
+interface RefusedRoute extends Pick<Route, 'isSameOrigin' | 'isKeyed' | 'refusalPage'> {
   /** Path and query of the request. */
   target?: string
 }
@@ -29,13 +30,13 @@ interface RefusedRoute extends Pick<Route, 'isSameOrigin' | 'refusalPage'> {
 export function renderRefusal(
   sets: HeaderSets,
   { refusal, message, headers }: Refusal,
-  { isSameOrigin, refusalPage, target = '' }: RefusedRoute = {},
+  { isSameOrigin, isKeyed = false, refusalPage, target = '' }: RefusedRoute = {},
 ): RenderedRefusal {
   const row = errorTable[refusal]
-  const extraHeaders = row.status === 503 ? { ...operatorsTurn, ...headers } : { ...headers }
+  const status = errorStatus(refusal, isKeyed)
+  const extraHeaders = status === 503 ? { ...operatorsTurn, ...headers } : { ...headers }
   const version = refusal === 'unsupported_version' ? { supported_version: interfaceVersion } : {}
   if (refusalPage !== undefined) {
-    const { status } = row
     const page = refusalPage({ error: refusal, status, message: message ?? row.message, target })
     const headers = [...sets.page, 'Content-Type', 'text/html; charset=utf-8']
     return typeof page === 'string'
@@ -43,7 +44,7 @@ export function renderRefusal(
       : { status: 303, headers: [...headers, 'Location', page.redirectTo], body: '' }
   }
   return {
-    status: row.status,
+    status,
     headers: [
       ...(isSameOrigin ? sets.sameOrigin : sets.private),
       'Content-Type',

@@ -20,6 +20,8 @@ export interface Route {
    * cache stores them.
    */
   readonly isSameOrigin?: boolean
+  /** Whether callers need an API key. */
+  readonly isKeyed?: boolean
   /** Renders a refusal. Only routes of pages have it. */
   readonly refusalPage?: RefusalPage | undefined
   /**

@@ -58,6 +58,7 @@ function endpointRoute(endpoint: Endpoint, metrics: Metrics): EndpointRoute {
     path: endpoint.path,
     meter: metrics.route(`${endpoint.method} ${endpoint.path}`),
     isSameOrigin: isSameOrigin(endpoint),
+    isKeyed: endpoint.policy.kind === 'keyed',
     refusalPage: endpoint.refusalPage,
     isNegotiated: endpoint.policy.kind === 'open',
     endpoint,

@@ -45,7 +45,8 @@ export function wireErrorWriter(options: WireErrorOptions) {
     const { socket, current } = connection
     const trace = current ?? options.unread(connection)
     if (!trace.answered) {
-      const rendered = renderRefusal(options.sets, refusal)
+      const { isKeyed = false } = trace.route
+      const rendered = renderRefusal(options.sets, refusal, { isKeyed })
       options.record(trace, rendered.status, refusal.refusal)
       socket.write(rawResponse(rendered, trace.requestId))
     }

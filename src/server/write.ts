@@ -70,9 +70,8 @@ export function createWriter(options: WriterOptions): Writer {
   }
 
   function writeRefusal(context: RequestContext, refusal: Refusal): void {
-    const { isSameOrigin } = context.route
     const { status, headers, body } = renderRefusal(sets, refusal, {
-      ...(isSameOrigin === undefined ? {} : { isSameOrigin }),
+      ...context.route,
       refusalPage: refusalPageOf(context),
       target: context.request.url ?? '',
     })

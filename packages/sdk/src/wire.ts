@@ -382,6 +382,8 @@ export type ErrorDescription = {
   error: string
   /** The HTTP status. */
   status: number
+  /** The HTTP status on routes that need an API key, if it is another one. */
+  keyedStatus?: number
   /** The usual text of the error. */
   message: string
   /** The next step for the caller. */

@@ -188,6 +188,20 @@ export function sessionBodyResponses(bytesMax: number) {
   } as const satisfies Record<number, ResponseDeclaration>
 }
 
+/**
+ * `error` values of status 400 on keyed routes with a JSON body. Their status lists have no 413 and
+ * no 415 (decision D54).
+ */
+export const keyedBodyErrors = [
+  'unsupported_version',
+  'invalid_parameter',
+  'invalid_idempotency_key',
+  'unsupported_media_type',
+  'payload_too_large',
+  'invalid_json',
+  'invalid_field',
+] as const satisfies readonly ErrorName[]
+
 /** Responses every open endpoint shares. */
 export const commonResponses = {
   400: { description: 'Unsupported version, or an invalid parameter.' },

@@ -6,6 +6,8 @@
 
 interface ErrorRow {
   status: number
+  /** Status on routes that need an API key, whose status lists are closed (decision D54). */
+  keyedStatus?: number
   message: string
   advice: string
 }
@@ -246,11 +248,13 @@ export const errorTable = {
   },
   payload_too_large: {
     status: 413,
+    keyedStatus: 400,
     message: 'The body is larger than this route accepts.',
     advice: 'Send at most the number of bytes that the message names.',
   },
   unsupported_media_type: {
     status: 415,
+    keyedStatus: 400,
     message: 'The content type or content encoding is not supported.',
     advice:
       'Send application/json in UTF-8, or application/ld+json to the verifier, without a content encoding.',
@@ -315,6 +319,12 @@ export const errorTable = {
 } as const satisfies Record<string, ErrorRow>
 
 export type ErrorName = keyof typeof errorTable
+
+/** Returns the status of an error. `isKeyed`: the route needs an API key. */
+export function errorStatus(name: ErrorName, isKeyed: boolean): number {
+  const { status, keyedStatus = status }: ErrorRow = errorTable[name]
+  return isKeyed ? keyedStatus : status
+}
 
 /** An expected refusal as a value, rendered only at the HTTP edge. */
 export interface Refusal {

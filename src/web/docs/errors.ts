@@ -1,6 +1,6 @@
 /** Pure: the page of one error. */
 import type { PublicDocument } from '../../platform/http/document.ts'
-import { type ErrorName, errorTable } from '../../platform/http/errors.ts'
+import { type ErrorName, errorStatus, errorTable } from '../../platform/http/errors.ts'
 import { html } from '../html.ts'
 import { pageDocument } from '../public-page.ts'
 import { codeBlock } from './code.ts'
@@ -9,6 +9,7 @@ import { type DocsFrame, docsView } from './frame.ts'
 /** Returns the page of an error. */
 export function errorPage(frame: DocsFrame, error: ErrorName): PublicDocument {
   const { status, message, advice } = errorTable[error]
+  const keyedStatus = errorStatus(error, true)
   const view = docsView(frame, {
     path: `/docs/errors/${error}`,
     title: error,
@@ -21,7 +22,7 @@ export function errorPage(frame: DocsFrame, error: ErrorName): PublicDocument {
     main: html`<h2 id="next-step">Next step</h2>
 <p>${advice}</p>
 <h2 id="response">Response</h2>
-<p>The server answers with status <code>${status}</code> and this body. The message can say more than it does here.</p>
+<p>The server answers with status <code>${status}</code>${keyedStatus !== status && html` (<code>${keyedStatus}</code> on routes that need an API key)`} and this body. The message can say more than it does here.</p>
 ${codeBlock({ id: 'c1', name: `${status}`, label: 'Response', code: JSON.stringify({ error, message }, null, 2), language: 'json' })}
 <p>If you ask the operator about a response, quote its header <code>X-Request-Id</code>. See <a href="/docs/errors">all errors</a>.</p>`,
   })

@@ -2,6 +2,7 @@
 import {
   type BodyDeclaration,
   type Contract,
+  keyedBodyErrors,
   sessionBodyResponses,
   sessionResponses,
   smallJsonBody,
@@ -90,8 +91,6 @@ const createdResponses = {
     description: 'The account has its maximum of active endpoints, or the key was used.',
     errors: ['webhook_endpoints_maximum', 'idempotency_key_reused'],
   },
-  413: { description: `The body is larger than ${smallJsonBody.bytesMax} bytes.` },
-  415: { description: 'The content type is not JSON.' },
   503: {
     description: 'Webhooks, the database, or the check of the caller are not available.',
     errors: ['overloaded', 'unavailable', 'webhooks_not_configured'],
@@ -120,7 +119,15 @@ export const webhookContract = {
       'Only this answer contains the signing secret. A repeat with the same Idempotency-Key and content returns the same endpoint and secret, also if the endpoint was disabled later, and also at the maximum.',
     idempotencyKey: 'required',
     body: createBody,
-    responses: { ...keyedResponses, ...createdResponses },
+    responses: {
+      ...keyedResponses,
+      ...createdResponses,
+      400: {
+        description:
+          'The URL, events, description, JSON, its media type, its size or the Idempotency-Key is not valid.',
+        errors: keyedBodyErrors,
+      },
+    },
   },
   disableWebhookEndpoint: {
     ...keyed,
