@@ -772,6 +772,10 @@ create table identity_changes (
   actor text not null,
   changed_at timestamp with time zone not null
 );
+create table mail_budget (
+  bucket bytea not null,
+  spent_at timestamp with time zone[] default '{}'::timestamp with time zone[] not null
+);
 create table mails (
   id uuid not null,
   kind text not null,
@@ -941,10 +945,6 @@ create table sessions (
   browser text not null,
   network text not null
 );
-create table sign_in_limits (
-  bucket bytea not null,
-  requested_at timestamp with time zone[] default '{}'::timestamp with time zone[] not null
-);
 create table sign_in_links (
   digest bytea not null,
   mail_id uuid not null,
@@ -1004,6 +1004,11 @@ create table user_identities (
   subject text not null,
   user_id uuid not null,
   created_at timestamp with time zone not null
+);
+create table user_networks (
+  user_id uuid not null,
+  network text not null,
+  signed_in_at timestamp with time zone not null
 );
 create table usernames (
   username_sha256 bytea not null,
@@ -1268,6 +1273,8 @@ alter table identity_changes add constraint identity_changes_change_check CHECK 
 alter table identity_changes add constraint identity_changes_check CHECK ((state = 'verified'::text) = (verified_until IS NOT NULL));
 alter table identity_changes add constraint identity_changes_check1 CHECK (verified_until IS NULL OR verified_until > changed_at);
 alter table identity_changes add constraint identity_changes_state_check CHECK (state = ANY (ARRAY['pending'::text, 'verified'::text, 'revoked'::text]));
+alter table mail_budget add constraint mail_budget_pkey PRIMARY KEY (bucket);
+alter table mail_budget add constraint mail_budget_bucket_check CHECK (length(bucket) = 32);
 alter table mails add constraint mails_pkey PRIMARY KEY (id);
 alter table mails add constraint mails_attempts_check CHECK (attempts >= 0);
 alter table mails add constraint mails_email_check CHECK (email = lower(email) AND char_length(email) <= 254 AND email ~ '^[^\s<>@]{1,64}@[a-z0-9.-]{1,253}$'::text);
@@ -1341,8 +1348,6 @@ alter table sessions add constraint sessions_browser_check CHECK (char_length(br
 alter table sessions add constraint sessions_check CHECK (ends_at > created_at);
 alter table sessions add constraint sessions_digest_check CHECK (length(digest) = 32);
 alter table sessions add constraint sessions_network_check CHECK (char_length(network) >= 1 AND char_length(network) <= 60);
-alter table sign_in_limits add constraint sign_in_limits_pkey PRIMARY KEY (bucket);
-alter table sign_in_limits add constraint sign_in_limits_bucket_check CHECK (length(bucket) = 32);
 alter table sign_in_links add constraint sign_in_links_pkey PRIMARY KEY (digest);
 alter table sign_in_links add constraint sign_in_links_digest_check CHECK (length(digest) = 32);
 alter table signing_keys add constraint signing_keys_public_key_key UNIQUE (public_key);
@@ -1371,6 +1376,8 @@ alter table user_identities add constraint user_identities_user_id_issuer_key UN
 alter table user_identities add constraint user_identities_pkey PRIMARY KEY (issuer, subject);
 alter table user_identities add constraint user_identities_issuer_check CHECK (octet_length(issuer) >= 1 AND octet_length(issuer) <= 1000);
 alter table user_identities add constraint user_identities_subject_check CHECK (octet_length(subject) >= 1 AND octet_length(subject) <= 1000);
+alter table user_networks add constraint user_networks_pkey PRIMARY KEY (user_id, network);
+alter table user_networks add constraint user_networks_network_check CHECK (char_length(network) >= 1 AND char_length(network) <= 60);
 alter table usernames add constraint usernames_worker_id_username_sha256_key UNIQUE (worker_id, username_sha256);
 alter table usernames add constraint usernames_pkey PRIMARY KEY (username_sha256);
 alter table usernames add constraint usernames_username_sha256_check CHECK (length(username_sha256) = 32);
@@ -1490,6 +1497,7 @@ alter table sign_in_links add constraint sign_in_links_mail_id_fkey FOREIGN KEY 
 alter table sign_in_links add constraint sign_in_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 alter table source_changes add constraint source_changes_source_id_fkey FOREIGN KEY (source_id) REFERENCES sources(source_id);
 alter table user_identities add constraint user_identities_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
+alter table user_networks add constraint user_networks_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 alter table usernames add constraint usernames_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table webhook_attempts add constraint webhook_attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES webhook_deliveries(id) ON DELETE CASCADE;
 alter table webhook_deliveries add constraint webhook_deliveries_event_seq_fkey FOREIGN KEY (event_seq) REFERENCES webhook_events(seq) ON DELETE CASCADE;
@@ -1526,6 +1534,7 @@ CREATE INDEX sessions_user ON public.sessions USING btree (user_id, account_id);
 CREATE INDEX sign_in_links_mail ON public.sign_in_links USING btree (mail_id);
 CREATE INDEX sign_in_links_user ON public.sign_in_links USING btree (user_id);
 CREATE UNIQUE INDEX signing_keys_one_active ON public.signing_keys USING btree (state) WHERE (state = 'active'::text);
+CREATE INDEX user_networks_old ON public.user_networks USING btree (signed_in_at);
 CREATE INDEX webhook_attempts_delivery ON public.webhook_attempts USING btree (delivery_id);
 CREATE INDEX webhook_attempts_endpoint ON public.webhook_attempts USING btree (endpoint_id, started_at DESC, id DESC);
 CREATE INDEX webhook_deliveries_finished ON public.webhook_deliveries USING btree (finished_at, id) WHERE (finished_at IS NOT NULL);

@@ -1,4 +1,4 @@
-/** All SQL of mails, sign_in_links and sign_in_limits. */
+/** All SQL of mails and sign_in_links. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 
 export const mailKinds = ['sign_in', 'invitation'] as const
@@ -117,46 +117,9 @@ export async function takeLink(tx: Tx, digest: Buffer, now: Date): Promise<UsedL
   return used
 }
 
-/** Deletes sent mails whose links have expired, and buckets without a request in the last hour. */
-export async function sweepSignIn(db: Queryable, now: Date): Promise<void> {
+/** Deletes sent mails whose links have expired. */
+export async function sweepMails(db: Queryable, now: Date): Promise<void> {
   await db.run(sql`
     delete from mails m where m.due_at is null
       and not exists (select from sign_in_links l where l.mail_id = m.id and l.expires_at > ${now})`)
-  await db.run(sql`
-    delete from sign_in_limits
-    where requested_at[cardinality(requested_at)] is null
-      or requested_at[cardinality(requested_at)] < clock_timestamp() - interval '1 hour'`)
-}
-
-export interface LimitRow {
-  /** Lowercase hex. */
-  bucket: string
-  /** Requests of the last hour, oldest first. */
-  requestedAt: Date[]
-  /** Time of the database, so that all nodes use one clock. */
-  now: Date
-}
-
-/**
- * Locks the buckets and returns their requests of the last hour. All requests lock in the same
- * order, so that no two of them wait for each other.
- */
-export async function lockLimits(tx: Tx, buckets: readonly Buffer[]): Promise<LimitRow[]> {
-  const sorted = [...buckets].sort(Buffer.compare)
-  await tx.run(sql`
-    insert into sign_in_limits (bucket) select unnest(${sorted}::bytea[]) on conflict do nothing`)
-  return tx.rows<LimitRow>(sql`
-    with locked as (
-      select bucket, requested_at from sign_in_limits
-      where bucket = any(${sorted}::bytea[]) order by bucket for update)
-    select encode(bucket, 'hex') as bucket, clock_timestamp() as now,
-      array(select r from unnest(requested_at) r where r > clock_timestamp() - interval '1 hour' order by r) as "requestedAt"
-    from locked`)
-}
-
-export async function updateLimits(tx: Tx, buckets: readonly Buffer[], now: Date): Promise<void> {
-  await tx.run(sql`
-    update sign_in_limits set requested_at =
-      array(select r from unnest(requested_at) r where r > ${now}::timestamptz - interval '1 hour' order by r) || ${now}::timestamptz
-    where bucket = any(${buckets}::bytea[])`)
 }

@@ -12,7 +12,7 @@ import { signUpUser } from '../app/mails.ts'
 import { sql } from '../platform/db/db.ts'
 import { type MailClientOptions, openMailClient } from '../platform/egress/mail-client.ts'
 import { mailRenderer } from '../web/mails.ts'
-import { insertMail, sweepSignIn } from './mail-store.ts'
+import { insertMail, sweepMails } from './mail-store.ts'
 import { nextMailAt, sendMails } from './send-mails.ts'
 import { readLink } from './sign-in.ts'
 
@@ -97,7 +97,7 @@ test('a mail server that is down for an hour loses no mail; the link is valid fo
   const sentAt = again.now().getTime()
   assert.equal(await readLink(db, token, new Date(sentAt + 15 * 60_000 - 1)), email)
   assert.equal(await readLink(db, token, new Date(sentAt + 15 * 60_000)), null)
-  await sweepSignIn(db, new Date(sentAt + 15 * 60_000))
+  await sweepMails(db, new Date(sentAt + 15 * 60_000))
   assert.equal((await db.rows(sql`select 1 from mails`)).length, 0, 'an old link is deleted')
 })
 

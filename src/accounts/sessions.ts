@@ -15,6 +15,7 @@ import type { AuthenticateSession } from '../platform/http/admission.ts'
 import type { SessionCaller } from '../platform/http/callers.ts'
 import type { Visitor } from '../platform/http/endpoint.ts'
 import { coarseNetwork } from '../platform/http/networks.ts'
+import { insertUserNetwork } from './mail-budget-store.ts'
 import {
   newSessionValue,
   sessionCookieName,
@@ -129,6 +130,8 @@ export async function beginBrowserSession(
   if (previousValue !== null) await deleteSessionByDigest(tx, sessionDigest(previousValue))
   const browser = browserName(visitor.userAgent)
   const network = coarseNetwork(visitor.network.address)
+  if (visitor.network.address !== undefined)
+    await insertUserNetwork(tx, { userId, network, now: times.now })
   return beginSession(tx, { userId, accountId, browser, network }, times)
 }
 

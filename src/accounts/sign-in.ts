@@ -11,9 +11,11 @@ import { sha256 } from '../platform/crypto/bytes.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import type { Visitor } from '../platform/http/endpoint.ts'
+import { coarseNetwork } from '../platform/http/networks.ts'
+import { requestLimits, spendMailBudget } from './mail-budget.ts'
+import { isKnownNetwork } from './mail-budget-store.ts'
 import { findLinkEmail, insertLink, insertMail, takeLink } from './mail-store.ts'
 import { type BegunSession, beginBrowserSession, type SessionRules } from './sessions.ts'
-import { limitSignIn } from './sign-in-limit.ts'
 
 const linkMinutes = 15
 const tokenForm = /^[\w-]{43}$/
@@ -29,7 +31,10 @@ export function requestLink(
   now: Date,
 ): Promise<RequestedLink> {
   return db.transaction(async (tx) => {
-    const retryAfterSeconds = await limitSignIn(tx, { email, network: visitor.network })
+    const { network } = visitor
+    const seen = { email, network: coarseNetwork(network.address), now }
+    const limits = requestLimits({ email, network, isKnownNetwork: await isKnownNetwork(tx, seen) })
+    const retryAfterSeconds = await spendMailBudget(tx, limits)
     if (retryAfterSeconds !== null) return { outcome: 'limited', retryAfterSeconds }
     const id = uuidV7(now)
     await insertMail(tx, { id, kind: 'sign_in', email, next, createdAt: now, dueAt: now })

@@ -1,6 +1,7 @@
 /** Composes the sending of mails in the jobs process: client, job and metrics. */
 import { createAccount } from '../access/manage.ts'
-import { sweepSignIn } from '../accounts/mail-store.ts'
+import { sweepMailBudget } from '../accounts/mail-budget-store.ts'
+import { sweepMails } from '../accounts/mail-store.ts'
 import { type MailSenderOptions, sendMails } from '../accounts/send-mails.ts'
 import { insertMembership } from '../accounts/store.ts'
 import { findOrCreateUser } from '../accounts/users.ts'
@@ -37,7 +38,10 @@ export async function mailJobs(
   const sweep = {
     name: 'delete old sign-in links',
     everyMs: 600_000,
-    run: () => sweepSignIn(db, clock()),
+    async run() {
+      await sweepMails(db, clock())
+      await sweepMailBudget(db, clock())
+    },
   }
   const sender = await mailSender(options, closing)
   return sender === null ? [sweep] : [sweep, sender]

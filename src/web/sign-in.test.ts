@@ -308,36 +308,56 @@ test('415 and 400: a body that is no well-formed form is rejected', async () => 
   assert.equal(reply.status, 413)
 })
 
-test('429: a mail address gets 5 links an hour and a network address 20; a rejected request does not extend the hour', async () => {
+const requestFrom = async (address: string, email: string) => {
+  const reply = await post('/sign-in', { email }, { 'X-Forwarded-For': address })
+  return { status: reply.status, reply }
+}
+/** Returns how many of the requests were accepted. */
+const accepted = async (requests: readonly Promise<{ status: number }>[]) =>
+  (await Promise.all(requests)).filter(({ status }) => status === 303).length
+const age = (seconds: number) =>
+  db.run(sql`
+    update mail_budget set spent_at = array(
+      select s - make_interval(secs => ${seconds}) from unnest(spent_at) s order by s)`)
+
+test('429: an address gets 3 mails an hour from one network and 10 a day from all that are not its own; a rejected request does not extend the window', async () => {
   const email = 'limited@example.com'
-  const statusFrom = async (address: string, to = email) => {
-    const reply = await post('/sign-in', { email: to }, { 'X-Forwarded-For': address })
-    return { status: reply.status, reply }
-  }
-  const from = (n: number) => `192.0.2.${n}`
-  const all = await Promise.all(Array.from({ length: 12 }, (_, n) => statusFrom(from(n))))
-  assert.equal(all.filter(({ status }) => status === 303).length, 5, 'from twelve networks at once')
-  const refused = await statusFrom(from(100), 'LIMITED@example.com')
+  const office = Array.from({ length: 8 }, (_, n) => requestFrom(`192.0.2.${n}`, email))
+  assert.equal(await accepted(office), 3, 'from eight addresses of one network at once')
+  const refused = await requestFrom('192.0.2.100', 'LIMITED@example.com')
   assert.equal(refused.status, 429)
   assert.match(String(refused.reply.headers['retry-after']), /^3[56]\d\d$/)
   assert.match(String(refused.reply.body), /Try again in 60 minutes\./)
-  assert.equal(await waitingMails(email), 5)
-  const age = (seconds: number) =>
-    db.run(sql`
-    update sign_in_limits set requested_at = array(
-      select r - make_interval(secs => ${seconds}) from unnest(requested_at) r order by r)`)
+  const elsewhere = Array.from({ length: 12 }, (_, n) => requestFrom(`198.18.${n}.1`, email))
+  assert.equal(await accepted(elsewhere), 7, 'from twelve networks at once')
+  assert.equal(await waitingMails(email), 10)
   await age(3_550)
-  assert.equal((await statusFrom(from(101))).status, 429)
-  await age(60)
-  const again = await Promise.all(Array.from({ length: 8 }, (_, n) => statusFrom(from(110 + n))))
-  assert.equal(again.filter(({ status }) => status === 303).length, 5)
+  assert.equal((await requestFrom('192.0.2.101', email)).status, 429)
+  await age(86_400 - 3_550 - 60)
+  assert.equal((await requestFrom('192.0.2.102', email)).status, 429)
+  await age(120)
+  const again = Array.from({ length: 8 }, (_, n) => requestFrom(`192.0.2.${n}`, email))
+  assert.equal(await accepted(again), 3)
+})
 
+test('429: a network address gets 20 mails an hour for all mail addresses', async () => {
   const network = '192.0.2.200'
-  const sent = await Promise.all(
-    Array.from({ length: 25 }, (_, n) => statusFrom(network, `many${n}@example.com`)),
-  )
-  assert.equal(sent.filter(({ status }) => status === 303).length, 20)
-  assert.equal((await statusFrom('192.0.2.201', 'many30@example.com')).status, 303)
+  const many = Array.from({ length: 25 }, (_, n) => requestFrom(network, `many${n}@example.com`))
+  assert.equal(await accepted(many), 20)
+  assert.equal((await requestFrom('192.0.2.201', 'many30@example.com')).status, 303)
+})
+
+test('a stranger who uses up the mails of an address takes none of those of a network from which its user has signed in', async () => {
+  const { email } = await newSession(db)
+  const home = { 'X-Forwarded-For': '198.19.7.1' }
+  assert.equal((await confirm(await linkOf(email), home)).status, 303)
+  const flood = Array.from({ length: 40 }, (_, n) => requestFrom(`198.18.${n + 100}.1`, email))
+  assert.equal(await accepted(flood), 10)
+  const own = Array.from({ length: 8 }, (_, n) => requestFrom(`198.19.7.${n + 1}`, email))
+  assert.equal(await accepted(own), 5)
+  await db.run(sql`update user_networks set signed_in_at = signed_in_at - interval '91 days'`)
+  await age(3_700)
+  assert.equal((await requestFrom('198.19.7.9', email)).status, 429, 'after 90 days it is strange')
 })
 
 test('10,000 requests for a link from one address write 20 mails', async () => {
@@ -346,20 +366,20 @@ test('10,000 requests for a link from one address write 20 mails', async () => {
     `Origin: ${publicUrl}`,
     'X-Forwarded-For: 203.0.113.77',
   ]
-  let accepted = 0
+  let begun = 0
   const flood = async (_: unknown, connectionIndex: number): Promise<void> => {
     const connection = await openRaw(Number(new URL(service.base).port))
     for (let n = 0; n < 500; n++) {
       const email = `flood-${connectionIndex}-${n}%40example.com`
       connection.send(rawPost('/sign-in', `email=${email}`, lines))
       const { status } = await connection.answer()
-      if (status === 303) accepted++
+      if (status === 303) begun++
       else assert.equal(status, 429)
     }
     connection.socket.destroy()
   }
   await Promise.all(Array.from({ length: 20 }, flood))
-  assert.equal(accepted, 20)
+  assert.equal(begun, 20)
   const rows = await db.rows(sql`select 1 from mails where email like 'flood-%'`)
   assert.equal(rows.length, 20)
 })
