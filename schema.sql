@@ -1102,7 +1102,8 @@ create table webhook_secrets (
   sealed bytea not null,
   kid text not null,
   signs_from timestamp with time zone not null,
-  ends_at timestamp with time zone
+  ends_at timestamp with time zone,
+  replacement_at timestamp with time zone
 );
 create table workers (
   id uuid not null,

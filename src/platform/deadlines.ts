@@ -60,6 +60,8 @@ const others = {
   egressConnect: 5_000,
   /** An exchange with another server, up to the last byte of its answer. */
   egressExchange: 15_000,
+  /** The body of a receiver's answer, after its status. */
+  deliveryAnswerBody: 1_000,
   /** A connection that stands too late for its lease is tried again within this time. */
   deliveryBegin: 14_000,
   /** TCP and TLS to the mail server. */

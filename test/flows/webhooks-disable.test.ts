@@ -91,10 +91,10 @@ test('after a replacement answers, the old secret signs nothing; after a DELETE 
   for (const { id, path } of endpoints) {
     const arrived = () => arrivals.get(path)?.count ?? 0
     while (arrived() < 10) await pause(5)
-    await db.transaction((tx) =>
-      replaceSecret(tx, { endpointId: id, owner: 'any', ring: testRing }),
-    )
     const replacedAt = new Date()
+    await db.transaction((tx) =>
+      replaceSecret(tx, { endpointId: id, owner: 'any', ring: testRing, now: replacedAt }),
+    )
     await untilNothingStarts(replacedAt, replacedAt)
     replaced.set(path, performance.now())
     for (const enough = arrived() + 10; arrived() < enough; ) await pause(5)

@@ -1111,7 +1111,7 @@ export type WebhookDelivery = {
   durationMs: number | null
   /** The HTTP status of the receiver. Null without a response. */
   responseStatus: number | null
-  /** At most 2 KiB of the response. Null without a response. */
+  /** The first 2 KiB of the response that arrived within a second. Null if none did. */
   responseBody: string | null
   /** Why the attempt failed. Null if it succeeded. */
   errorCode: string | null

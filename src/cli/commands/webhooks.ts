@@ -383,7 +383,7 @@ const rejections = {
   'a rotation is under way':
     'A rotation is under way. Wait until it ends, or, if a secret has leaked, add --now --drop-old.',
   'replaced by another operator':
-    'Another operator has just replaced the secret. Run the command again to replace that one too.',
+    'The secret was replaced less than a minute ago, by another operator or an earlier command, which shows the new one. To replace that one too, run this command again in a minute.',
 }
 
 function rejected(endpointId: string, outcome: keyof typeof rejections) {
@@ -476,7 +476,7 @@ function rotateSecret(id: string, { hours, now = false, dropOld }: RotateFlags):
   return withContext(async (context) => {
     const ring = await keyring(context.config)
     if (dropOld) {
-      const replaced = await replaceLeakedSecret(context, operatorOf(id), ring)
+      const replaced = await replaceLeakedSecret(context, { ...operatorOf(id), ring })
       if (replaced.outcome !== 'replaced') throw rejected(id, replaced.outcome)
       return done({ endpointId: id, signingSecret: replaced.secret }, [
         `The new secret, shown once: ${replaced.secret}`,

@@ -226,6 +226,9 @@ test('dns_error: the name has no address', async () => {
   )
 })
 
+const hugeHead = `HTTP/1.1 200 OK\r\nContent-Length: ${2 ** 30}\r\n\r\n`
+const chunkedHead = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
+
 /** The server's action after the TLS handshake, and the failure it must cause. */
 const hostile: Record<string, [(socket: Socket) => void, string]> = {
   'that never answers': [() => undefined, 'timeout'],
@@ -259,18 +262,9 @@ const hostile: Record<string, [(socket: Socket) => void, string]> = {
     (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nx'),
     'reset',
   ],
-  'that answers a gigabyte': [
-    (socket) =>
-      pour(socket, 'x'.repeat(65_536), `HTTP/1.1 200 OK\r\nContent-Length: ${2 ** 30}\r\n\r\n`),
-    'status 200',
-  ],
+  'that answers a gigabyte': [(socket) => pour(socket, 'x'.repeat(65_536), hugeHead), 'status 200'],
   'that answers chunks without end': [
-    (socket) =>
-      pour(
-        socket,
-        '1000\r\n'.concat('x'.repeat(4_096), '\r\n'),
-        'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n',
-      ),
+    (socket) => pour(socket, '1000\r\n'.concat('x'.repeat(4_096), '\r\n'), chunkedHead),
     'status 200',
   ],
 }
@@ -288,6 +282,30 @@ for (const [server, [talk, expected]] of Object.entries(hostile)) {
       assert.deepEqual([answer.body.length, answer.isCut], [16_384, true])
   })
 }
+
+for (const [server, talk] of [
+  [
+    'drips the body',
+    (socket) => drip(socket, 'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n', 'x'),
+  ],
+  [
+    'closes within the body',
+    (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx'),
+  ],
+  ['breaks its chunks', (socket) => socket.end(`${chunkedHead}1\r\nx\r\nno length\r\n`)],
+  [
+    'sends a body that is longer than is read',
+    (socket) => pour(socket, 'x'.repeat(9_999), hugeHead),
+  ],
+] as const satisfies readonly [string, (socket: Socket) => void][])
+  test(`if the status is enough, a server that ${server} has answered, with the bytes that arrived in time`, async () => {
+    const { port } = await open(startTalker(names, talk))
+    const url = `https://hooks.example:${port}/`
+    const answer = await client().send({ ...post, url, bodyWithinMs: 500 })
+    assert.ok(answer.outcome === 'answered')
+    assert.deepEqual([answer.status, answer.isCut], [200, true])
+    assert.match(answer.body.toString(), /^x+$/)
+  })
 
 /** Measures a connection on this machine, and allows just long enough for it. */
 async function hastyDeadlines() {

@@ -53,6 +53,11 @@ export interface EgressRequest {
   /** Replaces the client's `totalMs`. */
   totalMs?: number
   /**
+   * If set, status and headers are enough: the body is read for this time, and a body that is late
+   * or breaks off is cut instead of being a failure.
+   */
+  bodyWithinMs?: number
+  /**
    * Time on the clock of `performance.now()`. If the connection is ready later, no byte of the
    * request is written: the failure is `not_begun`, and the connection stays open.
    */

@@ -14,6 +14,8 @@ export interface ExchangeRequest {
   /** For the whole exchange, including the wait for a connection. */
   totalMs: number
   /** See `EgressRequest`. */
+  bodyWithinMs?: number | undefined
+  /** See `EgressRequest`. */
   beginBy?: number | undefined
 }
 
@@ -24,7 +26,7 @@ export type EgressAnswer =
       status: number
       headers: Record<string, string | string[] | undefined>
       body: Buffer
-      /** True if the body was longer than `answerBytesMax`. */
+      /** True if the body was longer than `answerBytesMax`, or did not arrive within its time. */
       isCut: boolean
     }
   | { outcome: 'failed'; failure: EgressFailure; error: Error }
@@ -39,7 +41,7 @@ export function exchange(
   request: ExchangeRequest,
 ): Promise<EgressAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<EgressAnswer>()
-  const { answerBytesMax, beginBy = Number.POSITIVE_INFINITY } = request
+  const { answerBytesMax, bodyWithinMs, beginBy = Number.POSITIVE_INFINITY } = request
   let controller: Dispatcher.DispatchController | undefined
   let isOver = false
   let hints = 0
@@ -47,23 +49,31 @@ export function exchange(
   const chunks: Uint8Array[] = []
   let length = 0
 
-  const deadline = setTimeout(() => {
-    const late = new EgressError('timeout', 'no answer in time')
-    end(() => fail(late))
-    controller?.abort(late)
-  }, request.totalMs)
+  const deadline = setTimeout(late, request.totalMs)
+  let bodyDeadline: NodeJS.Timeout | undefined
+
+  function late(): void {
+    const error = new EgressError('timeout', 'no answer in time')
+    end(() => fail(error))
+    controller?.abort(error)
+  }
 
   function end(settle: () => void): void {
     if (isOver) return
     isOver = true
     clearTimeout(deadline)
+    clearTimeout(bodyDeadline)
     settle()
   }
 
-  /** Resolves with a failure of the other server, and rejects with a defect of our own. */
+  /**
+   * Resolves with a failure of the other server, and rejects with a defect of our own. If the
+   * status is enough, an answer whose body fails is an answer.
+   */
   function fail(error: Error): void {
     const failure = exchangeFailure(error)
     if (failure === undefined) reject(error)
+    else if (head !== undefined && bodyWithinMs !== undefined) answer(true)
     else resolve({ outcome: 'failed', failure, error })
   }
 
@@ -87,8 +97,10 @@ export function exchange(
         controller = started
       },
       onResponseStart(_, status, received) {
-        if (status >= 200) head = { status, headers: received }
-        else if (++hints > hintsMax)
+        if (status >= 200) {
+          head = { status, headers: received }
+          if (bodyWithinMs !== undefined) bodyDeadline = setTimeout(late, bodyWithinMs)
+        } else if (++hints > hintsMax)
           controller?.abort(new EgressError('body_error', 'hints without end'))
       },
       onResponseData(_, chunk) {

@@ -155,8 +155,10 @@ function replacePage(options: WebhookChangeOptions): Endpoint[] {
               status: 400,
               error: `Type ${hostOf(url)} exactly as it is shown.`,
             })
-          const own = { endpointId: id, owner: { userId: visit.session.accountId }, secretPrefix }
-          const replaced = await replaceLeakedSecret(visit.action, own, options.ring)
+          const owner = { userId: visit.session.accountId }
+          const { ring } = options
+          const replacement = { endpointId: id, owner, ring, secretPrefix }
+          const replaced = await replaceLeakedSecret(visit.action, replacement)
           if (replaced.outcome !== 'replaced')
             return view(endpoint, {
               status: 409,

@@ -90,6 +90,7 @@ ${pageHead({
 <div class="stack loose">
 ${card({
   title: 'Attempts',
+  text: 'Your status decides. Of the body, the first 2 KiB that arrive within a second are kept.',
   isFlush: true,
   body:
     attempts.length === 0

@@ -113,8 +113,8 @@ function secretHandlers(options: AccountWebhookOptions): SecretHandlers {
       if (ring === null) return refuse('webhooks_not_configured')
       const read = parseBody(replacementShape, body)
       if ('fault' in read) return refuse('invalid_field', { message: read.fault })
-      const of = { ...own(caller, endpointId), ...read.body }
-      const replaced = await replaceLeakedSecret(contextOf(options, caller), of, ring)
+      const of = { ...own(caller, endpointId), ...read.body, ring }
+      const replaced = await replaceLeakedSecret(contextOf(options, caller), of)
       if (replaced.outcome === 'no such endpoint') return refuse('webhook_endpoint_not_found')
       if (replaced.outcome !== 'replaced') return refuse('webhook_secret_changed')
       return secretAnswer(endpointId, { secret: replaced.secret, signsFrom: clock() })

@@ -39,6 +39,10 @@ export interface EndpointHealth {
  * lease has expired adds its attempt and changes nothing else, because another process may have
  * tried since.
  *
+ * A success ends the pending retries of the same event at the same endpoint, and what waited before
+ * it. It skips a row that another process leases now: that process sends it, and its next retry is
+ * cancelled when it is leased.
+ *
  * One success in a batch clears the failing state of an endpoint. The endpoint is written only if
  * something changes, and the time of the last success may be a minute old, so a healthy endpoint
  * costs no write. Endpoints are locked before deliveries and in the order of their ids, as in
@@ -94,7 +98,18 @@ export async function acknowledge(
       from ended e
       where d.id = e.id and d.status = 'sending' and d.lease_id = e.lease_id
         and (select count(*) from locked) >= 0
-      returning e.lease_id
+      returning e.lease_id, d.id, d.status, d.event_seq, d.endpoint_id
+    ), taken as materialized (
+      select o.id from settled s cross join lateral (
+        select o.id from webhook_deliveries o
+        where o.event_seq = s.event_seq and o.endpoint_id = s.endpoint_id
+          and o.status = 'pending' and (o.attempts > 0 or o.id < s.id)
+        for update skip locked
+      ) o
+      where s.status = 'succeeded'
+    ), superseded as (
+      update webhook_deliveries d set status = 'cancelled', finished_at = ${now}
+      from taken t where d.id = t.id
     ), attempts as (
       insert into webhook_attempts (id, delivery_id, endpoint_id, event_id, event_type, attempt,
         trigger, result, started_at, duration_ms, response_status, error_code, response_body,

@@ -30,20 +30,36 @@ export interface NewSecretRow extends SealedSecret {
   version: number
   prefix: string
   signsFrom: Date
+  /** The secret replaces a leaked one. */
+  isReplacement?: boolean
 }
 
 export async function insertSecret(tx: Tx, row: NewSecretRow): Promise<void> {
   await tx.run(sql`
-    insert into webhook_secrets (endpoint_id, version, prefix, sealed, kid, signs_from)
+    insert into webhook_secrets (endpoint_id, version, prefix, sealed, kid, signs_from,
+      replacement_at)
     values (${row.endpointId}, ${row.version}, ${row.prefix}, ${row.sealed}, ${row.kid},
-      ${row.signsFrom})`)
+      ${row.signsFrom}, case when ${row.isReplacement ?? false}::boolean then clock_timestamp() end)`)
 }
 
-/** Returns the version of the endpoint's newest secret, or 0 if it has none. */
-export async function findNewestSecretVersion(db: Queryable, endpointId: string): Promise<number> {
-  const [row] = await db.rows<{ version: number | null }>(sql`
-    select max(version) as version from webhook_secrets where endpoint_id = ${endpointId}::uuid`)
-  return row?.version ?? 0
+export interface NewestSecret {
+  version: number
+  /** It was made less than a minute ago to replace a leaked one. */
+  isFreshReplacement: boolean
+}
+
+/** Returns the endpoint's newest secret, or undefined if it has none. */
+export async function findNewestSecret(
+  db: Queryable,
+  endpointId: string,
+): Promise<NewestSecret | undefined> {
+  const [row] = await db.rows<NewestSecret>(sql`
+    select version,
+      coalesce(replacement_at > clock_timestamp() - interval '1 minute', false)
+        as "isFreshReplacement"
+    from webhook_secrets where endpoint_id = ${endpointId}::uuid
+    order by version desc limit 1`)
+  return row
 }
 
 /**

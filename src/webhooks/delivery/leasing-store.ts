@@ -119,7 +119,7 @@ export interface ClaimedDelivery {
   url: string
   eventId: string
   eventType: string
-  /** Null if the event may no longer be sent. */
+  /** Null if the event may no longer be sent, or has reached the endpoint since. */
   body: string | null
   position: number | null
   attempt: number
@@ -187,7 +187,12 @@ export function claimDeliveries(
     )
     select l.id, l.lease_id as "leaseId", l.endpoint_id as "endpointId", l.url,
       l.event_id as "eventId", l.event_type as "eventType",
-      coalesce(l.body, case when e.withheld_at is null then e.body end) as body, e.position,
+      coalesce(l.body, case when e.withheld_at is null and not exists (
+        select from webhook_deliveries o
+        where o.event_seq = l.event_seq and o.endpoint_id = l.endpoint_id
+          and o.status = 'succeeded'
+          and (o.id > l.id or (l.attempts > 1 and o.finished_at >= l.created_at))
+      ) then e.body end) as body, e.position,
       l.attempts as attempt, l.trigger, l.created_at as "createdAt"
     from leased l left join webhook_events e on e.seq = l.event_seq
     order by l.id`)

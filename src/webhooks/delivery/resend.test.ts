@@ -21,13 +21,20 @@ import { disableEndpoint } from '../endpoints/disable.ts'
 import { enableEndpoint } from '../endpoints/enable.ts'
 import { eventTypes } from '../events/event-types.ts'
 import { fanOutEvents } from '../events/fan-out.ts'
+import { acknowledgeBatch } from './acknowledge.ts'
 import { findAttempts } from './delivery-store.ts'
+import { outcomeOf } from './outcome.ts'
 import { queueTestEvent, replaySince, resendEvent } from './resend.ts'
 
 const database = await testDatabase()
 const { db } = database
 after(() => database.drop())
 beforeEach(() => forgetWebhooks(db))
+
+const failed = outcomeOf(
+  { outcome: 'answered', status: 500, headers: {}, body: Buffer.alloc(0), isCut: false },
+  began,
+)
 
 const resend = (endpointId: string, eventId: string) =>
   db.transaction((tx) => resendEvent(tx, { endpointId, eventId, at: began }))
@@ -95,6 +102,75 @@ test('an event is sent again on request, as a delivery of its own', async () => 
   assert.equal(received[1]?.body, received[0]?.body)
   assert.equal(await resend(id, 'evt_none'), 'no such event')
   assert.equal(await resend('0d4f9c52-6a3b-4c1e-9f27-8b5a1c2d3e4f', eventId), 'no such endpoint')
+})
+
+/** An endpoint whose receiver answers with these statuses in turn, and its event, sent once. */
+async function sentOnce(...statuses: number[]) {
+  const { url, received } = await receiver((response) =>
+    response.writeHead(statuses.shift() ?? 200).end(),
+  )
+  const { id } = await createEndpoint(db, url)
+  await happen(db)
+  const deliverer = startDelivering(db)
+  await deliverer.deliver()
+  return { id, eventId: String(received[0]?.headers['service-webhook-id']), received, deliverer }
+}
+
+test('a resend that succeeds ends the pending retry of the same event at the same endpoint', async () => {
+  const { id, eventId, received, deliverer } = await sentOnce(500)
+  const other = await createEndpoint(db, (await receiver(failing)).url)
+  await resend(other.id, eventId)
+  await resend(id, eventId)
+  await deliverer.deliver()
+  assert.deepEqual(await statusesIn(db), ['cancelled', 'pending', 'succeeded'])
+  const attempts = await findAttempts(db, { endpointId: id, owner: 'any', limit: 5 })
+  assert.deepEqual(
+    attempts?.map((one) => one.nextAttemptAt),
+    [null, null],
+  )
+  deliverer.moveBy(86_400)
+  await deliverer.deliver()
+  assert.equal(received.length, 2)
+})
+
+test('a retry that succeeds ends the pending retry of a resend', async () => {
+  const { id, eventId, received, deliverer } = await sentOnce(500, 500)
+  deliverer.moveBy(4)
+  await resend(id, eventId)
+  await deliverer.deliver()
+  deliverer.moveBy(1)
+  await deliverer.deliver()
+  assert.equal(received.length, 3)
+  assert.deepEqual(await statusesIn(db), ['succeeded', 'cancelled'])
+})
+
+test('a resend that is requested after a success is sent, and a failed one is tried again', async () => {
+  const { id, eventId, received, deliverer } = await sentOnce(200, 500)
+  deliverer.moveBy(1)
+  await db.transaction((tx) => resendEvent(tx, { endpointId: id, eventId, at: deliverer.now() }))
+  await deliverer.deliver()
+  assert.equal(received.length, 2)
+  deliverer.moveBy(5)
+  await deliverer.deliver()
+  assert.equal(received.length, 3)
+  assert.deepEqual(await statusesIn(db), ['succeeded', 'succeeded'])
+})
+
+test('an attempt in flight that fails after a resend has succeeded is not tried again', async () => {
+  const { id, eventId, received, deliverer } = await sentOnce(500)
+  deliverer.moveBy(5)
+  const [inFlight] = await lease(db, id, { now: deliverer.now() })
+  await resend(id, eventId)
+  await deliverer.deliver()
+  assert.deepEqual(await statusesIn(db), ['sending', 'succeeded'])
+  const dueAt = new Date(deliverer.now().getTime() + 300_000)
+  const delivery = inFlight ?? assert.fail('nothing is leased')
+  const sent = { outcome: failed, startedAt: deliverer.now(), durationMs: 5 }
+  await acknowledgeBatch({ db }, [{ delivery, status: 'pending', dueAt, sent }], deliverer.now())
+  deliverer.moveBy(300)
+  await deliverer.deliver()
+  assert.equal(received.length, 2)
+  assert.deepEqual(await statusesIn(db), ['cancelled', 'succeeded'])
 })
 
 test('a replay sends every missed event since the given time, each once', async () => {

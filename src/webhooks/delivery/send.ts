@@ -96,6 +96,7 @@ async function post(
       url,
       headers: attemptHeaders(attempt, signing, clock()),
       body,
+      bodyWithinMs: deadlineMs('deliveryAnswerBody'),
       beginBy: mayBeginFrom + startWithinMs,
     })
     const isTooLate = answer.outcome === 'failed' && answer.failure === 'not_begun'

@@ -5,9 +5,7 @@
  */
 import { type ActionContext, audited, changed, unchanged } from '../../audit/action.ts'
 import type { Keyring } from '../../platform/crypto/keyring.ts'
-import type { Tx } from '../../platform/db/db.ts'
 import { type DisabledReason, type EndpointOf, lockEndpoint } from '../delivery/endpoint-store.ts'
-import { findEndpointHealth } from '../delivery/history-store.ts'
 import { type DeliveryLimits, setLimits } from '../delivery/rate-store.ts'
 import {
   type Recovered,
@@ -23,6 +21,7 @@ import { type EnableOutcome, enableEndpoint, pauseEndpoint } from './enable.ts'
 import { reencryptSecrets } from './reencrypt.ts'
 import {
   activateSecret,
+  type Replacement,
   type ReplacementOutcome,
   type RotationOutcome,
   replaceSecret,
@@ -162,23 +161,16 @@ export function activateAnnouncedSecret(
   })
 }
 
-/**
- * Replaces a leaked secret: the older ones sign nothing after this resolves. A page names the
- * secret to replace by `secretPrefix`. If two callers replace the same one, the second is refused,
- * because it would replace the secret that the first has just stored.
- */
+/** Replaces a leaked secret: the older ones sign nothing after this resolves. */
 export async function replaceLeakedSecret(
   context: ActionContext,
-  { secretPrefix, ...of }: EndpointOf & { secretPrefix?: string },
-  ring: Keyring,
+  of: Omit<Replacement, 'now'>,
 ): Promise<ReplacementOutcome> {
   const result: ReplacementOutcome = await audited(
     context,
     'webhooks.secret_replaced',
     async (tx, now) => {
-      if (secretPrefix !== undefined && !(await signsWith(tx, of, { secretPrefix, now })))
-        return unchanged({ outcome: 'replaced by another operator' })
-      const replaced = await replaceSecret(tx, { ...of, ring })
+      const replaced = await replaceSecret(tx, { ...of, now })
       return replaced.outcome === 'replaced'
         ? changed(replaced, { subjects: [of.endpointId], account: replaced.userId })
         : unchanged(replaced)
@@ -189,19 +181,6 @@ export async function replaceLeakedSecret(
     await untilNothingStarts(now, now)
   }
   return result
-}
-
-/** Locks the endpoint. An endpoint that does not exist passes: `replaceSecret` reports it. */
-async function signsWith(
-  tx: Tx,
-  of: EndpointOf,
-  { secretPrefix, now }: { secretPrefix: string; now: Date },
-): Promise<boolean> {
-  const endpoint = await lockEndpoint(tx, of)
-  if (endpoint === undefined) return true
-  const { id: endpointId, userId } = endpoint
-  const [known] = await findEndpointHealth(tx, { endpointId, userId }, now)
-  return known?.secretPrefix === secretPrefix
 }
 
 /** Sends an event once more, and once for each `formValue`. */

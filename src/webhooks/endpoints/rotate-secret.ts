@@ -13,13 +13,14 @@ import {
   beforeEveryClock,
   dropOlderSecrets,
   type EndpointOf,
-  findNewestSecretVersion,
+  findNewestSecret,
   findSecrets,
   insertSecret,
   lockEndpoint,
   moveSecrets,
 } from '../delivery/endpoint-store.ts'
 import { newSecret, sealSecret, secretPrefix } from '../delivery/secret.ts'
+import { findEndpoints } from './store.ts'
 
 const dayMs = 86_400_000
 /** Maximum time of the announcement. `activateSecret` ends it earlier. */
@@ -66,21 +67,34 @@ export type ReplacementOutcome =
  * secret.
  *
  * If two operators replace a secret at the same time, the second is refused, because it would drop
- * the secret that the first operator has just received.
+ * the secret that the first operator has just received. A caller that names the secret to replace
+ * by `secretPrefix` is refused if another one signs. A caller that names none is refused for a
+ * minute after a replacement: two commands that begin at the same time reach the database at
+ * different times.
  */
 export async function replaceSecret(
   tx: Tx,
-  { endpointId, owner, ring }: EndpointOf & { ring: Keyring },
+  { endpointId, owner, ring, secretPrefix: named, now }: Replacement,
 ): Promise<ReplacementOutcome> {
-  const before = await findNewestSecretVersion(tx, endpointId)
   const endpoint = await lockEndpoint(tx, { endpointId, owner })
   if (endpoint === undefined) return { outcome: 'no such endpoint' }
-  if ((await findNewestSecretVersion(tx, endpointId)) !== before)
-    return { outcome: 'replaced by another operator' }
-  const version = before + 1
-  const secret = await addSecret(tx, { endpointId, version, ring, signsFrom: beforeEveryClock })
+  const newest = await findNewestSecret(tx, endpointId)
+  const [signing] = await findEndpoints(tx, [endpointId], now)
+  const isMeant =
+    named === undefined ? !newest?.isFreshReplacement : named === signing?.secretPrefix
+  if (!isMeant) return { outcome: 'replaced by another operator' }
+  const version = (newest?.version ?? 0) + 1
+  const signsFrom = beforeEveryClock
+  const secret = await addSecret(tx, { endpointId, version, ring, signsFrom, isReplacement: true })
   await dropOlderSecrets(tx, { endpointId, newest: version })
   return { outcome: 'replaced', secret, userId: endpoint.userId }
+}
+
+export interface Replacement extends EndpointOf {
+  ring: Keyring
+  /** The beginning of the secret to replace. */
+  secretPrefix?: string | undefined
+  now: Date
 }
 
 interface NewSecretInput {
@@ -88,16 +102,17 @@ interface NewSecretInput {
   version: number
   ring: Keyring
   signsFrom: Date
+  isReplacement?: boolean
 }
 
 async function addSecret(
   tx: Tx,
-  { endpointId, version, ring, signsFrom }: NewSecretInput,
+  { endpointId, version, ring, ...rest }: NewSecretInput,
 ): Promise<string> {
   const secret = newSecret()
   const prefix = secretPrefix(secret)
   const sealed = sealSecret(secret, { endpointId, version }, ring)
-  await insertSecret(tx, { endpointId, version, prefix, ...sealed, signsFrom })
+  await insertSecret(tx, { endpointId, version, prefix, ...sealed, ...rest })
   return secret
 }
 

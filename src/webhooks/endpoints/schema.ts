@@ -136,7 +136,10 @@ export const delivery = Type.Object(
     responseStatus: orNull(
       Type.Integer({ description: 'The HTTP status of the receiver. Null without a response.' }),
     ),
-    responseBody: textOrNull(2_048, 'At most 2 KiB of the response. Null without a response.'),
+    responseBody: textOrNull(
+      2_048,
+      'The first 2 KiB of the response that arrived within a second. Null if none did.',
+    ),
     errorCode: textOrNull(64, 'Why the attempt failed. Null if it succeeded.'),
     nextAttemptAt: orNull(time('When the next attempt follows. Null once the delivery has ended.')),
   },
