@@ -754,6 +754,10 @@ create table evidence (
   revoked_reason text,
   revoked_by text
 );
+create table evidence_imports (
+  import_id uuid not null,
+  seen_at timestamp with time zone not null
+);
 create table evidence_private (
   evidence_id uuid not null,
   payload text
@@ -874,7 +878,8 @@ create table score_evaluations (
 create table score_recomputations (
   worker_id uuid not null,
   since timestamp with time zone not null,
-  reason text not null
+  reason text not null,
+  imports uuid[] default '{}'::uuid[] not null
 ) with (fillfactor=70);
 create table score_snapshots (
   snapshot_id bytea not null,
@@ -1262,6 +1267,7 @@ alter table evidence add constraint evidence_observed_on_check CHECK (observed_o
 alter table evidence add constraint evidence_revoked_reason_check CHECK (revoked_reason = ANY (ARRAY['source_removed'::text, 'source_invalid'::text, 'worker_request'::text, 'dispute_upheld'::text, 'policy'::text]));
 alter table evidence add constraint evidence_state_check CHECK (state = ANY (ARRAY['active'::text, 'excluded'::text, 'revoked'::text, 'expired'::text]));
 alter table evidence add constraint evidence_value_check CHECK (value >= 0 AND value <= 1000);
+alter table evidence_imports add constraint evidence_imports_pkey PRIMARY KEY (import_id);
 alter table evidence_private add constraint evidence_private_pkey PRIMARY KEY (evidence_id);
 alter table identities add constraint identities_pkey PRIMARY KEY (worker_id);
 alter table identities add constraint identities_change_check CHECK (change >= 1);

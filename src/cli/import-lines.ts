@@ -53,6 +53,8 @@ export interface LineImport<Item, Result extends string> {
   keysOf?(item: Item): readonly string[] | null
   /** Applies a batch in one transaction. Returns an answer for each item, in order. */
   apply(context: ActionContext, items: readonly Item[]): Promise<({ result: Result } | Refused)[]>
+  /** Is called after the last batch, also after a signal, but not after a failure. */
+  end?(context: ActionContext): Promise<void>
 }
 
 const usualBatchMax = 256
@@ -83,6 +85,7 @@ export async function importLines<Item extends object, Result extends string>(
         progress,
       }
       const tally = await readAll(run, source)
+      await importer.end?.(run)
       return renderSummary(tally, { dryRun, errorsFile, ms: performance.now() - startedAt })
     },
     { watchesSignal: true },

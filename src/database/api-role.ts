@@ -66,6 +66,7 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   source_changes: nothing,
   evidence: nothing,
   evidence_private: nothing,
+  evidence_imports: nothing,
   score_recomputations: nothing,
   scoring_vocabularies: nothing,
   score_snapshots: nothing,

@@ -80,7 +80,7 @@ async function due() {
 }
 
 async function take(tx: Tx): Promise<string[]> {
-  const taken = await lockRecomputations(tx, 10)
+  const taken = await lockRecomputations(tx, { limit: 10, now })
   await deleteRecomputations(tx, taken)
   return taken
 }
@@ -383,7 +383,7 @@ test('the worker marked first is returned first, even after it is marked again',
   await db.transaction((tx) => mark(tx, [first], now))
   await db.transaction((tx) => mark(tx, [second], minutesLater(1)))
   await db.transaction((tx) => mark(tx, [first], minutesLater(2)))
-  assert.deepEqual(await db.transaction((tx) => lockRecomputations(tx, 1)), [first])
+  assert.deepEqual(await db.transaction((tx) => lockRecomputations(tx, { limit: 1, now })), [first])
 })
 
 test('two transactions that mark the same workers in opposite orders wait for each other and do not deadlock', async () => {

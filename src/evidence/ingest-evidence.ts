@@ -4,7 +4,7 @@
  */
 import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import { sha256 } from '../platform/crypto/bytes.ts'
-import { planAnew, type Tx } from '../platform/db/db.ts'
+import { type Db, planAnew, type Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import { canonicalJson } from '../platform/json/canonical-json.ts'
 import type { Vocabulary } from '../scoring-core/evidence.ts'
@@ -12,7 +12,7 @@ import { findWorkerIds, holdWorkers } from '../workers/worker-ids.ts'
 import { evidenceFault, type WorkerName, workerNameOf } from './evidence-line.ts'
 import { type Refused, refused } from './line-reader.ts'
 import { type BadgeSigner, readBadge } from './open-badge.ts'
-import { markForRecomputation } from './recomputation-store.ts'
+import { deleteImport, markForRecomputation, renewImport } from './recomputation-store.ts'
 import type { Achievement, BadgeLine, EvidenceLine } from './schema.ts'
 import { knownSources } from './source-store.ts'
 import {
@@ -30,6 +30,11 @@ export interface IngestRules {
   /** Rules for Open Badges. Without them every badge is refused. */
   badges?: BadgeRules
   now: Date
+  /**
+   * Names the import that the lines are a batch of. Its workers are scored when `endImport` is
+   * called, or when no batch follows. Without it they are due at once.
+   */
+  importId?: string
 }
 
 export interface BadgeRules {
@@ -66,6 +71,11 @@ export function importEvidence(
   })
 }
 
+/** Makes the workers of an import due. If it is never called, they are due some seconds later. */
+export function endImport(db: Db, importId: string, now: Date): Promise<void> {
+  return db.transaction((tx) => deleteImport(tx, importId, now))
+}
+
 /**
  * Adds evidence and returns one answer for each line, in order. New items, their private parts and
  * the marks of their workers commit together.
@@ -76,10 +86,11 @@ export async function ingestEvidence(
   rules: IngestRules,
 ): Promise<Ingested[]> {
   await planAnew(tx)
+  if (rules.importId !== undefined) await renewImport(tx, rules.importId, rules.now)
   const read = await itemsOf(tx, lines, rules)
   const sound = read.filter((one) => 'item' in one).map(({ item }) => item)
   const first = firstOfEachName(sound)
-  const known = await add(tx, first, rules.now)
+  const known = await add(tx, first, rules)
   return read.map((one): Ingested => {
     if ('refused' in one) return one
     const { item } = one
@@ -211,7 +222,7 @@ async function storedByName(
 async function add(
   tx: Tx,
   items: ReadonlyMap<string, Item>,
-  now: Date,
+  { now, importId }: IngestRules,
 ): Promise<Map<string, Stored>> {
   const fresh = [...items.values()]
   const inserted = fresh.length === 0 ? new Set() : await insertEvidence(tx, fresh)
@@ -221,7 +232,7 @@ async function add(
   )
   if (payloads.length > 0) await insertPrivate(tx, payloads)
   const workers = added.map(({ workerId }) => workerId)
-  await markForRecomputation(tx, workers, { reason: 'evidence_added', now })
+  await markForRecomputation(tx, workers, { reason: 'evidence_added', now, importId })
   const before = fresh.filter(({ evidenceId }) => !inserted.has(evidenceId))
   return storedByName(tx, new Map(before.map((item) => [item.name, item])))
 }

@@ -14,22 +14,35 @@ export type RecomputationReason =
   | 'operator'
   | 'engine_recalled'
 
+export interface Mark {
+  reason: RecomputationReason
+  now: Date
+  /** The running import that adds the evidence. The mark waits for its end. */
+  importId?: string | undefined
+}
+
 /**
  * Marks workers for recomputation. An existing mark keeps its time and reason, but is locked: a
  * transaction that takes the mark waits until this change is visible. Rows are locked in order of
- * worker id, against deadlocks.
+ * worker id, against deadlocks. A mark waits for every import that set it, and for none as soon as
+ * something else sets it.
  */
 export async function markForRecomputation(
   tx: Tx,
   workerIds: Iterable<string>,
-  { reason, now }: { reason: RecomputationReason; now: Date },
+  { reason, now, importId }: Mark,
 ): Promise<void> {
   const ids = [...new Set(workerIds)]
   if (ids.length === 0) return
+  const imports = importId === undefined ? [] : [importId]
   await tx.run(sql`
-    insert into score_recomputations as due (worker_id, since, reason)
-    select id, ${now}::timestamptz, ${reason}::text from unnest(${ids}::uuid[]) as id order by id
-    on conflict (worker_id) do update set since = due.since`)
+    insert into score_recomputations as due (worker_id, since, reason, imports)
+    select id, ${now}::timestamptz, ${reason}::text, ${imports}::uuid[]
+    from unnest(${ids}::uuid[]) as id order by id
+    on conflict (worker_id) do update set imports = case
+      when due.imports = '{}' or excluded.imports = '{}' then '{}'
+      when due.imports @> excluded.imports then due.imports
+      else due.imports || excluded.imports end`)
 }
 
 /** Marks every worker with evidence of the source, in the way of `markForRecomputation`. */
@@ -38,20 +51,55 @@ export async function markWorkersOfSource(tx: Tx, sourceId: string, now: Date): 
     insert into score_recomputations as due (worker_id, since, reason)
     select distinct worker_id, ${now}::timestamptz, 'source_changed' from evidence
     where source_id = ${sourceId} order by worker_id
-    on conflict (worker_id) do update set since = due.since`)
+    on conflict (worker_id) do update set imports = '{}'`)
+}
+
+/** An import that has committed no batch for this time counts as ended. */
+const importQuietMs = 10_000
+
+/** A mark waits for imports at most this long, because an import may never end. */
+const importWaitMsMax = 600_000
+
+function waitLimits(now: Date): { liveSince: Date; waitedSince: Date } {
+  return {
+    liveSince: new Date(now.getTime() - importQuietMs),
+    waitedSince: new Date(now.getTime() - importWaitMsMax),
+  }
+}
+
+/** Says in the transaction of each batch that the import is running. */
+export async function renewImport(tx: Tx, importId: string, now: Date): Promise<void> {
+  await tx.run(sql`
+    insert into evidence_imports (import_id, seen_at) values (${importId}, ${now})
+    on conflict (import_id) do update set seen_at = excluded.seen_at`)
+}
+
+/** Ends the import: its marks are due. Also deletes the rows that crashed imports left behind. */
+export async function deleteImport(tx: Tx, importId: string, now: Date): Promise<void> {
+  const { liveSince } = waitLimits(now)
+  await tx.run(sql`
+    delete from evidence_imports where import_id in (
+      select import_id from evidence_imports
+      where import_id = ${importId} or seen_at <= ${liveSince} for update skip locked)`)
 }
 
 /**
- * Locks at most `limit` marks, oldest first, and returns their workers. Skips marks that another
- * transaction holds.
+ * Locks at most `limit` due marks, oldest first, and returns their workers. Skips marks that another
+ * transaction holds, and marks that wait for a running import.
  *
  * The caller deletes the marks and then reads the evidence in a later statement of the same
  * transaction. So no change is lost: either the statement reads the change, or the change marks its
  * worker again.
  */
-export async function lockRecomputations(tx: Tx, limit: number): Promise<string[]> {
+export async function lockRecomputations(
+  tx: Tx,
+  { limit, now }: { limit: number; now: Date },
+): Promise<string[]> {
+  const { liveSince, waitedSince } = waitLimits(now)
   const rows = await tx.rows<{ workerId: string }>(sql`
     select worker_id as "workerId" from score_recomputations
+    where since <= ${waitedSince} or not imports && array(
+      select import_id from evidence_imports where seen_at > ${liveSince})
     order by since limit ${limit} for update skip locked`)
   return rows.map(({ workerId }) => workerId)
 }
@@ -80,8 +128,20 @@ export function markWorkersWithEvidence(
     on conflict do nothing`)
 }
 
-export async function countRecomputations(db: Queryable): Promise<number> {
-  const [row] = await db.rows<{ count: number }>(sql`
-    select count(*) as count from score_recomputations`)
-  return row?.count ?? 0
+export interface RecomputationCounts {
+  due: number
+  /** Marks that wait for a running import. */
+  waiting: number
+}
+
+export async function countRecomputations(db: Queryable, now: Date): Promise<RecomputationCounts> {
+  const { liveSince, waitedSince } = waitLimits(now)
+  const [row] = await db.rows<RecomputationCounts>(sql`
+    select count(*) filter (where is_due) as due, count(*) filter (where not is_due) as waiting
+    from (
+      select since <= ${waitedSince} or not imports && array(
+        select import_id from evidence_imports where seen_at > ${liveSince}) as is_due
+      from score_recomputations
+    ) marks`)
+  return row ?? { due: 0, waiting: 0 }
 }

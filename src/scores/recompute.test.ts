@@ -20,9 +20,12 @@ import {
   scoresOf,
   scoring,
 } from '../../test/support/build/scores.ts'
-import { ingestEvidence } from '../evidence/ingest-evidence.ts'
+import fc from '../../test/support/oracle/fc.ts'
+import { endImport, importEvidence, ingestEvidence } from '../evidence/ingest-evidence.ts'
+import { markForRecomputation } from '../evidence/recomputation-store.ts'
 import { registerSource } from '../evidence/register-source.ts'
 import { sql, type Tx } from '../platform/db/db.ts'
+import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import { lockWorkers } from '../workers/store.ts'
 import { countDue, markEveryWorker, markFaded, markOutdated, recomputeSome } from './recompute.ts'
 import { type Scoring, scoringRulesOf } from './scoring.ts'
@@ -44,7 +47,7 @@ async function workersWithEvidence(count: number): Promise<string[]> {
 
 test('each due worker is scored once, in batches, until none is due', async () => {
   const workerIds = await workersWithEvidence(5)
-  assert.equal(await countDue(db), 5)
+  assert.deepEqual(await countDue(db, scoredAt), { due: 5, waiting: 0 })
   assert.equal((await recompute(3)).length, 3)
   assert.equal((await recompute(3)).length, 2)
   assert.deepEqual(await recompute(3), [])
@@ -101,6 +104,101 @@ test('a score that runs during an import or a change of a source includes that c
   assert.deepEqual(counts, [[6], [6]])
 })
 
+const secondsAfter = (seconds: number) => new Date(scoredAt.getTime() + seconds * 1_000)
+
+let imported = 0
+
+/** Imports one item of each worker as a batch of the import. */
+function importBatch(
+  workerIds: readonly string[],
+  { importId, at = scoredAt }: { importId: string; at?: Date },
+) {
+  const lines = workerIds.map((workerId) =>
+    evidenceLineOf(0, {
+      workerId,
+      externalId: `imported-${++imported}`,
+      sourceId: imported % 2 === 0 ? 'employer' : 'examiner',
+      type: 'work_product',
+      value: imported % 1_001,
+    }),
+  )
+  return importEvidence(contextAt(db, at), lines, { vocabulary: smallVocabulary, importId })
+}
+
+const scoredIds = async (at: Date) =>
+  (await recompute(1_000, at)).map(({ workerId }) => workerId).sort()
+
+test('an import of 20 items a worker in random order gives each worker one score, once it has ended', async () => {
+  const workerIds = await addPublicWorkers(db, 30)
+  const lines = workerIds.flatMap((workerId) => Array.from({ length: 20 }, () => workerId))
+  const shuffled = fc.sample(fc.shuffledSubarray(lines, { minLength: 600 }), {
+    numRuns: 1,
+    seed: 22,
+  })[0] as string[]
+  const importId = uuidV7(scoredAt)
+  for (let i = 0; i < 600; i += 50) {
+    const at = secondsAfter(i / 10)
+    await importBatch(shuffled.slice(i, i + 50), { importId, at })
+    assert.deepEqual(await recompute(1_000, at), [])
+  }
+  assert.deepEqual(await countDue(db, secondsAfter(60)), { due: 0, waiting: 30 })
+  await endImport(db, importId, secondsAfter(60))
+  assert.deepEqual(await scoredIds(secondsAfter(60)), [...workerIds].sort())
+  for (const workerId of workerIds) {
+    assert.equal((await scoresOf(db, workerId)).length, 1)
+    assert.equal((await eventsOf(db, workerId)).length, 1)
+  }
+})
+
+test('a crashed import delays its workers for ten seconds, and its repetition scores the others with theirs', async () => {
+  const [first = '', second = ''] = await addPublicWorkers(db, 2)
+  await importBatch([first], { importId: uuidV7(scoredAt) })
+  assert.deepEqual(await scoredIds(secondsAfter(9)), [])
+  assert.deepEqual(await scoredIds(secondsAfter(11)), [first])
+  const importId = uuidV7(scoredAt)
+  await importBatch([first, second], { importId, at: secondsAfter(12) })
+  await endImport(db, importId, secondsAfter(12))
+  assert.deepEqual(await scoredIds(secondsAfter(12)), [first, second].sort())
+  assert.deepEqual(await db.rows(sql`select from evidence_imports`), [], 'the crash leaves no row')
+})
+
+test('a worker of two imports at once is scored after the end of both', async () => {
+  const [both = '', alone = ''] = await addPublicWorkers(db, 2)
+  const [one, other] = [uuidV7(scoredAt), uuidV7(scoredAt)]
+  await importBatch([both, alone], { importId: one })
+  await importBatch([both], { importId: other })
+  await importBatch([both], { importId: one })
+  await endImport(db, one, scoredAt)
+  assert.deepEqual(await scoredIds(scoredAt), [alone])
+  await endImport(db, other, scoredAt)
+  assert.deepEqual(await scoredIds(scoredAt), [both])
+})
+
+test('an import that never ends delays each worker for at most ten minutes', async () => {
+  const [worker = ''] = await addPublicWorkers(db, 1)
+  const importId = uuidV7(scoredAt)
+  const scoredAfter: number[] = []
+  for (let seconds = 0; seconds <= 1_200; seconds += 8) {
+    await importBatch([worker], { importId, at: secondsAfter(seconds) })
+    if ((await recompute(1_000, secondsAfter(seconds))).length > 0) scoredAfter.push(seconds)
+  }
+  assert.deepEqual(scoredAfter, [600])
+  await endImport(db, importId, secondsAfter(1_200))
+  assert.deepEqual(await scoredIds(secondsAfter(1_200)), [worker])
+})
+
+test('a worker that waits for an import is scored at once if its evidence changes in another way', async () => {
+  const [worker = ''] = await addPublicWorkers(db, 1)
+  const importId = uuidV7(scoredAt)
+  await importBatch([worker], { importId })
+  await db.transaction((tx) =>
+    markForRecomputation(tx, [worker], { reason: 'evidence_revoked', now: scoredAt }),
+  )
+  await importBatch([worker], { importId })
+  assert.deepEqual(await scoredIds(scoredAt), [worker])
+  await endImport(db, importId, scoredAt)
+})
+
 test('every score is evaluated again after 30 days, and issued anew if it faded enough', async () => {
   await addSource(db, { id: 'peer-1', kind: 'verified_peer', group: 'peer-1' })
   await addSource(db, { id: 'peer-2', kind: 'verified_peer', group: 'peer-2' })
@@ -136,7 +234,7 @@ test('after a change of the vocabulary each worker is evaluated once, and an equ
   await addEvidence(db, moved, enough)
   await recompute()
   await markOutdated(db, scoring, daysAfter(1))
-  assert.equal(await countDue(db), 0)
+  assert.equal((await countDue(db, daysAfter(1))).due, 0)
   const vocabulary = {
     ...scoring.vocabulary,
     'hss:typescript': { halfLifeMonths: 24, weightPermille: { assessment: 35, work_product: 300 } },
@@ -150,7 +248,7 @@ test('after a change of the vocabulary each worker is evaluated once, and an equ
   assert.deepEqual(await changes(moved), ['first', 'updated'])
   assert.deepEqual(await changes(same), ['first'])
   await markOutdated(db, next, daysAfter(2))
-  assert.equal(await countDue(db), 0, 'who was kept is not due again')
+  assert.equal((await countDue(db, daysAfter(1))).due, 0, 'who was kept is not due again')
   const [row] = await db.rows<{ count: number }>(
     sql`select count(*) as count from scoring_vocabularies`,
   )
@@ -202,6 +300,6 @@ test('an operator can mark every worker with evidence; a worker that was due alr
   await recompute()
   await addEvidence(db, first, [{ value: 500 }])
   const due = await markEveryWorker(contextAt(db, daysAfter(1)))
-  assert.equal(await countDue(db), due + 1)
+  assert.equal((await countDue(db, daysAfter(1))).due, due + 1)
   assert.equal(await isMarked(db, nobody), false)
 })

@@ -9,6 +9,7 @@ import {
   lockRecomputations,
   markForRecomputation,
   markWorkersWithEvidence,
+  type RecomputationCounts,
 } from '../evidence/recomputation-store.ts'
 import { type Db, planAnew, type Queryable, type Tx } from '../platform/db/db.ts'
 import { tryLockWorkers } from '../workers/store.ts'
@@ -27,7 +28,7 @@ export async function recomputeSome(
   { limit, now }: { limit: number; now: Date },
 ): Promise<ScoredWorker[]> {
   await planAnew(tx)
-  const due = await lockRecomputations(tx, limit)
+  const due = await lockRecomputations(tx, { limit, now })
   const free = due.length === 0 ? [] : await tryLockWorkers(tx, due)
   return scoreWorkers(
     tx,
@@ -37,8 +38,8 @@ export async function recomputeSome(
   )
 }
 
-export function countDue(db: Queryable): Promise<number> {
-  return countRecomputations(db)
+export function countDue(db: Queryable, now: Date): Promise<RecomputationCounts> {
+  return countRecomputations(db, now)
 }
 
 /** Marks every worker with evidence. Returns the number of new marks. */

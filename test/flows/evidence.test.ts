@@ -130,6 +130,20 @@ test('SIGKILL during an import, repeatedly: the final state is that of an undist
   assert.deepEqual(await stateOf(killed.db), await stateOf(calm.db))
 })
 
+test('a recomputation leaves the workers of a running import until it has ended', async () => {
+  const { run, report, start, file, url } = await installation()
+  assert.equal((await run(['keys', 'create'])).code, 0)
+  const lines = Array.from({ length: 2_000 }, (_, n) => evidenceLineOf(n))
+  const held = await holdImport(url, 1_500)
+  const child = start(['evidence', 'import', '--from', file('in.ndjson', lines)])
+  const end = ended(child)
+  await held.reached(child)
+  assert.partialDeepStrictEqual(await report(['recompute']), { code: 0, scored: 0, waiting: 3 })
+  await held.release()
+  assert.equal((await end).code, 0)
+  assert.partialDeepStrictEqual(await report(['recompute']), { code: 0, scored: 3, waiting: 0 })
+})
+
 test('Ctrl-C ends an import in good order: everything reported as added is stored', async () => {
   const { start, file, db, url } = await installation()
   const lines = Array.from({ length: 10_000 }, (_, n) => evidenceLineOf(n))

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { type ReassignedByName, reassignNamedEvidence } from '../../disputes/reassign-evidence.ts'
 import { readAchievements, readEvidenceLine } from '../../evidence/evidence-line.ts'
 import type { EvidenceName } from '../../evidence/evidence-names.ts'
-import { importEvidence } from '../../evidence/ingest-evidence.ts'
+import { endImport, importEvidence } from '../../evidence/ingest-evidence.ts'
 import {
   type Achievement,
   evidenceLine,
@@ -11,6 +11,7 @@ import {
   revocationReasons,
 } from '../../evidence/schema.ts'
 import type { Queryable } from '../../platform/db/db.ts'
+import { uuidV7 } from '../../platform/db/uuid-v7.ts'
 import { parseStrictJson } from '../../platform/json/strict-json.ts'
 import { revokeNamedEvidence } from '../../scores/revoke-evidence.ts'
 import type { ScoredWorker } from '../../scores/score-workers.ts'
@@ -91,7 +92,8 @@ interface EvidenceImportFlags extends ImportFlags {
 async function importFile(flags: EvidenceImportFlags): Promise<Outcome> {
   const { achievements: file, acceptUncheckedStatus: acceptsUncheckedStatus = false } = flags
   const badges = { achievements: await achievementsIn(file), acceptsUncheckedStatus }
-  const rules = { vocabulary: releasedVocabulary(), badges }
+  const importId = uuidV7(new Date())
+  const rules = { vocabulary: releasedVocabulary(), badges, importId }
   return importLines(flags, {
     shape: evidenceLine,
     lineBytesMax,
@@ -100,6 +102,7 @@ async function importFile(flags: EvidenceImportFlags): Promise<Outcome> {
     results: ['added', 'unchanged'],
     read: readEvidenceLine,
     apply: (context, lines) => importEvidence(context, lines, rules),
+    end: ({ db, clock }) => endImport(db, importId, clock()),
   })
 }
 

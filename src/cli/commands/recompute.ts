@@ -32,16 +32,18 @@ interface RecomputeFlags {
 async function recompute({ all = false, workers: lanes }: RecomputeFlags): Promise<Outcome> {
   return withContext(
     async (context) => {
-      const { db, config } = context
+      const { db, config, clock } = context
       const scoringNow = await openScoring(config)
       // Before any worker is marked: without a key, no score could be issued.
       await scoringNow(db)
       if (all) await markEveryWorker(context)
-      const progress = renderProgress(await countDue(db), 'workers')
+      const progress = renderProgress((await countDue(db, clock())).due, 'workers')
       const startedAt = performance.now()
       const run: Run = { context, scoringNow, progress, tally: { ...nothing } }
       await Promise.all(Array.from({ length: lanes }, () => drain(run))).finally(progress.end)
-      return summary(run, performance.now() - startedAt)
+      const ms = performance.now() - startedAt
+      const { waiting } = await countDue(db, clock())
+      return summary(run, { ms, waiting })
     },
     { watchesSignal: true, connectionsMax: lanes + 1 },
   )
@@ -71,7 +73,10 @@ async function drain({ context, scoringNow, progress, tally }: Run): Promise<voi
   }
 }
 
-function summary({ context, tally }: Run, ms: number): Outcome {
+function summary(
+  { context, tally }: Run,
+  { ms, waiting }: { ms: number; waiting: number },
+): Outcome {
   const interrupted = context.signal.aborted
   const ok = !interrupted && tally.unscorable === 0
   const workersPerSecond = Math.round((tally.scored * 1_000) / Math.max(ms, 1))
@@ -79,11 +84,13 @@ function summary({ context, tally }: Run, ms: number): Outcome {
   const lines = [
     `${scored} scored: ${issued} issued, ${kept} kept, ${withdrawn} withdrawn, ${none} with too little evidence, ${unscorable} rejected by the engine (${workersPerSecond} workers/s)`,
   ]
+  if (waiting > 0)
+    lines.push(`${waiting} wait for the end of an import that brings evidence of them.`)
   if (interrupted)
     lines.push('Interrupted. Run the command again: the other workers are still due.')
   return {
     exitCode: ok ? 0 : 1,
-    report: { ok, ...tally, interrupted, workersPerSecond },
+    report: { ok, ...tally, waiting, interrupted, workersPerSecond },
     lines,
   }
 }
