@@ -133,6 +133,21 @@ export async function deleteSessionByDigest(db: Queryable, digest: Buffer): Prom
   await db.run(sql`delete from sessions where digest = ${digest}`)
 }
 
+/**
+ * Ends all sessions of the user whose valid session has this digest. Looks the session up in the
+ * same statement, so it also decides for a session that the request could not read before.
+ */
+export async function deleteSessionsBeside(
+  db: Queryable,
+  digest: Buffer,
+  { now, idleSince }: Pick<SessionTimes, 'now' | 'idleSince'>,
+): Promise<void> {
+  await db.run(sql`
+    delete from sessions where user_id = (
+      select user_id from sessions
+      where digest = ${digest} and ends_at > ${now} and last_seen_at > ${idleSince})`)
+}
+
 /** Deletes a session of this user. Returns false if the user has no such session. */
 export async function deleteOwnSession(
   db: Queryable,

@@ -19,7 +19,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Caller } from '../platform/http/callers.ts'
 import { idempotencyKeyPattern } from '../platform/http/contract.ts'
 import { type Answer, anybody, type Endpoint, type Visitor } from '../platform/http/endpoint.ts'
-import { type Refusal, refuse } from '../platform/http/errors.ts'
+import { type Refusal, refuse, UnavailableError } from '../platform/http/errors.ts'
 import { interfaceVersion, versionHeader } from '../platform/http/identifiers.ts'
 import { type AuthenticateOptions, authenticateCaller } from './authenticate.ts'
 import { bucketOf, countNotFound, limitProblem, mayCall } from './call-limits.ts'
@@ -112,7 +112,7 @@ async function handle(
   if (limited !== null) return limited
   if (isMalformed(idempotencyKey)) return idempotencyKey
 
-  const session = visitor === null ? null : await edge.authenticateSession(visitor.cookies)
+  const session = visitor === null ? null : await optionalSession(edge, visitor)
   const caller = session ?? authenticated.caller
   if (unsupported !== null) return unsupported
   const parsed = await bodyOf(edge, route, context)
@@ -162,6 +162,16 @@ function factsOf(edge: HandleOptions, { request, requestId }: RequestContext) {
 function visitorOf({ client, request }: RequestContext): Visitor {
   const { 'user-agent': userAgent, cookie: cookies } = request.headers
   return { network: client.network, userAgent, cookies }
+}
+
+/** A session that cannot be read counts as none: a page is for anyone, also during an outage. */
+async function optionalSession(edge: HandleOptions, { cookies }: Visitor) {
+  try {
+    return await edge.authenticateSession(cookies)
+  } catch (error) {
+    if (error instanceof UnavailableError) return null
+    throw error
+  }
 }
 
 function mediaTypeProblem({ body }: Endpoint, { request: { headers } }: RequestContext) {

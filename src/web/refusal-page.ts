@@ -8,7 +8,7 @@ const titles: Partial<Record<string, string>> = {
   rate_limited: 'Too many requests',
   cross_origin: 'This form came from another site',
   overloaded: 'The service is busy',
-  unavailable: 'The service is busy',
+  unavailable: 'A part of the service is down',
 }
 
 /** Renders refusals of public pages, and of paths that match nothing. */

@@ -49,7 +49,12 @@ export interface SignInPages {
   /** Common to the declarations of forms. */
   form: Declared & { method: 'POST'; body: FormBody }
   viewPolicy: PagePolicy
-  show(view: (methods: SignInMethods) => SignInView, status?: number): Answer
+  /** The status is 200 unless given. */
+  show(
+    view: (methods: SignInMethods) => SignInView,
+    status?: number,
+    headers?: Record<string, string>,
+  ): Answer
   sessionValue(visitor: Visitor | null): string | null
   /** The Set-Cookie header that begins a session. */
   begun(session: BegunSession): string
@@ -80,7 +85,8 @@ export function signInPages(options: SignInOptions): SignInPages {
     view: { ...common, method: 'GET', policy: viewPolicy },
     form: { ...common, method: 'POST', body: formBody() },
     viewPolicy,
-    show: (view, status = 200) => pageAnswer({ ...view(methods), host }, { status }),
+    show: (view, status = 200, headers = {}) =>
+      pageAnswer({ ...view(methods), host }, { status, headers }),
     sessionValue: (visitor) => sessionValueOf(visitorOf(visitor).cookies, name),
     begun: ({ value }) => sessionCookie(publicUrl, value, rules.days * secondsPerDay),
   }

@@ -4,6 +4,7 @@ import { notice } from './components.ts'
 import { attributes, type Html, html } from './html.ts'
 import { icon } from './icons.ts'
 import type { Page } from './layout.ts'
+import { counted } from './text.ts'
 
 export type SignInView = Omit<Page, 'host'>
 
@@ -165,6 +166,29 @@ export function confirmView({ email, token }: { email: string; token: string }):
 <button class="button primary large" type="submit">Sign in</button>
 </form>
 <p class="muted small">Not your address, or not your request? Close this page. Nothing has happened yet.</p>
+</div></section>`,
+  }
+}
+
+/** Shown if the service could not end the session itself, because its database is away. */
+export function signedOutHereView({
+  isEverywhere,
+  idleDays,
+}: {
+  isEverywhere: boolean
+  idleDays: number
+}): SignInView {
+  const title = isEverywhere ? 'Only this browser is signed out' : 'You are signed out here'
+  const open = isEverywhere
+    ? 'A part of this service is down, so your other sessions are still open.'
+    : 'A part of this service is down, so it could not close the session on its side.'
+  return {
+    title,
+    main: html`<section class="card" aria-labelledby="title"><div class="card-body stack">
+<h1 id="title">${title}</h1>
+<p>This browser has forgotten your session. ${open} A session ends by itself after ${counted(idleDays, 'day')} without use.</p>
+<p>To end it at once, sign in again in some minutes and choose “Sign out everywhere” under Sessions.</p>
+<p><a class="button" href="/sign-in">Go to sign-in</a></p>
 </div></section>`,
   }
 }

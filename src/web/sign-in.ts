@@ -5,8 +5,10 @@
 import { Type } from 'typebox'
 import { ownPath } from '../accounts/own-path.ts'
 import { endedCookie, sessionDigest } from '../accounts/session-cookie.ts'
-import { deleteSessionByDigest, deleteSessionsOf } from '../accounts/session-store.ts'
+import { deleteSessionByDigest, deleteSessionsBeside } from '../accounts/session-store.ts'
+import { sessionTimes } from '../accounts/sessions.ts'
 import { type Endpoint, endpoint } from '../platform/http/endpoint.ts'
+import { UnavailableError } from '../platform/http/errors.ts'
 import { redirect } from './layout.ts'
 import {
   type Fields,
@@ -17,7 +19,7 @@ import {
 } from './sign-in-context.ts'
 import { linkEndpoints } from './sign-in-link.ts'
 import { providerEndpoints } from './sign-in-provider.ts'
-import { noMethodView, signInView } from './sign-in-views.ts'
+import { noMethodView, signedOutHereView, signInView } from './sign-in-views.ts'
 
 export function signInEndpoints(options: SignInOptions): Endpoint[] {
   const pages = signInPages(options)
@@ -47,22 +49,32 @@ function signInPage({ sendsMail, provider }: SignInOptions, { view, show }: Sign
 }
 
 function signOut(
-  { db, publicUrl }: SignInOptions,
-  { form, viewPolicy, sessionValue }: SignInPages,
+  { db, clock, rules, publicUrl }: SignInOptions,
+  { form, viewPolicy, show, sessionValue }: SignInPages,
 ): Endpoint {
+  const ended = { 'Set-Cookie': endedCookie(publicUrl) }
   return endpoint({
     ...form,
     operationId: 'signOut',
     path: '/sign-out',
     summary: 'Sign out here, or everywhere',
     policy: viewPolicy,
-    async answer({ body, caller, visitor }) {
-      const { everywhere } = body as Fields
-      if (caller.kind === 'session' && everywhere === 'yes')
-        await deleteSessionsOf(db, caller.userId)
+    async answer({ body, visitor }) {
+      const isEverywhere = (body as Fields).everywhere === 'yes'
       const value = sessionValue(visitor)
-      if (value !== null) await deleteSessionByDigest(db, sessionDigest(value))
-      return redirect('/sign-in', { 'Set-Cookie': endedCookie(publicUrl) })
+      const digest = value === null ? null : sessionDigest(value)
+      try {
+        if (digest !== null && isEverywhere)
+          await deleteSessionsBeside(db, digest, sessionTimes(rules, clock()))
+        if (digest !== null) await deleteSessionByDigest(db, digest)
+        return redirect('/sign-in', ended)
+      } catch (error) {
+        if (!(error instanceof UnavailableError)) throw error
+        // The browser forgets its session in any case.
+        const { idleDays } = rules
+        const view = signedOutHereView({ isEverywhere, idleDays })
+        return show(() => view, isEverywhere ? 503 : 200, ended)
+      }
     },
   })
 }

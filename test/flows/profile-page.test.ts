@@ -8,8 +8,9 @@ import { revokeCredentials } from '../../src/score-credentials/revoke.ts'
 import { renderBadge } from '../../src/web/public/badge.ts'
 import { contextAt } from '../support/build/actions.ts'
 import { score } from '../support/build/credentials.ts'
+import { newSession } from '../support/build/sessions.ts'
 import { publicLine, register, setConsent } from '../support/build/workers.ts'
-import { ask, type Reply } from '../support/start/ask.ts'
+import { ask, type Question, type Reply } from '../support/start/ask.ts'
 import { inspectUrl, noBrowser, openBrowser } from '../support/start/browser.ts'
 import { markup } from '../support/start/dashboard.ts'
 import { pageBytesMax, weighPage } from '../support/start/page-weight.ts'
@@ -248,4 +249,65 @@ test('profile: axe finds nothing, nothing scrolls sideways, and naughty names ru
   await verdict.waitFor()
   assert.equal(await verdict.getAttribute('data-browser'), 'valid')
   await context.close()
+})
+
+test('during an outage every public page is the same with a session cookie as without one, and the badge is “unknown”', async () => {
+  const signedIn = await newSession(db, { publicUrl })
+  const verified = JSON.stringify(
+    (await issuer.issue(score({ username: 'ada-lovelace' }))).credential,
+  )
+  await service.database.takeAway()
+  const form = { 'Content-Type': 'application/x-www-form-urlencoded' }
+  const post = (path: string, fields: Record<string, string>) => ({
+    method: 'POST',
+    path,
+    headers: { ...form, 'Sec-Fetch-Site': 'same-origin' },
+    body: new URLSearchParams(fields).toString(),
+  })
+  const pages: [number, Question][] = [
+    ...[
+      '/',
+      '/verify',
+      '/standard',
+      '/standard/skills/typescript',
+      '/docs',
+      '/status',
+      '/sign-in',
+    ].map((path): [number, Question] => [200, { path }]),
+    [200, post('/verify', { document: verified })],
+    [200, { path: '/u/ada-lovelace/badge.svg' }],
+    [503, { path: '/u/ada-lovelace' }],
+    [503, { path: '/u/ada-lovelace/credential.json' }],
+  ]
+  for (const [status, question] of pages) {
+    const asked = (headers: Record<string, string>) =>
+      ask(base, { ...question, headers: { ...browserAccept, ...question.headers, ...headers } })
+    const [stranger, user] = [await asked({}), await asked(signedIn.headers)]
+    assert.equal(stranger.status, status, question.path)
+    const told = ({ body }: Reply) => String(body).replaceAll(/\d{2}:\d{2}:\d{2}(\.\d{3})?/g, '')
+    assert.deepEqual([user.status, told(user)], [status, told(stranger)], question.path)
+  }
+  const { headers, body } = await get('/u/ada-lovelace/badge.svg')
+  assert.equal(headers['cache-control'], 'public, max-age=30')
+  assert.match(String(body), /<title id="t">assay: @ada-lovelace, unknown<\/title>/)
+  assert.deepEqual(
+    String((await get('/u/nobody-here/badge.svg')).body),
+    String(body).replaceAll('ada-lovelace', 'nobody-here'),
+  )
+  assert.match(String((await get('/u/ada-lovelace')).body), /A part of the service is down/)
+
+  const here = await ask(base, {
+    ...post('/sign-out', {}),
+    headers: { ...form, ...signedIn.ownOrigin },
+  })
+  assert.equal(here.status, 200)
+  assert.match(String(here.body), /You are signed out here/)
+  const everywhere = await ask(base, {
+    ...post('/sign-out', { everywhere: 'yes' }),
+    headers: { ...form, ...signedIn.ownOrigin },
+  })
+  assert.equal(everywhere.status, 503)
+  assert.match(String(everywhere.body), /your other sessions are still open/)
+  for (const { headers } of [here, everywhere])
+    assert.match(String(headers['set-cookie']), /^session=; .*Max-Age=0/)
 })

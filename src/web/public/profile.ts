@@ -22,7 +22,7 @@ import type { Html } from '../html.ts'
 import { publicEndpoint, type Site, viewAnswer } from '../public-page.ts'
 import { qrCode } from '../qr.ts'
 import { shortDate } from '../text.ts'
-import { type BadgeState, type BadgeTheme, renderBadge } from './badge.ts'
+import { type Badge, type BadgeState, type BadgeTheme, renderBadge } from './badge.ts'
 import { type Profile, type PublishedScore, profileView } from './profile-view.ts'
 
 export interface ProfileOptions {
@@ -46,6 +46,8 @@ const usernameForm = /^[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]$/
 const username = Type.Object({ username: Type.String() })
 
 const badgeMaxAgeSeconds = 300
+/** An outage is short. */
+const unknownMaxAgeSeconds = 30
 const badgesKept = 1_000
 /** With kept codes, `npm run bench -- pages` reads 1.3 times as many profiles. */
 const codesKept = 1_000
@@ -86,12 +88,10 @@ export function profilePages(site: Site, options: ProfileOptions): Endpoint[] {
       }),
       limits: badgeLimits,
       async answer({ path, query: { size = 'large', theme = 'light' } }) {
-        const found = await find(path.username, clock())
-        if (found?.published?.credential == null) return refuse('not_found')
+        const badge = await badgeFor(path.username, find(path.username, clock()))
+        if (badge === null) return refuse('not_found')
         const look = { size: size as 'small' | 'large', theme: theme as BadgeTheme }
-        return {
-          document: badgeDocument(badges, renderBadge(badgeOf(found, found.published), look)),
-        }
+        return { document: badgeDocument(badges, badge, look) }
       },
     }),
     publicEndpoint(site, {
@@ -186,6 +186,28 @@ function linkOf(credential: Credential): string {
   return `/verify#z=${packed}`
 }
 
+/** Null: no such profile has a badge. If the registry does not answer, the state is unknown. */
+async function badgeFor(
+  username: string,
+  finding: Promise<Profile | null> | null,
+): Promise<Badge | null> {
+  try {
+    const found = await finding
+    return found?.published?.credential == null ? null : badgeOf(found, found.published)
+  } catch (error) {
+    if (!(error instanceof UnavailableError)) throw error
+    return {
+      name: `@${username}`,
+      score: 0,
+      low: 0,
+      high: 0,
+      band: '',
+      state: 'unknown',
+      day: null,
+    }
+  }
+}
+
 function badgeOf({ detail: { displayName } }: Profile, { score, credential }: PublishedScore) {
   const { low, high } = score.confidence
   const state = credential?.state ?? 'unknown'
@@ -194,11 +216,17 @@ function badgeOf({ detail: { displayName } }: Profile, { score, credential }: Pu
 }
 
 /** Compressing takes longer than drawing, so recent badges are kept by their bytes. */
-function badgeDocument(badges: RecentMap<PublicDocument>, body: string): PublicDocument {
+function badgeDocument(
+  badges: RecentMap<PublicDocument>,
+  badge: Badge,
+  look: Parameters<typeof renderBadge>[1],
+): PublicDocument {
+  const body = renderBadge(badge, look)
   let document = badges.get(body)
   if (document === undefined) {
     const contentType = 'image/svg+xml'
-    document = publicDocument({ body, contentType, maxAgeSeconds: badgeMaxAgeSeconds })
+    const maxAgeSeconds = badge.state === 'unknown' ? unknownMaxAgeSeconds : badgeMaxAgeSeconds
+    document = publicDocument({ body, contentType, maxAgeSeconds })
     badges.set(body, document)
   }
   return document

@@ -7,6 +7,8 @@ import './timeout-multiplier.ts'
 export interface TestDatabase {
   url: string
   db: Db
+  /** Takes the database away for good: ends every connection and refuses new ones. */
+  takeAway(): Promise<void>
   /** Closes `db`, ends every other connection and drops the database. */
   drop(): Promise<void>
 }
@@ -51,6 +53,13 @@ function opened(server: string, name: string): TestDatabase {
   return {
     url,
     db,
+    takeAway: async () => {
+      await onServer(server, `alter database ${name} allow_connections false`)
+      await onServer(
+        server,
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
+      )
+    },
     drop: async () => {
       await db.close()
       await onServer(server, `drop database if exists ${name} with (force)`)
