@@ -1,4 +1,5 @@
 /** Pure: an entry of the audit log as the members of an account read it. */
+import type { KeyCaller, SessionCaller } from '../platform/http/callers.ts'
 import { type ActionName, actions, theService } from './actions.ts'
 
 /** The stored entry. */
@@ -14,7 +15,10 @@ export interface AccountEntry {
 
 export interface ReadEntry {
   at: Date
-  actor: { kind: 'user'; userId: string } | { kind: 'operator' | 'service'; userId: null }
+  actor:
+    | { kind: 'user'; userId: string; apiKeyId: null }
+    | { kind: 'api_key'; userId: null; apiKeyId: string }
+    | { kind: 'operator' | 'service'; userId: null; apiKeyId: null }
   action: ActionName
   subjects: string[]
   details: Record<string, unknown>
@@ -29,15 +33,23 @@ export function readEntry(entry: AccountEntry, accountId: string): ReadEntry {
   const isAboutAccounts = actions[entry.action].account === 'subject'
   return {
     at: new Date(entry.at),
-    actor: actorOf(entry.actor),
+    actor: readActor(entry.actor),
     action: entry.action,
     subjects: isAboutAccounts ? subjects.filter((id) => id === accountId) : subjects,
     details: JSON.parse(entry.details) as Record<string, unknown>,
   }
 }
 
-function actorOf(actor: string): ReadEntry['actor'] {
-  const userId = /^user ([0-9a-f-]{36})$/.exec(actor)?.[1]
-  if (userId !== undefined) return { kind: 'user', userId }
-  return { kind: actor === theService ? 'service' : 'operator', userId: null }
+/** Returns the actor of an entry that a caller of the account makes. */
+export function actorOf(caller: KeyCaller | SessionCaller): string {
+  return caller.kind === 'key' ? `key ${caller.keyId}` : `user ${caller.userId}`
+}
+
+function readActor(actor: string): ReadEntry['actor'] {
+  const [, kind, id] = /^(user|key) ([0-9a-f-]{36})$/.exec(actor) ?? []
+  if (id === undefined)
+    return { kind: actor === theService ? 'service' : 'operator', userId: null, apiKeyId: null }
+  return kind === 'user'
+    ? { kind, userId: id, apiKeyId: null }
+    : { kind: 'api_key', userId: null, apiKeyId: id }
 }

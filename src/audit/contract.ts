@@ -12,7 +12,7 @@ export const auditContract = {
     policy: { kind: 'session' },
     priority: 'search',
     summary: 'List what members and the operator did to the account',
-    description: 'Each entry is a change. Reads and the calls of API keys are not in the log.',
+    description: 'Each entry is a change. Reads are not in the log.',
     queryParameters: accountAuditQuery,
     responses: {
       200: {
@@ -23,7 +23,11 @@ export const auditContract = {
           entries: [
             {
               at: '2026-05-16T14:12:00.123Z',
-              actor: { kind: 'user', userId: '019f8a52-4f00-7000-8000-000000000021' },
+              actor: {
+                kind: 'user',
+                userId: '019f8a52-4f00-7000-8000-000000000021',
+                apiKeyId: null,
+              },
               action: 'api_keys.rotated',
               subjects: ['019f8a52-4f00-7000-8000-000000000031'],
               details: { overlapHours: 24, successor: '019f8a52-4f00-7000-8000-000000000032' },

@@ -17,13 +17,16 @@ export const accountAuditQuery = Type.Object({
 
 const actor = Type.Object(
   {
-    kind: Type.Enum(['user', 'operator', 'service'], {
+    kind: Type.Enum(['user', 'api_key', 'operator', 'service'], {
       type: 'string',
       description:
-        '`user`: a signed-in user. `operator`: an operator of this deployment. `service`: the service itself.',
+        '`user`: a signed-in user. `api_key`: a call with an API key of the account. `operator`: an operator of this deployment. `service`: the service itself.',
     }),
     userId: Type.Union([Type.String({ format: 'uuid' }), Type.Null()], {
       description: 'The id of the user. Null if the actor is not a user.',
+    }),
+    apiKeyId: Type.Union([Type.String({ format: 'uuid' }), Type.Null()], {
+      description: 'The id of the API key. Null if the actor is not an API key.',
     }),
   },
   { ...closed, title: 'AuditActor', description: 'The actor of the change.' },

@@ -413,12 +413,13 @@ test('the audit log of an account has what its members, the operator and the ser
     const link = /^<https:\/\/scores\.example\.org(\S+)>; rel="next"$/
     next = link.exec(String(reply.headers.link ?? ''))?.[1]
   }
-  const own = { kind: 'user', userId }
-  const operator = { kind: 'operator', userId: null }
+  const nobody = { userId: null, apiKeyId: null }
+  const own = { ...nobody, kind: 'user', userId }
+  const operator = { ...nobody, kind: 'operator' }
   assert.deepEqual(
     found.map(({ action, actor, subjects }) => [action, actor, subjects[0]]),
     [
-      ['webhooks.given_up', { kind: 'service', userId: null }, endpoint.endpointId],
+      ['webhooks.given_up', { ...nobody, kind: 'service' }, endpoint.endpointId],
       ['agent_reporting.review_requested', own, accountId],
       ['users.removed', own, member.userId],
       ['api_keys.revoked', own, keyId],

@@ -11,8 +11,7 @@ import { readReportRequest } from '../../src/agent-decisions/report-request.ts'
 import { requestUnlockReview } from '../../src/agent-decisions/unlock.ts'
 import { apiRights } from '../../src/database/api-role.ts'
 import { openDb, sql } from '../../src/platform/db/db.ts'
-import { createOrReplayEndpoint } from '../../src/webhooks/endpoints/create.ts'
-import { disableEndpoint } from '../../src/webhooks/endpoints/disable.ts'
+import { createForAccount, disableForAccount } from '../../src/webhooks/endpoints/actions.ts'
 import { readFeed } from '../../src/webhooks/events/feed.ts'
 import { accountDrives } from '../support/build/account-drives.ts'
 import { accountWebhookDrives } from '../support/build/account-webhook-drives.ts'
@@ -153,14 +152,15 @@ test('the role may do everything that the routes of webhooks and agent decisions
     eventTypes: ['score.updated' as const],
     description: null,
   }
-  const creation = { userId, request, idempotencyKey: randomUUID(), now: new Date() }
-  const created = await createOrReplayEndpoint(asServer, rules, creation)
+  const creation = { userId, request, idempotencyKey: randomUUID() }
+  const create = () => createForAccount(contextAt(asServer), rules, creation)
+  const created = await create()
   assert.ok('endpoint' in created)
-  assert.equal((await createOrReplayEndpoint(asServer, rules, creation)).outcome, 'replayed')
+  assert.equal((await create()).outcome, 'replayed')
   const endpointId = created.endpoint.id
-  const disabling = { endpointId, owner: { userId }, reason: 'owner', now: new Date() } as const
-  const disabled = await asServer.transaction((tx) => disableEndpoint(tx, disabling))
-  assert.equal(disabled?.changed, true)
+  const own = { endpointId, owner: { userId } }
+  const disabled = await disableForAccount(contextAt(asServer), own, 'owner')
+  assert.equal(disabled.outcome, 'disabled')
   assert.deepEqual((await readFeed(asServer, { types: 'score.updated', after: '1' }))?.events, [])
   const content = contentOf({ decision: 'hired', subject: { kind: 'candidate', username: 'ada' } })
   const decision = { userId, apiKeyId: null, content, idempotencyKey: randomUUID() }

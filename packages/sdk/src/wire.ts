@@ -149,10 +149,12 @@ export type ApiKeyRotation = {
 
 /** The actor of the change. */
 export type AuditActor = {
-  /** `user`: a signed-in user. `operator`: an operator of this deployment. `service`: the service itself. */
-  kind: 'user' | 'operator' | 'service'
+  /** `user`: a signed-in user. `api_key`: a call with an API key of the account. `operator`: an operator of this deployment. `service`: the service itself. */
+  kind: 'user' | 'api_key' | 'operator' | 'service'
   /** The id of the user. Null if the actor is not a user. */
   userId: string | null
+  /** The id of the API key. Null if the actor is not an API key. */
+  apiKeyId: string | null
 }
 
 /** One change of the account. */

@@ -45,7 +45,7 @@ export function auditPage(context: PagesContext): Endpoint[] {
         title: 'Audit log',
         main: html`${pageHead({
           title: 'Audit log',
-          text: 'What members, the operator and the service itself did to this account. No entry can be changed or removed.',
+          text: 'What members, API keys, the operator and the service itself did to this account. No entry can be changed or removed.',
         })}
 ${card({
   title: 'Entries',
@@ -158,7 +158,9 @@ function subjectOf(kind: string | undefined, id: string, names: Names): Part {
     : html`<span class="mono">${shortId(id)}</span>`
 }
 
-function actorOf({ actor: { kind, userId } }: ReadEntry, names: Names): Part {
+function actorOf({ actor: { kind, userId, apiKeyId } }: ReadEntry, names: Names): Part {
+  if (apiKeyId !== null)
+    return html`API key <a class="break" href="/dashboard/keys/${apiKeyId}">${names.keys.get(apiKeyId) ?? shortId(apiKeyId)}</a>`
   if (userId === null) return kind === 'service' ? 'The service' : 'The operator'
   const name = names.users.get(userId)
   if (name === undefined) return html`<span title="${userId}">A former member</span>`

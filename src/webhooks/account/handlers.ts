@@ -1,6 +1,7 @@
 /** The handlers by which a signed-in user manages webhook endpoints of an account. */
 import type { Static } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { actorOf } from '../../audit/account-entry.ts'
 import type { ActionContext } from '../../audit/action.ts'
 import { type Clock, wireTime } from '../../platform/clock.ts'
 import type { Keyring } from '../../platform/crypto/keyring.ts'
@@ -22,9 +23,8 @@ import {
   replaceLeakedSecret,
   sendAgain,
   setDeliveriesPaused,
-  stopDeliveries,
 } from '../endpoints/actions.ts'
-import { wireDelivery, wireEndpoint } from '../endpoints/handlers.ts'
+import { disableOwnEndpoint, wireDelivery } from '../endpoints/handlers.ts'
 import type { accountWebhookContract } from './contract.ts'
 import { emptyRequest, type endpointState, type newSecret, replacementRequest } from './schema.ts'
 
@@ -64,14 +64,8 @@ function stateHandlers(options: AccountWebhookOptions): StateHandlers {
     return stateAnswer(options, caller, id)
   }
   return {
-    async disableAccountWebhookEndpoint({ caller, path: { endpointId } }) {
-      const of = own(caller, endpointId)
-      const stopped = await stopDeliveries(contextOf(options, caller), of, 'owner')
-      return stopped.outcome === 'no such endpoint'
-        ? refuse('webhook_endpoint_not_found')
-        : { status: 200, body: { endpoint: wireEndpoint(stopped.endpoint) } }
-    },
-
+    disableAccountWebhookEndpoint: ({ caller, path: { endpointId } }) =>
+      disableOwnEndpoint(options, caller, endpointId),
     pauseWebhookEndpoint: (request) => setPaused(request, true),
     resumeWebhookEndpoint: (request) => setPaused(request, false),
   }
@@ -171,8 +165,8 @@ function deliveryHandlers(options: AccountWebhookOptions): DeliveryHandlers {
   }
 }
 
-function contextOf({ db, clock }: AccountWebhookOptions, { userId }: SessionCaller): ActionContext {
-  return { db, clock, actor: `user ${userId}` }
+function contextOf({ db, clock }: AccountWebhookOptions, caller: SessionCaller): ActionContext {
+  return { db, clock, actor: actorOf(caller) }
 }
 
 async function stateAnswer(

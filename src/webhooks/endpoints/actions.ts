@@ -15,7 +15,13 @@ import {
   resendEvent,
 } from '../delivery/resend.ts'
 import { untilNothingStarts } from '../delivery/start-window.ts'
-import { type Creation, type CreationInput, type CreationRules, createEndpoint } from './create.ts'
+import {
+  type Creation,
+  type CreationInput,
+  type CreationRules,
+  createEndpoint,
+  findReplay,
+} from './create.ts'
 import { disableEndpoint } from './disable.ts'
 import { type EnableOutcome, enableEndpoint, pauseEndpoint } from './enable.ts'
 import { reencryptSecrets } from './reencrypt.ts'
@@ -39,11 +45,14 @@ function entryOf({ id, userId }: { id: string; userId: string }) {
 }
 
 /** Creates an endpoint, once for each Idempotency-Key. */
-export function createForAccount(
+export async function createForAccount(
   context: ActionContext,
   rules: CreationRules,
   input: Omit<CreationInput, 'now'>,
 ): Promise<Creation> {
+  // A repeat of a committed creation needs no lock.
+  const replay = await findReplay(context.db, rules, { ...input, now: context.clock() })
+  if (replay !== null) return replay
   return audited(context, 'webhooks.created', async (tx, now) => {
     const creation = await createEndpoint(tx, rules, { ...input, now })
     return creation.outcome === 'created'
@@ -172,7 +181,7 @@ export async function replaceLeakedSecret(
     async (tx, now) => {
       const replaced = await replaceSecret(tx, { ...of, now })
       return replaced.outcome === 'replaced'
-        ? changed(replaced, { subjects: [of.endpointId], account: replaced.userId })
+        ? changed(replaced, entryOf(replaced))
         : unchanged(replaced)
     },
   )

@@ -4,7 +4,7 @@
  * duplicate finds the endpoint of the first, and parallel creations cannot exceed the maximum.
  */
 import type { Keyring } from '../../platform/crypto/keyring.ts'
-import type { Db, Queryable, Tx } from '../../platform/db/db.ts'
+import type { Queryable, Tx } from '../../platform/db/db.ts'
 import { uuidV7 } from '../../platform/db/uuid-v7.ts'
 import { newSecret, openSecret, sealSecret, secretPrefix } from '../delivery/secret.ts'
 import { requestFingerprint } from './request.ts'
@@ -37,22 +37,7 @@ export type Creation =
   | { outcome: 'other_content' }
   | { outcome: 'at_maximum' }
 
-/**
- * Creates the endpoint, or replays the creation that used the same Idempotency-Key. A replay
- * returns the same endpoint and secret, also at the maximum and if the endpoint is disabled by now.
- */
-export async function createOrReplayEndpoint(
-  db: Db,
-  rules: CreationRules,
-  input: CreationInput,
-): Promise<Creation> {
-  // A repeat of a committed creation needs no lock.
-  const replay = await findReplay(db, rules, input)
-  if (replay !== null) return replay
-  return db.transaction((tx) => createEndpoint(tx, rules, input))
-}
-
-/** The same in the caller's transaction. */
+/** Creates the endpoint, or replays the creation that used the same Idempotency-Key. */
 export async function createEndpoint(
   tx: Tx,
   rules: CreationRules,
@@ -66,7 +51,11 @@ export async function createEndpoint(
   return insertNew(tx, rules, input)
 }
 
-async function findReplay(
+/**
+ * Finds the creation that used the same Idempotency-Key. It returns the same endpoint and secret,
+ * also at the maximum and if the endpoint is disabled by now.
+ */
+export async function findReplay(
   db: Queryable,
   { ring }: CreationRules,
   { userId, request, idempotencyKey, now }: CreationInput,

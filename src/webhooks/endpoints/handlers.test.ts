@@ -12,6 +12,8 @@ import {
 } from '../../../test/support/build/webhooks.ts'
 import { testDatabase } from '../../../test/support/start/database.ts'
 import { startKeyed, uuidOf } from '../../../test/support/start/keyed.ts'
+import { readEntry } from '../../audit/account-entry.ts'
+import { findAccountEntries } from '../../audit/store.ts'
 import { systemClock } from '../../platform/clock.ts'
 import { sql } from '../../platform/db/db.ts'
 import { strangerRules } from '../../platform/egress/rules.ts'
@@ -225,6 +227,30 @@ test('200: DELETE disables an endpoint once, with its id in either case, and rem
   const second = await remove('deletes', endpoint.id)
   assert.equal(second.status, 200)
   assert.deepEqual(second.json, first.json)
+})
+
+test('each creation and each disabling by API key or session is one entry of the audit log', async () => {
+  const accountId = uuidOf('audited')
+  const keyId = uuidOf('key of audited')
+  const userId = randomUUID()
+  const member = { kind: 'session', sessionId: '', userId, accountId, role: 'member' } as const
+  const { createAccountWebhookEndpoint } = webhookHandlers(options)
+  const key = randomUUID()
+  const { json } = await create('audited', {}, key)
+  assert.ok(createdShape.Check(json))
+  await create('audited', {}, key)
+  for (const id of [json.endpoint.id.toUpperCase(), json.endpoint.id]) await remove('audited', id)
+  const sent = { idempotencyKey: randomUUID(), body }
+  await createAccountWebhookEndpoint({ ...sent, caller: member } as never)
+  const entries = await findAccountEntries(db, { accountId, before: null, limit: 10 })
+  assert.deepEqual(
+    entries.map((entry) => [entry.action, readEntry(entry, accountId).actor]),
+    [
+      ['webhooks.created', { kind: 'user', userId, apiKeyId: null }],
+      ['webhooks.disabled', { kind: 'api_key', userId: null, apiKeyId: keyId }],
+      ['webhooks.created', { kind: 'api_key', userId: null, apiKeyId: keyId }],
+    ],
+  )
 })
 
 test('200: after the answer to DELETE, a delivery that was leased before does not start', async () => {

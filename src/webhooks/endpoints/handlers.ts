@@ -1,21 +1,21 @@
 /** The handlers of webhook endpoints and of the feed of events. */
 import type { Static } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { actorOf } from '../../audit/account-entry.ts'
 import { type Clock, wireTime } from '../../platform/clock.ts'
 import type { Keyring } from '../../platform/crypto/keyring.ts'
 import type { Db } from '../../platform/db/db.ts'
 import type { EgressRules } from '../../platform/egress/rules.ts'
+import type { KeyCaller, SessionCaller } from '../../platform/http/callers.ts'
 import type { Answer, Handlers } from '../../platform/http/endpoint.ts'
 import { type Refusal, refuse } from '../../platform/http/errors.ts'
 import { schemaVersion } from '../../platform/http/identifiers.ts'
 import { parseBody } from '../../platform/json/shape-fault.ts'
 import { findAttempts, type ShownAttempt } from '../delivery/delivery-store.ts'
 import { queueTestEvent, type TestQueued } from '../delivery/resend.ts'
-import { untilNothingStarts } from '../delivery/start-window.ts'
 import { readFeed } from '../events/feed.ts'
+import { createForAccount, stopDeliveries } from './actions.ts'
 import type { webhookContract } from './contract.ts'
-import { createOrReplayEndpoint } from './create.ts'
-import { disableEndpoint } from './disable.ts'
 import { readEndpointRequest } from './request.ts'
 import {
   type delivery,
@@ -47,19 +47,10 @@ export function webhookHandlers(options: WebhooksOptions): Handlers<typeof webho
   return {
     listWebhookEndpoints: ({ caller }) => listActive(options, caller.accountId),
     listAccountWebhookEndpoints: ({ caller }) => listActive(options, caller.accountId),
-    createWebhookEndpoint: ({ caller, ...sent }) => create(options, caller.accountId, sent),
-    createAccountWebhookEndpoint: ({ caller, ...sent }) => create(options, caller.accountId, sent),
-    async disableWebhookEndpoint({ caller, path: { endpointId } }) {
-      const owner = { userId: caller.accountId }
-      const now = clock()
-      const disabled = await db.transaction((tx) =>
-        disableEndpoint(tx, { endpointId, owner, reason: 'owner', now }),
-      )
-      if (disabled === null) return refuse('webhook_endpoint_not_found')
-      const { endpoint } = disabled
-      await untilNothingStarts(endpoint.disabledAt ?? now, now)
-      return { status: 200, body: { endpoint: wireEndpoint(endpoint) } }
-    },
+    createWebhookEndpoint: ({ caller, ...sent }) => create(options, caller, sent),
+    createAccountWebhookEndpoint: ({ caller, ...sent }) => create(options, caller, sent),
+    disableWebhookEndpoint: ({ caller, path: { endpointId } }) =>
+      disableOwnEndpoint(options, caller, endpointId),
     async listWebhookEvents({ query }) {
       const feed = await readFeed(db, query)
       return feed === null
@@ -112,18 +103,33 @@ async function listActive(
   return { status: 200, body }
 }
 
+/** Disables an endpoint of the caller's account. After the answer no delivery starts. */
+export async function disableOwnEndpoint(
+  { db, clock }: Pick<WebhooksOptions, 'db' | 'clock'>,
+  caller: KeyCaller | SessionCaller,
+  endpointId: string,
+): Promise<Answer> {
+  const context = { db, clock, actor: actorOf(caller) }
+  const own = { endpointId, owner: { userId: caller.accountId } }
+  const stopped = await stopDeliveries(context, own, 'owner')
+  return stopped.outcome === 'no such endpoint'
+    ? refuse('webhook_endpoint_not_found')
+    : { status: 200, body: { endpoint: wireEndpoint(stopped.endpoint) } }
+}
+
 /** Creates an endpoint for the account. Keys and sessions share one space of Idempotency-Keys. */
 async function create(
   { db, clock, ring, rules, activeMax, onSecretShown }: WebhooksOptions,
-  userId: string,
+  caller: KeyCaller | SessionCaller,
   sent: { idempotencyKey: string | null; body: unknown },
 ): Promise<Answer> {
   if (ring === null) return refuse('webhooks_not_configured')
   const read = readEndpointRequest(sent.body, rules)
   if ('fault' in read) return refuse('invalid_field', { message: read.fault })
   const { idempotencyKey } = sent
-  const input = { userId, request: read.request, idempotencyKey, now: clock() }
-  const creation = await createOrReplayEndpoint(db, { ring, activeMax }, input)
+  const context = { db, clock, actor: actorOf(caller) }
+  const input = { userId: caller.accountId, request: read.request, idempotencyKey }
+  const creation = await createForAccount(context, { ring, activeMax }, input)
   if (creation.outcome === 'other_content') return refuse('idempotency_key_reused')
   if (creation.outcome === 'at_maximum') return refuse('webhook_endpoints_maximum')
   const { endpoint, signingSecret } = creation

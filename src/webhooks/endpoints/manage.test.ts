@@ -8,7 +8,8 @@ import { sql } from '../../platform/db/db.ts'
 import { type EndpointOwner, findSecrets } from '../delivery/endpoint-store.ts'
 import { openSecret, secretPrefix } from '../delivery/secret.ts'
 import { signingSecrets } from '../delivery/signing-secrets.ts'
-import { type Creation, type CreationInput, createOrReplayEndpoint } from './create.ts'
+import { createForAccount } from './actions.ts'
+import type { Creation, CreationInput, CreationRules } from './create.ts'
 import { disableEndpoint } from './disable.ts'
 import { enableEndpoint } from './enable.ts'
 import { reencryptSecrets } from './reencrypt.ts'
@@ -39,7 +40,9 @@ function made(creation: Creation) {
   return creation
 }
 
-const create = (input: CreationInput) => createOrReplayEndpoint(db, rules, input)
+const createBy = (by: CreationRules, input: CreationInput) =>
+  createForAccount({ db, actor: 'tester', clock: () => input.now }, by, input)
+const create = (input: CreationInput) => createBy(rules, input)
 const disable = (endpointId: string, owner: EndpointOwner, at = later) =>
   db.transaction((tx) => disableEndpoint(tx, { endpointId, owner, reason: 'owner', now: at }))
 const activeOf = async (userId: string) => findEndpoints(db, await findActiveIds(db, userId), now)
@@ -121,12 +124,12 @@ test('20 parallel creations cannot exceed the maximum, and a repeat is answered 
 test('a disabled endpoint does not count, and a rejected creation does not use its Idempotency-Key', async () => {
   const userId = randomUUID()
   const tight = { ring, activeMax: 1 }
-  const { endpoint } = made(await createOrReplayEndpoint(db, tight, inputOf({ userId })))
+  const { endpoint } = made(await createBy(tight, inputOf({ userId })))
   const second = inputOf({ userId })
-  assert.deepEqual(await createOrReplayEndpoint(db, tight, second), { outcome: 'at_maximum' })
+  assert.deepEqual(await createBy(tight, second), { outcome: 'at_maximum' })
   await disable(endpoint.id, { userId })
   const other = { ...second, request: { ...request, description: 'changed since' } }
-  assert.equal((await createOrReplayEndpoint(db, tight, other)).outcome, 'created')
+  assert.equal((await createBy(tight, other)).outcome, 'created')
 })
 
 test('an endpoint is disabled once; a repeat of its creation returns it as disabled, with the secret', async () => {
@@ -234,13 +237,13 @@ test('reencryption covers every secret; the old key can then be removed, and sec
   assert.equal(await reencrypt(), 0)
   const [[first, key]] = [...both] as [[string, Buffer]]
   const alone = { ring: new Map([[first, key]]), activeMax: 20 }
-  assert.equal(made(await createOrReplayEndpoint(db, alone, input)).signingSecret, signingSecret)
+  assert.equal(made(await createBy(alone, input)).signingSecret, signingSecret)
   const lost = new Map([['k3', randomBytes(32)]])
   await assert.rejects(
     db.transaction((tx) => reencryptSecrets(tx, lost, 3)),
     /k2 is not on the key ring/,
   )
-  assert.equal(made(await createOrReplayEndpoint(db, alone, input)).signingSecret, signingSecret)
+  assert.equal(made(await createBy(alone, input)).signingSecret, signingSecret)
 })
 
 test('an endpoint shows the prefix of the old secret until the announced one signs', async () => {

@@ -58,7 +58,7 @@ export interface Rotation {
 }
 
 export type ReplacementOutcome =
-  | { outcome: 'replaced'; secret: string; userId: string }
+  | { outcome: 'replaced'; secret: string; id: string; userId: string }
   | { outcome: 'no such endpoint' | 'replaced by another operator' }
 
 /**
@@ -87,7 +87,7 @@ export async function replaceSecret(
   const signsFrom = beforeEveryClock
   const secret = await addSecret(tx, { endpointId, version, ring, signsFrom, isReplacement: true })
   await dropOlderSecrets(tx, { endpointId, newest: version })
-  return { outcome: 'replaced', secret, userId: endpoint.userId }
+  return { outcome: 'replaced', secret, id: endpoint.id, userId: endpoint.userId }
 }
 
 export interface Replacement extends EndpointOf {
