@@ -795,6 +795,13 @@ create table memberships (
   role text not null,
   created_at timestamp with time zone not null
 );
+create table operation_replays (
+  actor text not null,
+  idempotency_key text not null,
+  fingerprint bytea not null,
+  answer text,
+  created_at timestamp with time zone not null
+);
 create table profile_skills (
   worker_id uuid not null,
   name text not null,
@@ -1289,6 +1296,7 @@ alter table mails add constraint mails_kind_check CHECK (kind = ANY (ARRAY['sign
 alter table mails add constraint mails_next_check CHECK (next ~~ '/%'::text AND octet_length(next) <= 512);
 alter table memberships add constraint memberships_pkey PRIMARY KEY (user_id, account_id);
 alter table memberships add constraint memberships_role_check CHECK (role = ANY (ARRAY['owner'::text, 'member'::text]));
+alter table operation_replays add constraint operation_replays_pkey PRIMARY KEY (actor, idempotency_key);
 alter table profile_skills add constraint profile_skills_worker_id_place_key UNIQUE (worker_id, place);
 alter table profile_skills add constraint profile_skills_pkey PRIMARY KEY (worker_id, name);
 alter table profile_skills add constraint profile_skills_level_check CHECK (level = ANY (ARRAY['novice'::text, 'intermediate'::text, 'advanced'::text, 'expert'::text]));
@@ -1524,6 +1532,7 @@ CREATE INDEX evidence_of_worker ON public.evidence USING btree (worker_id);
 CREATE INDEX mails_due ON public.mails USING btree (due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX mails_email ON public.mails USING btree (email);
 CREATE INDEX memberships_account ON public.memberships USING btree (account_id);
+CREATE INDEX operation_replays_created ON public.operation_replays USING btree (created_at);
 CREATE INDEX request_log_account ON public.request_log USING btree (account_id, seq);
 CREATE INDEX request_log_refused ON public.request_log USING btree (account_id, seq) WHERE (status >= 400);
 CREATE INDEX request_log_request ON public.request_log USING btree (account_id, request_id);

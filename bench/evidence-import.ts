@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import flags from '../scripts/runtime/node-flags.json' with { type: 'json' }
-import { releasedVocabulary } from '../src/cli/released-vocabulary.ts'
+import { releasedVocabulary } from '../src/app/released-vocabulary.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { endWithBench, startPostgres } from './children.ts'
 import { report } from './measure.ts'

@@ -14,7 +14,12 @@ import { openApiDocument } from '../../src/discovery/openapi.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { openDb } from '../../src/platform/db/db.ts'
 import { exampleUrl, operationsOf } from '../../src/platform/http/contract.ts'
-import { type ErrorName, errorStatus, errorTable } from '../../src/platform/http/errors.ts'
+import {
+  type ErrorName,
+  errorStatus,
+  errorTable,
+  publicErrorNames,
+} from '../../src/platform/http/errors.ts'
 import { interfaceVersion } from '../../src/platform/http/identifiers.ts'
 import { bundleName, coreBundle } from '../../src/scores/bundle.ts'
 import { dataSchema, webhookDeclarations } from '../../src/webhooks/events/contract.ts'
@@ -80,7 +85,8 @@ export const exampleEvents: Record<string, Record<string, unknown>> = ${JSON.str
 }
 
 function errorsPage(): string {
-  const rows = Object.entries(errorTable)
+  const rows = publicErrorNames
+    .map((name) => [name, errorTable[name]] as const)
     .sort(([a, rowA], [b, rowB]) => rowA.status - rowB.status || (a < b ? -1 : 1))
     .map(([name, row]) => `| \`${name}\` | ${statusText(name)} | ${row.message} | ${row.advice} |`)
   return `<!-- Made from src/platform/http/errors.ts by \`npm run generate\`. Do not edit. -->

@@ -22,7 +22,7 @@ interface Change<Name extends ActionName> {
   entries: readonly EntryOf<Name>[]
 }
 
-type EntryOf<Name extends ActionName> = Name extends ActionName
+export type EntryOf<Name extends ActionName> = Name extends ActionName
   ? { subjects: readonly string[] } & OptionalIfEmpty<Static<(typeof actions)[Name]['details']>> &
       GivenAccount<Name>
   : never

@@ -7,7 +7,11 @@ import { networkText } from '../access/allowed-from.ts'
 import { allowedNetworksMax } from '../access/schema.ts'
 import { parseEmail } from '../accounts/email.ts'
 import { isMonth } from '../credits/months.ts'
-import type { EvidenceName } from '../evidence/evidence-names.ts'
+import {
+  type EvidenceName,
+  evidenceNameOf,
+  evidenceNamePattern,
+} from '../evidence/evidence-names.ts'
 import { dayOf, instantOf } from '../platform/instant.ts'
 import { faultOfText } from '../workers/profile.ts'
 import { usernamePattern } from '../workers/username.ts'
@@ -46,13 +50,12 @@ export function idFrom(source: string): Parser<string> {
     isUuid(text) ? text.toLowerCase() : invalid(`Use the id, a UUID that \`${source}\` shows.`)
 }
 
+const evidenceNameForm = new RegExp(evidenceNamePattern)
+
 /** Parses the id of an item of evidence, or its name `SOURCE/EXTERNAL-ID`. */
 export function parseEvidenceName(text: string): EvidenceName {
-  if (isUuid(text)) return { id: text.toLowerCase() }
-  // The id of a source holds no slash; its names of items may.
-  const at = text.indexOf('/')
-  if (at < 1 || at === text.length - 1) return invalid('Use an evidence id or SOURCE/EXTERNAL-ID.')
-  return { sourceId: text.slice(0, at), externalId: text.slice(at + 1) }
+  if (evidenceNameForm.test(text)) return evidenceNameOf(text)
+  return invalid('Use an evidence id or SOURCE/EXTERNAL-ID.')
 }
 
 /** Parses the id of a signing key, or a verification method that ends with it. */

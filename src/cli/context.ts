@@ -1,4 +1,6 @@
 /** The settings and the database of one command. */
+
+import { releasedSkillNames } from '../app/released-vocabulary.ts'
 import type { ActionContext } from '../audit/action.ts'
 import { operator } from '../audit/record.ts'
 import { withSearchIndex } from '../candidates/search-indexer.ts'
@@ -13,7 +15,6 @@ import type { Pooling } from '../platform/db/session-settings.ts'
 import { deadlineMs, setTimeoutMultiplier } from '../platform/deadlines.ts'
 import { failure, interrupted } from './fail.ts'
 import { note } from './output.ts'
-import { releasedSkillNames } from './released-vocabulary.ts'
 
 /** Everything that a command needs. Its verbs take it as their `ActionContext`. */
 export interface CommandContext extends ActionContext {

@@ -1,21 +1,17 @@
 /** Every command shows an example, and the example is a command line that it accepts. */
 import assert from 'node:assert/strict'
-import { globSync } from 'node:fs'
-import { basename } from 'node:path'
 import { test } from 'node:test'
 import { Command } from 'commander'
+import { commands } from './commands.ts'
 
-const folder = `${import.meta.dirname}/commands`
-
-for (const file of globSync(`${folder}/*.ts`)) {
-  const name = basename(file, '.ts')
+for (const { name, load } of commands) {
   test(`${name}: the example of each command is accepted`, async () => {
-    const { declareCommand } = await import(file)
+    const { declareCommand } = await load()
     const declared = new Command('assay').exitOverride().command(name)
     declareCommand(declared)
-    const commands = declared.commands.length === 0 ? [declared] : declared.commands
-    for (const command of commands) {
-      const args = wordsOf(exampleOf(command)).slice(commands[0] === declared ? 2 : 3)
+    const verbs = declared.commands.length === 0 ? [declared] : declared.commands
+    for (const command of verbs) {
+      const args = wordsOf(exampleOf(command)).slice(verbs[0] === declared ? 2 : 3)
       let isRun = false
       command.action(() => {
         isRun = true

@@ -76,6 +76,7 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   disputes: nothing,
   dispute_targets: nothing,
   dispute_changes: nothing,
+  operation_replays: nothing,
   audit_log: ['select', 'insert'],
   account_audit: ['select', 'insert'],
   search_entries: read,

@@ -156,10 +156,10 @@ async function disputeScore(tx: Tx, { progress, daysAgo, at }: Step): Promise<vo
     exclude: false,
   } as const
   const action = { actor: by, now: at(daysAgo), dueAt: at(disputing.dueDaysAgo) }
-  const opening = await openDispute(tx, request, action)
-  if (opening.outcome !== 'opened') throw new Error(`the dispute of the demo: ${opening.outcome}`)
+  const opened = await openDispute(tx, request, action)
+  if ('refusal' in opened) throw new Error(`the dispute of the demo: ${opened.refusal}`)
   const details = { kind: request.kind, restricted: request.restricted, excluded: 0 }
-  progress.actions.push({ action: 'disputes.opened', subjects: [opening.dispute.id], details })
+  progress.actions.push({ action: 'disputes.opened', subjects: [opened.id], details })
 }
 
 function idOf({ workerIds }: Progress, username: string): string {

@@ -1,9 +1,12 @@
 /** Pure: the error values of each status, and their form in the contract. */
 import type { Operation } from '../platform/http/contract.ts'
-import { type ErrorName, errorStatus, errorTable } from '../platform/http/errors.ts'
+import {
+  type ErrorName,
+  errorStatus,
+  errorTable,
+  publicErrorNames,
+} from '../platform/http/errors.ts'
 import { interfaceVersion } from '../platform/http/identifiers.ts'
-
-export const errorNames = Object.keys(errorTable) as ErrorName[]
 
 type Shape = Pick<Operation, 'method' | 'body' | 'policy' | 'idempotencyKey'>
 
@@ -43,7 +46,7 @@ const onlyWhere: Partial<Record<ErrorName, (operation: Shape) => boolean>> = {
 
 /** Returns the rows of the error table that fit a response whose declaration names none. */
 export function valuesOf(status: number, operation: Shape): ErrorName[] {
-  return errorNames.filter(
+  return publicErrorNames.filter(
     (name) =>
       errorStatus(name, isKeyed(operation)) === status && (onlyWhere[name]?.(operation) ?? true),
   )
@@ -73,7 +76,7 @@ export function refusalExamples(names: readonly ErrorName[]): Record<string, obj
  * summary.
  */
 export function errorExamples(): Record<string, object> {
-  const examples = errorNames.map((name) => {
+  const examples = publicErrorNames.map((name) => {
     const { message, advice } = errorTable[name]
     const version = name === 'unsupported_version' ? { supported_version: interfaceVersion } : {}
     return [name, { summary: advice, value: { error: name, message, ...version } }]

@@ -2,13 +2,14 @@
  * Pure: the shared parts of all operations of the contract: error body, headers, authentication.
  */
 import { idempotencyKeyPattern, type Operation } from '../platform/http/contract.ts'
+import { publicErrorNames } from '../platform/http/errors.ts'
 import {
   creditsChargedHeader,
   creditsRemainingHeader,
   interfaceVersion,
   versionHeader,
 } from '../platform/http/identifiers.ts'
-import { edgeRefusals, errorExamples, errorNames, refusalExamples } from './openapi-errors.ts'
+import { edgeRefusals, errorExamples, refusalExamples } from './openapi-errors.ts'
 
 type Kind = 'schemas' | 'parameters' | 'headers' | 'responses'
 
@@ -26,7 +27,7 @@ export const errorSchema = {
     error: {
       type: 'string',
       maxLength: 64,
-      'x-extensible-enum': errorNames,
+      'x-extensible-enum': publicErrorNames,
       description:
         'Names the error and does not change. New values can be added: treat an unknown one by its status.',
     },

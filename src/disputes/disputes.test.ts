@@ -45,6 +45,11 @@ async function workerWithScore(over: Record<string, unknown> = {}) {
   return { workerId, evidence: evidence.toSorted(), scoreId: first.id }
 }
 
+function alreadyOpen(id: string) {
+  const message = `The dispute ${id} about the same is open. End it first.`
+  return { refusal: 'dispute_already_open', message }
+}
+
 async function typesOf(workerId: string): Promise<string[]> {
   return (await eventsOf(db, workerId)).map(({ type }) => type)
 }
@@ -59,9 +64,8 @@ async function stateOf(evidenceId: string) {
 test('a dispute about the score: each move is recorded with actor and time, and sent as an event', async () => {
   const { workerId, scoreId } = await workerWithScore()
   const { id } = await opened(db, { workerId, restricted: true })
-  assert.equal((await review(db, id)).outcome, 'under_review')
+  assert.partialDeepStrictEqual(await review(db, id), { state: 'under_review' })
   assert.partialDeepStrictEqual(await end(db, id, { ending: 'rejected' }), {
-    outcome: 'ended',
     scoreChanged: false,
     resultingSnapshotId: scoreId,
   })
@@ -362,21 +366,26 @@ test('a dispute of a worker that does not share its score sends no event', async
 
 test('a dispute is refused for an unknown worker, a missing score, foreign evidence and revoked evidence', async () => {
   const nobody = '00000000-0000-4000-8000-000000000000'
-  assert.deepEqual(await tryToOpen(db, { workerId: nobody }), { outcome: 'unknown_worker' })
+  assert.deepEqual(await tryToOpen(db, { workerId: nobody }), { refusal: 'worker_not_found' })
   const [unscored = ''] = await addPublicWorkers(db, 1)
-  assert.deepEqual(await tryToOpen(db, { workerId: unscored }), { outcome: 'no_score' })
+  assert.partialDeepStrictEqual(await tryToOpen(db, { workerId: unscored }), {
+    refusal: 'score_absent',
+  })
   const { evidence } = await workerWithScore()
   const { workerId, evidence: own } = await workerWithScore()
   const [first = '', second = ''] = own
   const about = (evidenceIds: string[]) =>
     tryToOpen(db, { workerId, kind: 'evidence', evidenceIds, exclude: true })
-  assert.deepEqual(await about([first, nobody, ...evidence.slice(0, 1)]), {
-    outcome: 'not_theirs',
-    evidenceIds: [nobody, ...evidence.slice(0, 1)],
-  })
+  const refused = await about([first, nobody, ...evidence.slice(0, 1)])
+  assert.ok('refusal' in refused)
+  assert.equal(refused.refusal, 'evidence_not_theirs')
+  assert.ok(refused.message?.endsWith(`: ${nobody}, ${evidence[0]}.`), refused.message)
   const revocation = { reason: 'policy', actor: 'ada', now: daysAfter(1) } as const
   await db.transaction((tx) => revokeAndRescore(tx, scoring, [first], revocation))
-  assert.deepEqual(await about([first, second]), { outcome: 'revoked', evidenceIds: [first] })
+  assert.deepEqual(await about([first, second]), {
+    refusal: 'evidence_revoked',
+    message: `Revoked already, for ever: ${first}.`,
+  })
   assert.partialDeepStrictEqual(await stateOf(second), { state: 'active' })
   assert.deepEqual(await findChangesOf(workerId), [])
 })
@@ -398,7 +407,7 @@ test('each item, the score and the identity have at most one open dispute; after
   for (const { again, ...request } of requests) {
     const first = await opened(db, { workerId, ...request })
     const second = { workerId, ...request, evidenceIds: again }
-    const refused = { outcome: 'already_open', disputeId: first.id }
+    const refused = alreadyOpen(first.id)
     assert.deepEqual(await tryToOpen(db, second), refused)
     await review(db, first.id)
     assert.deepEqual(await tryToOpen(db, second), refused)
@@ -441,20 +450,24 @@ test('the database rejects a second open dispute about the same subject, and any
 test('an impossible move is refused and changes nothing', async () => {
   const { workerId } = await workerWithScore()
   const { id } = await opened(db, { workerId })
-  assert.deepEqual(await end(db, id, { ending: 'upheld' }), { outcome: 'refused', from: 'open' })
+  const message = `Dispute ${id} cannot be resolved: it is open, review it first.`
+  assert.deepEqual(await end(db, id, { ending: 'upheld' }), { refusal: 'dispute_state', message })
   await review(db, id)
-  assert.deepEqual(await review(db, id), { outcome: 'refused', from: 'under_review' })
+  const isRefused = (answer: object) =>
+    assert.partialDeepStrictEqual(answer, { refusal: 'dispute_state' })
+  isRefused(await review(db, id))
   assert.partialDeepStrictEqual(await end(db, id, { ending: 'partly_upheld' }), {
-    outcome: 'unusable',
+    refusal: 'dispute_decision',
   })
   await end(db, id, { ending: 'rejected' })
   for (const ending of ['upheld', 'rejected', 'withdrawn'] as const)
-    assert.deepEqual(await end(db, id, { ending }), { outcome: 'refused', from: 'resolved' })
-  assert.deepEqual(await review(db, id), { outcome: 'refused', from: 'resolved' })
+    isRefused(await end(db, id, { ending }))
+  isRefused(await review(db, id))
   assert.deepEqual(await typesOf(workerId), ['dispute.opened', 'dispute.resolved'])
   const nobody = '00000000-0000-4000-8000-000000000000'
-  assert.deepEqual(await review(db, nobody), { outcome: 'unknown_dispute' })
-  assert.deepEqual(await end(db, nobody, { ending: 'upheld' }), { outcome: 'unknown_dispute' })
+  const unknown = { refusal: 'dispute_not_found', message: `No dispute has the id ${nobody}.` }
+  assert.deepEqual(await review(db, nobody), unknown)
+  assert.deepEqual(await end(db, nobody, { ending: 'upheld' }), unknown)
 })
 
 test('a dispute whose evidence was revoked for another reason still ends, and the other items count again', async () => {
@@ -478,13 +491,13 @@ test('two concurrent resolutions: one succeeds, the other is refused, and the ef
     const { workerId, evidence } = await workerWithScore()
     const { id } = await opened(db, { workerId, kind: 'evidence', evidenceIds: evidence.slice(1) })
     await review(db, id)
-    const outcomes = await Promise.all([
+    const answers = await Promise.all([
       end(db, id, { ending: 'upheld' }),
       end(db, id, { ending: 'rejected' }),
       end(db, id, { ending: 'withdrawn' }),
     ])
-    const results = outcomes.map(({ outcome }) => outcome).sort()
-    assert.deepEqual(results, ['ended', 'refused', 'refused'])
+    const refusals = answers.flatMap((answer) => ('refusal' in answer ? answer.refusal : []))
+    assert.deepEqual(refusals, ['dispute_state', 'dispute_state'])
     const types = await typesOf(workerId)
     assert.equal(types.filter((type) => type === 'dispute.resolved').length, 1)
   }
@@ -497,15 +510,15 @@ test('two concurrent openings about the same subject: one succeeds, and the othe
     tryToOpen(db, { ...request, evidenceIds: evidence.slice(0, 2) }),
     tryToOpen(db, { ...request, evidenceIds: evidence.slice(1, 3) }),
   ])
-  const [won, lost] = openings.toSorted((a) => (a.outcome === 'opened' ? -1 : 1))
-  assert.ok(won?.outcome === 'opened')
-  assert.deepEqual(lost, { outcome: 'already_open', disputeId: won.dispute.id })
+  const [won, lost] = openings.toSorted((a) => ('refusal' in a ? 1 : -1))
+  assert.ok(won !== undefined && !('refusal' in won))
+  assert.deepEqual(lost, alreadyOpen(won.id))
 })
 
 test('an opening waits for a concurrent one about the same subject and is given its id', async () => {
   const { workerId } = await workerWithScore()
   const open = (tx: Tx) => tryTo(tx, { workerId })
   const [first, second] = await inTurn(db, open, () => tryToOpen(db, { workerId }))
-  assert.ok(first.outcome === 'opened')
-  assert.deepEqual(second, { outcome: 'already_open', disputeId: first.dispute.id })
+  assert.ok(!('refusal' in first))
+  assert.deepEqual(second, alreadyOpen(first.id))
 })

@@ -6,6 +6,7 @@
  */
 import { restoreEvidence } from '../evidence/exclude-evidence.ts'
 import type { Tx } from '../platform/db/db.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
 import { moveIdentity } from '../scores/keep-sharing.ts'
 import { reviseEarlier } from '../scores/revise-earlier.ts'
 import { revokeAndRescore } from '../scores/revoke-evidence.ts'
@@ -15,30 +16,24 @@ import { mayPublish } from '../scores/sharing.ts'
 import { findActiveSnapshots, findEarlierSnapshots } from '../scores/store.ts'
 import { publishEvents } from '../webhooks/events/outbox.ts'
 import { findWorkerFacts } from '../workers/store.ts'
-import {
-  canMove,
-  type Decision,
-  type Dispute,
-  type DisputeKind,
-  type DisputeState,
-  verdictOf,
-} from './dispute.ts'
+import { canMove, type Decision, type Dispute, type DisputeKind, verdictOf } from './dispute.ts'
 import { disputeResolved, isScoreChanged } from './dispute-events.ts'
-import { type DisputeAction, lockDispute } from './open-dispute.ts'
+import {
+  cannotMove,
+  type DisputeAction,
+  lockDispute,
+  type MoveRefusal,
+  unknownDispute,
+} from './open-dispute.ts'
 import { insertChange, markEnded } from './store.ts'
 
-export type Ended =
-  | {
-      outcome: 'ended'
-      dispute: Dispute
-      /** True if the active score differs from the one when the dispute was opened. */
-      scoreChanged: boolean
-      resultingSnapshotId: string | null
-    }
-  | { outcome: 'unknown_dispute' }
-  | { outcome: 'refused'; from: DisputeState }
-  /** The decision is not possible for this dispute. */
-  | { outcome: 'unusable'; reason: string }
+export interface Ended {
+  /** As it was before its end. */
+  dispute: Dispute
+  /** True if the active score differs from the one when the dispute was opened. */
+  scoreChanged: boolean
+  resultingSnapshotId: string | null
+}
 
 /**
  * Resolves or withdraws a dispute. The end is final. If the worker does not share its score, no
@@ -48,16 +43,17 @@ export async function endDispute(
   tx: Tx,
   scoring: Scoring,
   { disputeId, ...request }: Decision & DisputeAction & { disputeId: string },
-): Promise<Ended> {
+): Promise<Ended | MoveRefusal | Refusal<'dispute_decision'>> {
   const { ending, actor, now } = request
   const resolution = ending === 'withdrawn' ? null : ending
   const state = resolution === null ? 'withdrawn' : 'resolved'
   const dispute = await lockDispute(tx, disputeId)
-  if (dispute === null) return { outcome: 'unknown_dispute' }
-  if (!canMove(dispute.state, state)) return { outcome: 'refused', from: dispute.state }
+  if (dispute === null) return unknownDispute(disputeId)
+  if (!canMove(dispute.state, state)) return cannotMove(dispute, state)
   const { kind, workerId, items } = dispute
   const verdict = verdictOf(request, { kind, items: items.map(({ evidenceId }) => evidenceId) })
-  if ('unusable' in verdict) return { outcome: 'unusable', reason: verdict.unusable }
+  if ('unusable' in verdict)
+    return refuse('dispute_decision', { message: `Dispute ${disputeId}: ${verdict.unusable}.` })
   const { upheld: upheldIds } = verdict
   await applyConsequences(tx, scoring, {
     dispute,
@@ -74,7 +70,7 @@ export async function endDispute(
   const event = disputeResolved(dispute, { ending, resultingSnapshotId, endedAt: now })
   if (worker !== undefined && mayPublish(worker)) await publishEvents(tx, [event], now)
   const scoreChanged = isScoreChanged(dispute, resultingSnapshotId)
-  return { outcome: 'ended', dispute, scoreChanged, resultingSnapshotId }
+  return { dispute, scoreChanged, resultingSnapshotId }
 }
 
 interface Consequence extends DisputeAction {

@@ -7,6 +7,7 @@ import { excludeEvidence } from '../evidence/exclude-evidence.ts'
 import { lockEvidence } from '../evidence/store.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
 import { mayPublish } from '../scores/sharing.ts'
 import { findActiveSnapshots } from '../scores/store.ts'
 import { publishEvents } from '../webhooks/events/outbox.ts'
@@ -38,16 +39,13 @@ export interface DisputeAction {
   now: Date
 }
 
-export type Opening =
-  | { outcome: 'opened'; dispute: Dispute }
-  | { outcome: 'unknown_worker' }
-  /** The dispute is about the score, and the worker has none. */
-  | { outcome: 'no_score' }
-  /** Evidence that is unknown or belongs to another worker. */
-  | { outcome: 'not_theirs'; evidenceIds: string[] }
-  /** Evidence that is revoked. */
-  | { outcome: 'revoked'; evidenceIds: string[] }
-  | { outcome: 'already_open'; disputeId: string }
+export type OpenRefusal = Refusal<
+  | 'worker_not_found'
+  | 'score_absent'
+  | 'evidence_not_theirs'
+  | 'evidence_revoked'
+  | 'dispute_already_open'
+>
 
 /**
  * Opens a dispute. If evidence is excluded, the worker is marked for recomputation. If the worker
@@ -57,15 +55,16 @@ export async function openDispute(
   tx: Tx,
   request: DisputeRequest,
   { actor, now, dueAt }: DisputeAction & { dueAt: Date },
-): Promise<Opening> {
+): Promise<Dispute | OpenRefusal> {
   const { workerId, kind, evidenceIds, restricted, exclude } = request
   await lockWorkers(tx, [workerId])
   const [worker] = await findWorkerFacts(tx, [workerId])
-  if (worker === undefined) return { outcome: 'unknown_worker' }
-  const refused = await findObstacle(tx, request)
-  if (refused !== null) return refused
+  if (worker === undefined) return refuse('worker_not_found')
+  const obstacle = await findObstacle(tx, request, worker.username)
+  if (obstacle !== null) return obstacle
   const [active] = await findActiveSnapshots(tx, [workerId])
-  if (kind === 'score' && active === undefined) return { outcome: 'no_score' }
+  if (kind === 'score' && active === undefined)
+    return refuse('score_absent', { message: `${worker.username} has no score to dispute.` })
   const id = uuidV7(now)
   const snapshotId = active?.snapshotId.toString('hex') ?? null
   const excludedIds = exclude ? await excludeEvidence(tx, evidenceIds, now) : []
@@ -75,40 +74,72 @@ export async function openDispute(
   if (mayPublish(worker)) await publishEvents(tx, [disputeOpened(facts)], now)
   const [dispute] = await findDisputes(tx, [id])
   if (dispute === undefined) throw new Error(`dispute ${id} is missing after its insertion`)
-  return { outcome: 'opened', dispute }
+  return dispute
 }
 
-async function findObstacle(tx: Tx, request: DisputeRequest): Promise<Opening | null> {
+async function findObstacle(
+  tx: Tx,
+  request: DisputeRequest,
+  username: string,
+): Promise<OpenRefusal | null> {
   const { workerId, evidenceIds } = request
   const found = await lockEvidence(tx, evidenceIds)
   const states = new Map(
     found.filter((item) => item.workerId === workerId).map((item) => [item.evidenceId, item.state]),
   )
   const foreignIds = evidenceIds.filter((id) => !states.has(id))
-  if (foreignIds.length > 0) return { outcome: 'not_theirs', evidenceIds: foreignIds }
+  if (foreignIds.length > 0) return notTheirs(username, foreignIds)
   const revoked = evidenceIds.filter((id) => states.get(id) === 'revoked')
-  if (revoked.length > 0) return { outcome: 'revoked', evidenceIds: revoked }
+  if (revoked.length > 0)
+    return refuse('evidence_revoked', {
+      message: `Revoked already, for ever: ${revoked.join(', ')}.`,
+    })
   const openDisputeId = await findOpenDisputeAbout(tx, request)
-  return openDisputeId === null ? null : { outcome: 'already_open', disputeId: openDisputeId }
+  if (openDisputeId === null) return null
+  return refuse('dispute_already_open', {
+    message: `The dispute ${openDisputeId} about the same is open. End it first.`,
+  })
 }
 
-export type Reviewing =
-  | { outcome: 'under_review'; dispute: Dispute }
-  | { outcome: 'unknown_dispute' }
-  | { outcome: 'refused'; from: DisputeState }
+/** `names` are ids, or names of the form `SOURCE/EXTERNAL-ID`. */
+export function notTheirs(username: string, names: readonly string[]) {
+  return refuse('evidence_not_theirs', {
+    message: `Not evidence of ${username}: ${names.join(', ')}.`,
+  })
+}
 
 /** Records that the review of the dispute has begun. */
 export async function reviewDispute(
   tx: Tx,
   disputeId: string,
   { actor, now }: DisputeAction,
-): Promise<Reviewing> {
+): Promise<Dispute | MoveRefusal> {
   const dispute = await lockDispute(tx, disputeId)
-  if (dispute === null) return { outcome: 'unknown_dispute' }
-  if (!canMove(dispute.state, 'under_review')) return { outcome: 'refused', from: dispute.state }
+  if (dispute === null) return unknownDispute(disputeId)
+  if (!canMove(dispute.state, 'under_review')) return cannotMove(dispute, 'reviewed')
   await markUnderReview(tx, disputeId)
   await insertChange(tx, disputeId, { state: 'under_review', changedAt: now, actor })
-  return { outcome: 'under_review', dispute: { ...dispute, state: 'under_review' } }
+  return { ...dispute, state: 'under_review' }
+}
+
+export type MoveRefusal = Refusal<'dispute_not_found' | 'dispute_state'>
+
+export function unknownDispute(id: string) {
+  return refuse('dispute_not_found', { message: `No dispute has the id ${id}.` })
+}
+
+const nextSteps: Record<DisputeState, string> = {
+  open: 'review it first',
+  under_review: 'which is done already',
+  resolved: 'which is final',
+  withdrawn: 'which is final',
+}
+
+/** `moved` is the participle of the move that is refused. */
+export function cannotMove({ id, state }: Pick<Dispute, 'id' | 'state'>, moved: string) {
+  return refuse('dispute_state', {
+    message: `Dispute ${id} cannot be ${moved}: it is ${state}, ${nextSteps[state]}.`,
+  })
 }
 
 /**

@@ -107,7 +107,7 @@ test('receivers learn of every revoked credential, and an upheld dispute revises
       const upheldIds = isPartly ? evidenceIds.slice(0, 1) : []
       const wasValid = await credentialsOf(workerId)
       const ended = await end(db, id, { ending: decided, upheldIds, now: tomorrow() })
-      if (ended.outcome !== 'ended') return
+      if ('refusal' in ended) return
       const changed = (await eventsOf(db, workerId)).slice(receiver.seen)
       checkEnd({ id, receiver, changed, wasValid, isValid: await credentialsOf(workerId) })
       await happen(rest.after)

@@ -107,9 +107,10 @@ class Oracle {
 
   openOne({ slot, exclude, restricted }: Step & { step: 'open' }): Expected {
     const items = slots[slot]
-    if (items.some((item) => this.revoked.has(item))) return { outcome: 'revoked', events: [] }
+    if (items.some((item) => this.revoked.has(item)))
+      return { outcome: 'evidence_revoked', events: [] }
     // Both disputes are about two common items.
-    if (this.open.size > 0) return { outcome: 'already_open', events: [] }
+    if (this.open.size > 0) return { outcome: 'dispute_already_open', events: [] }
     const excluded = exclude ? [...items] : []
     for (const item of excluded) this.excluded.add(item)
     this.open.set(slot, { isReviewed: false, restricted, excluded })
@@ -120,7 +121,7 @@ class Oracle {
     const items = slots[slot]
     const named = partOf(slot, part)
     if (ending === 'partly_upheld' && (named.length === 0 || named.length === items.length))
-      return { outcome: 'unusable', events: [] }
+      return { outcome: 'dispute_decision', events: [] }
     const upheld = { upheld: items, partly_upheld: named, rejected: [], withdrawn: [] }[ending]
     for (const item of excluded) this.excluded.delete(item)
     for (const item of upheld) this.revoked.add(item)
@@ -155,7 +156,11 @@ class Oracle {
   }
 }
 
-const refused: Expected = { outcome: 'refused', events: [] }
+const refused: Expected = { outcome: 'dispute_state', events: [] }
+
+function outcomeOf(answer: object, done: string): string {
+  return 'refusal' in answer ? String(answer.refusal) : done
+}
 
 function partOf(slot: Slot, part: number): number[] {
   return slots[slot].filter((_, i) => (part & (1 << i)) !== 0)
@@ -191,15 +196,16 @@ test('any sequence of moves of two disputes that share evidence ends as the orac
           const evidenceIds = idsOf(slots[slot])
           const request = { workerId, kind: 'evidence', evidenceIds, exclude, restricted } as const
           const opening = await tryToOpen(db, request, now)
-          if (opening.outcome === 'opened') ids[slot] = opening.dispute.id
-          return opening.outcome
+          if ('refusal' in opening) return opening.refusal
+          ids[slot] = opening.id
+          return 'opened'
         }
         const id = ids[step.slot]
-        if (id === undefined) return 'refused'
-        if (step.step === 'review') return (await review(db, id, now)).outcome
+        if (id === undefined) return refused.outcome
+        if (step.step === 'review') return outcomeOf(await review(db, id, now), 'under_review')
         const { ending, part } = step
         const upheldIds = ending === 'partly_upheld' ? idsOf(partOf(step.slot, part)) : []
-        return (await end(db, id, { ending, upheldIds, now })).outcome
+        return outcomeOf(await end(db, id, { ending, upheldIds, now }), 'ended')
       }
 
       function idsOf(places: readonly number[]): string[] {

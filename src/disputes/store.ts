@@ -18,24 +18,38 @@ export function findDisputes(db: Queryable, ids: readonly string[]): Promise<Dis
     from disputes d where d.id = any(${ids}::uuid[]) order by d.due_at, d.id`)
 }
 
+export interface DisputePage {
+  /** Disputes of this worker only; null: of all. */
+  workerId: string | null
+  /** The id of the last row of the page before, or null for the first page. */
+  after: string | null
+  limit: number
+}
+
 /** Returns the disputes that are open or under review, first due first. */
-export async function findOpenDisputeIds(db: Queryable, limit: number): Promise<string[]> {
+export async function findOpenDisputeIds(
+  db: Queryable,
+  { after, limit }: Pick<DisputePage, 'after' | 'limit'>,
+): Promise<string[]> {
   const rows = await db.rows<{ id: string }>(sql`
-    select id from disputes where state in ('open', 'under_review') order by due_at, id limit ${limit}`)
+    select id from disputes
+    where state in ('open', 'under_review')
+      and (${after}::uuid is null
+        or (due_at, id) > (select due_at, id from disputes where id = ${after}::uuid))
+    order by due_at, id limit ${limit}`)
   return rows.map(({ id }) => id)
 }
 
-/** Returns the ids of the worker's disputes, open and ended. */
-export async function findWorkerDisputeIds(db: Queryable, workerId: string): Promise<string[]> {
+/** Returns disputes, open and ended, the latest opened first. */
+export async function findLatestDisputeIds(
+  db: Queryable,
+  { workerId, after, limit }: DisputePage,
+): Promise<string[]> {
   const rows = await db.rows<{ id: string }>(sql`
-    select id from disputes where worker_id = ${workerId}`)
-  return rows.map(({ id }) => id)
-}
-
-/** Returns the most recently opened disputes, open and ended. */
-export async function findLatestDisputeIds(db: Queryable, limit: number): Promise<string[]> {
-  const rows = await db.rows<{ id: string }>(sql`
-    select id from disputes order by id desc limit ${limit}`)
+    select id from disputes
+    where (${workerId}::uuid is null or worker_id = ${workerId}::uuid)
+      and (${after}::uuid is null or id < ${after}::uuid)
+    order by id desc limit ${limit}`)
   return rows.map(({ id }) => id)
 }
 

@@ -5,6 +5,17 @@ import { findEvidenceByName } from './store.ts'
 /** An id is in lowercase. */
 export type EvidenceName = { id: string } | { sourceId: string; externalId: string }
 
+/** The form of a name in a text: an id, or `SOURCE/EXTERNAL-ID`. */
+export const evidenceNamePattern = '^([0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[^/]+/.+)$'
+
+/** Returns the name that a text of this form holds. The id of a source holds no slash. */
+export function evidenceNameOf(text: string): EvidenceName {
+  const at = text.indexOf('/')
+  return at === -1
+    ? { id: text.toLowerCase() }
+    : { sourceId: text.slice(0, at), externalId: text.slice(at + 1) }
+}
+
 export interface NamedEvidence {
   /** Each id once. An id in a name is returned without a look-up. */
   ids: string[]

@@ -312,7 +312,7 @@ test('a consent and an identity check that arrive during an erasure find no work
       (tx) => eraseWorker(tx, worker.username, byCanary),
       () => db.transaction((tx) => request(tx, worker)),
     )
-    assert.deepEqual(outcome, { outcome: 'unknown_worker' })
+    assert.deepEqual(outcome, { refusal: 'worker_not_found' })
     assert.deepEqual(await tablesWith(/canary/i), [])
     const held = await tablesWith(new RegExp(worker.workerId))
     for (const table of ['consents', 'identities']) assert.ok(!held.includes(table), table)

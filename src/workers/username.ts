@@ -2,6 +2,7 @@
  * Pure: usernames (decision D34). They are ASCII and never normalised into validity, so that no two
  * of them look alike. The format is that of the candidate detail in the specification.
  */
+import { Type } from 'typebox'
 import { sha256 } from '../platform/crypto/bytes.ts'
 
 const form = '[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]'
@@ -27,3 +28,11 @@ export function isReserved(username: string): boolean {
 export function usernameDigest(username: string): Buffer {
   return sha256(username)
 }
+
+/** The username of a worker in the input of an operation, with or without a leading `@`. */
+export const usernameField = Type.String({
+  pattern: usernamePattern,
+  description:
+    'must have 3 to 30 of the characters a-z, 0-9, _ and -, with a letter or digit at both ends',
+  oneSpelling: (username: string) => username.replace(/^@/, ''),
+})

@@ -70,15 +70,31 @@ test('a dispute from opening to decision: events, output and audit entries are c
   assert.partialDeepStrictEqual(await report(...open, '--evidence', 'exams/1'), {
     code: 1,
     ok: false,
-    disputeId: id,
+    error: 'dispute_already_open',
+    message: `The dispute ${id} about the same is open. End it first.`,
   })
-  assert.equal((await report('disputes', 'resolve', id, '--as', 'rejected')).code, 1)
+  assert.equal((await report('disputes', 'resolve', id, '--as', 'rejected', '--yes')).code, 1)
   assert.equal((await report('disputes', 'review', id, '--by', 'Bob')).code, 0)
-  const decide = ['disputes', 'resolve', id, '--as', 'partly_upheld', '--evidence', 'exams/1']
+  const decide = [
+    'disputes',
+    'resolve',
+    id,
+    '--as',
+    'partly_upheld',
+    '--yes',
+    '--evidence',
+    'exams/1',
+  ]
+  const dry = await report(...decide, '--dry-run')
+  assert.partialDeepStrictEqual(dry, { code: 0, dryRun: true, state: 'resolved' })
   const resolved = await report(...decide, '--by', 'Bob')
   assert.partialDeepStrictEqual(resolved, { code: 0, state: 'resolved', scoreChanged: true })
   assert.match(resolved.resultingSnapshotId, /^[0-9a-f]{64}$/)
-  assert.partialDeepStrictEqual(await report(...decide), { code: 1, from: 'resolved' })
+  assert.partialDeepStrictEqual(await report(...decide), {
+    code: 1,
+    error: 'dispute_state',
+    message: `Dispute ${id} cannot be resolved: it is resolved, which is final.`,
+  })
 
   const shown = await report('disputes', 'show', id.toUpperCase())
   assert.partialDeepStrictEqual(shown.dispute, {
@@ -134,7 +150,7 @@ test('the operator chooses whether a dispute hides the score; after a withdrawal
   assert.equal(dispute.restricted, false)
   const listed = await run(['disputes', 'list'])
   assert.match(listed.out, new RegExp(`^DUE .*\\n.* ada +score +open +public +${dispute.id}\\n$`))
-  assert.partialDeepStrictEqual(await report('disputes', 'withdraw', dispute.id), {
+  assert.partialDeepStrictEqual(await report('disputes', 'withdraw', dispute.id, '--yes'), {
     code: 0,
     state: 'withdrawn',
     scoreChanged: false,
@@ -152,22 +168,31 @@ test('a rejected command names the reason: 2 for an invalid command line, 1 for 
   const { run } = await installation()
   const nobody = '00000000-0000-4000-8000-000000000000'
   for (const [code, args, reason] of [
-    [2, ['open', 'ada', '--kind', 'mood'], /Use score, evidence or identity/],
-    [2, ['open', 'ada', '--kind', 'evidence'], /Name the evidence/],
-    [2, ['open', 'ada', '--kind', 'score', '--evidence', 'exams/1'], /for --kind evidence/],
-    [2, ['open', 'ada', '--kind', 'score', '--exclude'], /for --kind evidence/],
+    [2, ['open', 'ada', '--kind', 'mood'], /--kind must be one of score, evidence, identity/],
+    [2, ['open', 'ada', '--kind', 'evidence'], /--evidence must name the items/],
+    [
+      2,
+      ['open', 'ada', '--kind', 'score', '--evidence', 'exams/1'],
+      /--evidence is for kind evidence/,
+    ],
+    [2, ['open', 'ada', '--kind', 'score', '--exclude'], /--exclude is for kind evidence/],
     [
       2,
       ['open', 'ada', '--kind', 'evidence', '--evidence', 'exams'],
-      /Use an evidence id or SOURCE/,
+      /--evidence\.0 must be an evidence id or SOURCE/,
     ],
     [1, ['open', 'bob', '--kind', 'score'], /No worker has the username bob/],
     [1, ['open', 'ada', '--kind', 'evidence', '--evidence', 'exams/9'], /Not evidence of ada/],
     [1, ['open', 'ada', '--kind', 'evidence', '--evidence', nobody], /Not evidence of ada/],
-    [2, ['review', 'first'], /Use the id, a UUID/],
+    [
+      2,
+      ['review', 'first'],
+      /dispute-id must be the id of a dispute, a UUID. `assay disputes list` shows it/,
+    ],
     [1, ['review', nobody], /No dispute has the id/],
-    [2, ['resolve', nobody, '--as', 'won'], /Use upheld, partly_upheld or rejected/],
-    [1, ['resolve', nobody, '--as', 'upheld'], /No dispute has the id/],
+    [2, ['resolve', nobody, '--as', 'won'], /--as must be one of upheld, partly_upheld, rejected/],
+    [2, ['resolve', nobody, '--as', 'upheld'], /The decision is final.* Add --yes/],
+    [1, ['resolve', nobody, '--as', 'upheld', '--yes'], /No dispute has the id/],
     [1, ['show', nobody], /No dispute has the id/],
     [2, ['list', '--limit', '0'], /--limit/],
   ] as const) {
@@ -188,7 +213,7 @@ test('a decision without engine or key is rejected and changes nothing', async (
         (select json_agg(e order by evidence_id) from evidence e) as evidence,
         (select count(*) from webhook_events) as events, (select count(*) from audit_log) as log`)
   const before = await state()
-  const resolve = ['disputes', 'resolve', dispute.id, '--as', 'upheld']
+  const resolve = ['disputes', 'resolve', dispute.id, '--as', 'upheld', '--yes']
 
   const root = join(temporaryFolder(), 'release')
   for (const name of ['src', 'engines', 'vectors', 'vocabulary', 'migrations', 'package.json'])

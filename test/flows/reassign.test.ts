@@ -69,7 +69,7 @@ test('1: a disputed item is not reassigned, excluded or not, reviewed or not', a
       assert.match(refused.report.message, /dispute.*Nothing was done/)
       assert.equal((await scoresOf(db, grace)).length, 1)
     }
-    const withdrawn = await command('disputes', 'withdraw', disputeId)
+    const withdrawn = await command('disputes', 'withdraw', disputeId, '--yes')
     assert.equal(withdrawn.code, 0, withdrawn.err)
   }
   assert.equal(

@@ -4,6 +4,7 @@ import { sessionTimes } from '../../accounts/sessions.ts'
 import { sweepReports } from '../../agent-decisions/retention.ts'
 import { searchIndexer } from '../../candidates/search-indexer.ts'
 import { skillNames } from '../../candidates/skill-names.ts'
+import { deleteOldReplays } from '../../operations/replay-store.ts'
 import type { Job } from '../../platform/job-runner.ts'
 import { sweepRateWindows } from '../../platform/rate-limit/shared-limiter.ts'
 import { keepRequestLogDays } from '../../request-log/days.ts'
@@ -50,6 +51,11 @@ export function backgroundJobs(
       name: 'keep days of the request log',
       everyMs: 3_600_000,
       run: () => keepRequestLogDays(db, { days: config.requestLogDays, now: clock() }),
+    },
+    {
+      name: 'delete old replays',
+      everyMs: 3_600_000,
+      run: () => deleteOldReplays(db, clock()),
     },
     ...backgroundPaymentJobs(x402),
   ]

@@ -1,5 +1,7 @@
 /** `assay evidence`: the evidence that scores are computed from. */
 import type { Command } from 'commander'
+import { releasedVocabulary } from '../../app/released-vocabulary.ts'
+import { openScoring, ScoringUnavailable } from '../../app/scoring.ts'
 import { type ReassignedByName, reassignNamedEvidence } from '../../disputes/reassign-evidence.ts'
 import { readAchievements, readEvidenceLine } from '../../evidence/evidence-line.ts'
 import type { EvidenceName } from '../../evidence/evidence-names.ts'
@@ -15,6 +17,7 @@ import { uuidV7 } from '../../platform/db/uuid-v7.ts'
 import { parseStrictJson } from '../../platform/json/strict-json.ts'
 import { revokeNamedEvidence } from '../../scores/revoke-evidence.ts'
 import type { ScoredWorker } from '../../scores/score-workers.ts'
+import type { Scoring } from '../../scores/scoring.ts'
 import { byOption, each, formatOption, oneOf, parseEvidenceName, parseUsername } from '../args.ts'
 import { act, command } from '../command.ts'
 import { type CommandContext, withContext } from '../context.ts'
@@ -23,8 +26,6 @@ import { type ImportFlags, importLines } from '../import-lines.ts'
 import { readInput } from '../input-lines.ts'
 import { usernamesOf } from '../names.ts'
 import { done, note, type Outcome } from '../output.ts'
-import { releasedVocabulary } from '../released-vocabulary.ts'
-import { openScoring, scoringIfAny } from '../scoring.ts'
 
 const names = 'evidence ids, or SOURCE/EXTERNAL-ID'
 
@@ -191,4 +192,15 @@ async function renderScores(db: Queryable, scored: readonly ScoredWorker[]) {
     ({ workerId, outcome }) => `score of ${usernames.get(workerId) ?? workerId}: ${outcome}`,
   )
   return { rescored, lines }
+}
+
+/** Returns null and prints the reason if no score can be computed or issued on this machine. */
+async function scoringIfAny({ config, db }: CommandContext): Promise<Scoring | null> {
+  try {
+    return await (await openScoring(config))(db)
+  } catch (error) {
+    if (!(error instanceof ScoringUnavailable)) throw error
+    note(`${error.message} The scores are left to the next recomputation.`)
+    return null
+  }
 }

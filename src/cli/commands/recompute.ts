@@ -3,6 +3,7 @@
  * The queue keeps what is left, so a second run continues.
  */
 import type { Command } from 'commander'
+import { openScoring } from '../../app/scoring.ts'
 import type { Queryable } from '../../platform/db/db.ts'
 import { countDue, markEveryWorker, recomputeBatch } from '../../scores/recompute.ts'
 import type { Scoring } from '../../scores/scoring.ts'
@@ -11,7 +12,6 @@ import { act, finish } from '../command.ts'
 import { type CommandContext, withContext } from '../context.ts'
 import type { Outcome } from '../output.ts'
 import { type Progress, renderProgress } from '../render-progress.ts'
-import { openScoring } from '../scoring.ts'
 
 export function declareCommand(declared: Command): void {
   finish(declared, 'assay recompute --all --workers 4')

@@ -1,5 +1,7 @@
 /** `assay scores`: the scores that were computed, their explanation, and their replay. */
 import type { Command } from 'commander'
+import { releasedVocabulary } from '../../app/released-vocabulary.ts'
+import { releasedEngine } from '../../app/scoring.ts'
 import { findWorkerEvidence } from '../../evidence/store.ts'
 import { wireTime } from '../../platform/clock.ts'
 import { counted } from '../../platform/counted.ts'
@@ -24,10 +26,8 @@ import { type CommandContext, withContext } from '../context.ts'
 import { failure, interrupted, usageError } from '../fail.ts'
 import { workerNamed } from '../names.ts'
 import { done, note, type Outcome } from '../output.ts'
-import { releasedVocabulary } from '../released-vocabulary.ts'
 import { type Columns, listed, renderTable } from '../render.ts'
 import { renderProgress } from '../render-progress.ts'
-import { releasedEngine } from '../scoring.ts'
 
 const exampleId = '1a7674eb4ee78df7e1ac439a93c3fa8e3c945784d4dec9fd8e3011738b2f1d62'
 

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import type { Command } from 'commander'
 import type { Dispute } from '../../disputes/dispute.ts'
-import { findDisputes, findWorkerDisputeIds } from '../../disputes/store.ts'
+import { findDisputes, findLatestDisputeIds } from '../../disputes/store.ts'
 import { wireTime } from '../../platform/clock.ts'
 import { counted } from '../../platform/counted.ts'
 import { eraseWorkerFor } from '../../privacy/erase-worker.ts'
@@ -98,7 +98,10 @@ function importFile(flags: ImportFlags & { by: string }): Promise<Outcome> {
 function show(username: string): Promise<Outcome> {
   return withContext(async ({ db, clock }) => {
     const worker = await workerNamed(db, username)
-    const disputes = await findDisputes(db, await findWorkerDisputeIds(db, worker.workerId))
+    const disputes = await findDisputes(
+      db,
+      await findLatestDisputeIds(db, { workerId: worker.workerId, after: null, limit: 10_000 }),
+    )
     const openDisputes = disputes.filter(({ endedAt }) => endedAt === null)
     const [active] = await findActiveSnapshots(db, [worker.workerId])
     return renderWorker(worker, { openDisputes, hasScore: active !== undefined, now: clock() })

@@ -10,6 +10,10 @@ interface ErrorRow {
   keyedStatus?: number
   message: string
   advice: string
+  /** The next step on the command line, if a command shows more than the message. */
+  command?: string
+  /** Only operators meet it: it is not in the public document. */
+  isOperatorOnly?: true
 }
 
 export const errorTable = {
@@ -146,6 +150,31 @@ export const errorTable = {
     message: 'There is no such status list.',
     advice: 'Use the statusListCredential of the credential exactly as issued.',
   },
+  operator_role_required: {
+    status: 403,
+    message: 'This action needs a higher operator role.',
+    advice: 'Use a token or a user with the role that the operation names.',
+    isOperatorOnly: true,
+  },
+  worker_not_found: {
+    status: 404,
+    message: 'There is no such worker.',
+    advice: 'Check the username.',
+    isOperatorOnly: true,
+  },
+  dispute_not_found: {
+    status: 404,
+    message: 'There is no such dispute.',
+    advice: 'List the disputes and use one of their ids.',
+    command: '`assay disputes list` shows them.',
+    isOperatorOnly: true,
+  },
+  evidence_not_theirs: {
+    status: 404,
+    message: 'The worker has no such evidence.',
+    advice: 'Name items of evidence of this worker.',
+    isOperatorOnly: true,
+  },
   session_not_found: {
     status: 404,
     message: 'You have no such session.',
@@ -246,6 +275,36 @@ export const errorTable = {
     message: 'The API key is revoked, has expired, or was rotated before.',
     advice: 'List the API keys, and rotate the latest one of its line or create another.',
   },
+  evidence_revoked: {
+    status: 409,
+    message: 'The evidence is revoked, for ever.',
+    advice: 'Leave it out.',
+    isOperatorOnly: true,
+  },
+  score_absent: {
+    status: 409,
+    message: 'The worker has no score.',
+    advice: 'Wait until a score is computed.',
+    isOperatorOnly: true,
+  },
+  dispute_already_open: {
+    status: 409,
+    message: 'A dispute about the same is open.',
+    advice: 'End it first.',
+    isOperatorOnly: true,
+  },
+  dispute_state: {
+    status: 409,
+    message: 'The dispute is not in a state for this.',
+    advice: 'An open dispute is reviewed first; an ended one is final.',
+    isOperatorOnly: true,
+  },
+  dispute_decision: {
+    status: 409,
+    message: 'This decision is not possible for the dispute.',
+    advice: 'Uphold or reject the dispute as a whole, or name a part of its items.',
+    isOperatorOnly: true,
+  },
   payload_too_large: {
     status: 413,
     keyedStatus: 400,
@@ -311,6 +370,12 @@ export const errorTable = {
     message: 'The service has no key to encrypt webhook secrets.',
     advice: 'Ask the operator to set SECRETS_KEYRING.',
   },
+  scoring_unavailable: {
+    status: 503,
+    message: 'No score can be computed or signed on this machine.',
+    advice: 'Mend the cause that the message names, then try again.',
+    isOperatorOnly: true,
+  },
   signing_not_configured: {
     status: 503,
     message: 'Score signing is not configured.',
@@ -326,15 +391,23 @@ export function errorStatus(name: ErrorName, isKeyed: boolean): number {
   return isKeyed ? keyedStatus : status
 }
 
+/** The rows of the public document, without those that only operators meet. */
+export const publicErrorNames = (Object.keys(errorTable) as ErrorName[]).filter(
+  (name) => !('isOperatorOnly' in errorTable[name]),
+)
+
 /** An expected refusal as a value, rendered only at the HTTP edge. */
-export interface Refusal {
-  refusal: ErrorName
+export interface Refusal<Name extends ErrorName = ErrorName> {
+  refusal: Name
   /** Replaces the row's message. The caller sees it, so it holds no internal detail. */
   message?: string
   headers?: Record<string, string>
 }
 
-export function refuse(refusal: ErrorName, more: Omit<Refusal, 'refusal'> = {}): Refusal {
+export function refuse<const Name extends ErrorName>(
+  refusal: Name,
+  more: Omit<Refusal, 'refusal'> = {},
+): Refusal<Name> {
   return { refusal, ...more }
 }
 

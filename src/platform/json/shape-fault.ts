@@ -76,6 +76,8 @@ function plainReason({
       return `must be at least ${limit}`
     case 'maximum':
       return `must be at most ${limit}`
+    case 'enum':
+      return `must be one of ${[member(params, 'allowedValues')].flat().join(', ')}`
     case 'uniqueItems':
       return 'must not name an item twice'
     default:

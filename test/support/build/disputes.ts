@@ -1,12 +1,12 @@
 /** Opens, reviews and ends disputes for tests. */
 import assert from 'node:assert/strict'
 import type { Dispute, Ending } from '../../../src/disputes/dispute.ts'
-import { type Ended, endDispute } from '../../../src/disputes/end-dispute.ts'
+import { endDispute } from '../../../src/disputes/end-dispute.ts'
 import {
   type DisputeRequest,
-  type Opening,
+  type MoveRefusal,
+  type OpenRefusal,
   openDispute,
-  type Reviewing,
   reviewDispute,
 } from '../../../src/disputes/open-dispute.ts'
 import type { Db, Tx } from '../../../src/platform/db/db.ts'
@@ -17,7 +17,7 @@ export function tryToOpen(
   db: Db,
   request: Pick<DisputeRequest, 'workerId'> & Partial<DisputeRequest>,
   now = daysAfter(1),
-): Promise<Opening> {
+): Promise<Dispute | OpenRefusal> {
   return db.transaction((tx) => tryTo(tx, request, now))
 }
 
@@ -26,7 +26,7 @@ export function tryTo(
   tx: Tx,
   request: Pick<DisputeRequest, 'workerId'> & Partial<DisputeRequest>,
   now = daysAfter(1),
-): Promise<Opening> {
+): Promise<Dispute | OpenRefusal> {
   const asked = { kind: 'score', evidenceIds: [], restricted: false, exclude: false, ...request }
   const action = { actor: 'ada', now, dueAt: daysAfter(30, now) }
   return openDispute(tx, asked as DisputeRequest, action)
@@ -37,12 +37,16 @@ export async function opened(
   request: Pick<DisputeRequest, 'workerId'> & Partial<DisputeRequest>,
   now = daysAfter(1),
 ): Promise<Dispute> {
-  const opening = await tryToOpen(db, request, now)
-  assert.ok(opening.outcome === 'opened', JSON.stringify(opening))
-  return opening.dispute
+  const dispute = await tryToOpen(db, request, now)
+  assert.ok(!('refusal' in dispute), JSON.stringify(dispute))
+  return dispute
 }
 
-export function review(db: Db, disputeId: string, now = daysAfter(2)): Promise<Reviewing> {
+export function review(
+  db: Db,
+  disputeId: string,
+  now = daysAfter(2),
+): Promise<Dispute | MoveRefusal> {
   return db.transaction((tx) => reviewDispute(tx, disputeId, { actor: 'bob', now }))
 }
 
@@ -57,7 +61,7 @@ export function end(
   db: Db,
   disputeId: string,
   { ending, upheldIds = [], now = daysAfter(3), by = scoring }: EndingWish,
-): Promise<Ended> {
+): ReturnType<typeof endDispute> {
   const request = { disputeId, ending, upheldIds, actor: 'cyd', now }
   return db.transaction((tx) => endDispute(tx, by, request))
 }
@@ -71,6 +75,6 @@ export async function resolved(
   const dispute = await opened(db, request)
   await review(db, dispute.id)
   const ended = await end(db, dispute.id, ending)
-  assert.ok(ended.outcome === 'ended', JSON.stringify(ended))
+  assert.ok(!('refusal' in ended), JSON.stringify(ended))
   return ended
 }

@@ -1,10 +1,9 @@
 /** The skill records of this release, as the engine and as search need them. */
 import { type SkillNames, skillNames } from '../candidates/skill-names.ts'
 import { scoringVocabulary } from '../scores/scoring-vocabulary.ts'
-import type { Vocabulary } from '../scoring-core/evidence.ts'
 import { loadReleasedVocabulary } from '../skill-standard/vocabulary.ts'
 
-export function releasedVocabulary(): Vocabulary {
+export function releasedVocabulary(): ReturnType<typeof scoringVocabulary> {
   return scoringVocabulary(loadReleasedVocabulary().records)
 }
 

@@ -1,0 +1,56 @@
+/** Opens what a change of scores needs: engine, vocabulary and active key. */
+import type { Config } from '../config/config.ts'
+import type { Queryable } from '../platform/db/db.ts'
+import { originOf } from '../score-credentials/payload.ts'
+import { activeSigner, openSigners, SignerMissing } from '../score-credentials/signers.ts'
+import { KeyRefused } from '../score-credentials/signing-key.ts'
+import { type Engine, EngineRefused, loadEngine } from '../scores/engine.ts'
+import { recalledEngines, refuseRecalled } from '../scores/recall-engine.ts'
+import { issueRuleOf, type Scoring, scoringRulesOf } from '../scores/scoring.ts'
+import { releasedVocabulary } from './released-vocabulary.ts'
+
+/** No score can be computed or issued on this machine. The message is a sentence. */
+export class ScoringUnavailable extends Error {
+  override readonly name = 'ScoringUnavailable'
+}
+
+/**
+ * Returns a function that gives the scoring of each transaction, because a key may be rotated
+ * during a long run. Both throw `ScoringUnavailable`.
+ */
+export async function openScoring(config: Config): Promise<(db: Queryable) => Promise<Scoring>> {
+  const rules = scoringRulesOf(await releasedEngine(), releasedVocabulary(), issueRuleOf(config))
+  const signers = await explainRefusal(() => openSigners(config.signingKeysDir))
+  return async (db) => {
+    const recalled = await recalledEngines(db)
+    return explainRefusal(async () => {
+      refuseRecalled(rules.engine, recalled)
+      return {
+        ...rules,
+        issuer: {
+          origin: originOf(config.publicUrl),
+          signer: await activeSigner(db, signers),
+          validityDays: config.credentialValidityDays,
+          supersedeRevokes: config.supersedeRevokes,
+        },
+      }
+    })
+  }
+}
+
+/** Returns the engine of this release. */
+export function releasedEngine(): Promise<Engine> {
+  return explainRefusal(() => loadEngine())
+}
+
+async function explainRefusal<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (cause) {
+    if (cause instanceof EngineRefused)
+      throw new ScoringUnavailable(`Scores cannot be computed: ${cause.message}.`, { cause })
+    if (cause instanceof SignerMissing || cause instanceof KeyRefused)
+      throw new ScoringUnavailable(cause.message.replace(/\.?$/, '.'), { cause })
+    throw cause
+  }
+}

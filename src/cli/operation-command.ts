@@ -1,0 +1,283 @@
+/**
+ * Declares the commands of operations: arguments and flags from the input, help from the texts,
+ * tables from the columns. Commands that handle files or processes are written by hand.
+ */
+import { createInterface } from 'node:readline/promises'
+import type { Command } from 'commander'
+import { openServices, type Services } from '../app/operations.ts'
+import type { Cell, Columns, Operation } from '../operations/operation.ts'
+import { checkInput, performAny, secretFields } from '../operations/perform.ts'
+import {
+  type FieldForm,
+  fieldForms,
+  type Texts,
+  valueForm,
+  valuesOfTexts,
+} from '../operations/text-input.ts'
+import { errorTable, type Refusal } from '../platform/http/errors.ts'
+import { byOption, wholeNumber } from './args.ts'
+import { act, command } from './command.ts'
+import { withContext } from './context.ts'
+import { type Failure, failure, usageError } from './fail.ts'
+import { done, type Outcome } from './output.ts'
+import { listed, renderFields } from './render.ts'
+
+/** Declares one command for each operation of a noun. */
+export function declareOperations(noun: Command, operations: readonly Operation<Services>[]): void {
+  for (const operation of operations) declareOperation(noun, operation)
+}
+
+interface CommonFlags {
+  json?: boolean
+  csv?: boolean
+  yes?: boolean
+  dryRun?: boolean
+  by?: string
+  limit?: number
+}
+
+/** A command line reads so many rows at most, page by page. */
+const rowsMax = 1_000_000
+
+function declareOperation(noun: Command, operation: Operation<Services>): void {
+  const { name, summary, kind, danger, columns } = operation
+  const verb = name.slice(name.indexOf(' ') + 1)
+  const declared = command(noun, verb, summary, exampleOf(operation))
+  const forms = fieldForms(operation)
+  const positional = positionalOf(operation)
+  for (const field of positional) declared.argument(`<${dashed(field)}>`, helpOf(forms[field]))
+  for (const field of flagFields(operation)) declareFlag(declared, operation, field)
+  if (columns !== undefined) declared.option('--csv', 'CSV for a spreadsheet')
+  if (kind === 'change') {
+    declared.option(...byOption)
+    declared.option('--dry-run', 'show what would change, and change nothing')
+  }
+  if (danger !== undefined) declared.option('--yes', 'do it without asking')
+  declared.action(
+    act((...args: unknown[]) => {
+      const flags = args.at(-1) as CommonFlags & Record<string, Texts[string] | undefined>
+      const texts = [
+        ...positional.map((field, i) => [field, args[i]]),
+        ...flagFields(operation).map((field) => [field, flags[camel(flagOf(forms, field))]]),
+      ].filter(([, value]) => value !== undefined)
+      return runOperation(operation, Object.fromEntries(texts) as Texts, flags)
+    }),
+  )
+}
+
+/** Pages are followed by the command itself, so it has no flag for the page after a row. */
+function flagFields(operation: Operation<Services>): string[] {
+  const positional = positionalOf(operation)
+  return Object.keys(fieldForms(operation)).filter(
+    (field) => !positional.includes(field) && !(isPaged(operation) && field === 'after'),
+  )
+}
+
+function isPaged({ input, output }: Operation<Services>): boolean {
+  return 'after' in input && 'limit' in input && 'next' in output.properties
+}
+
+function positionalOf({ positional, path }: Operation<Services>): readonly string[] {
+  return positional ?? Object.keys(path)
+}
+
+function declareFlag(declared: Command, operation: Operation<Services>, field: string): void {
+  const forms = fieldForms(operation)
+  const form = forms[field] ?? {}
+  const name = flagOf(forms, field)
+  const help = helpOf(form)
+  const value = valueForm(form)
+  if (isPaged(operation) && field === 'limit') {
+    const usual = Number(form.default)
+    declared.option('--limit <n>', help, wholeNumber(1, rowsMax), usual)
+    return
+  }
+  if (value.type === 'boolean') {
+    declared.option(`--${name}`, help)
+    // Without a default, leaving it out is a third answer: a setting decides.
+    if (form.default === undefined) declared.option(`--no-${name}`, 'the opposite')
+    return
+  }
+  const shown = value.type === 'array' ? '<value...>' : value.type === 'integer' ? '<n>' : '<value>'
+  const usual = form.default === undefined ? '' : ` (default: ${JSON.stringify(form.default)})`
+  const option = declared.createOption(`--${name} ${shown}`, `${help}${usual}`)
+  const isRequired = !isOptional(operation, field) && form.default === undefined
+  declared.addOption(isRequired ? option.makeOptionMandatory() : option)
+}
+
+function isOptional({ path, input }: Operation<Services>, field: string): boolean {
+  const schema = path[field] ?? input[field]
+  return schema !== undefined && '~optional' in schema
+}
+
+async function runOperation(
+  operation: Operation<Services>,
+  texts: Texts,
+  flags: CommonFlags,
+): Promise<Outcome> {
+  const { yes = false, dryRun: isDryRun = false } = flags
+  const raw = valuesOfTexts(operation, texts)
+  if (isPaged(operation)) delete raw.limit
+  // A wrong argument is reported before the database is opened.
+  const checked = checkInput(operation, raw)
+  if ('refusal' in checked) throw failureOf(operation, checked)
+  if (operation.danger !== undefined && !yes && !isDryRun)
+    await confirm(operation, flags.json === true)
+  return withContext(async ({ db, clock, config, actor }) => {
+    const performer = { db, clock, services: openServices(config) }
+    const caller = { kind: 'operator', role: 'admin', actor, by: flags.by ?? actor } as const
+    const perform = async (input: object): Promise<object> => {
+      const performed = await performAny(performer, operation, caller, input, { isDryRun })
+      if ('refusal' in performed) throw failureOf(operation, performed)
+      return performed.output
+    }
+    const output = isPaged(operation)
+      ? await readPages(perform, raw, flags.limit ?? rowsMax)
+      : await perform(raw)
+    return rendered(operation, output, { input: checked.input, isDryRun, csv: flags.csv === true })
+  })
+}
+
+/** Reads pages until there are `limit` rows, and returns them as one page. */
+async function readPages(
+  perform: (input: object) => Promise<object>,
+  raw: object,
+  limit: number,
+): Promise<object> {
+  const read: object[] = []
+  for (let after: string | null = null; ; ) {
+    const left = limit - read.length
+    const page = { ...raw, limit: Math.min(left, 1_000), ...(after !== null && { after }) }
+    const output = await perform(page)
+    const { name, rows } = rowsOf(output)
+    read.push(...rows)
+    after = (output as { next: string | null }).next
+    if (after === null || read.length >= limit) return { ...output, [name]: read }
+  }
+}
+
+/** Returns the member of a list's output that holds its rows. */
+function rowsOf(output: object): { name: string; rows: object[] } {
+  const [name, rows] = Object.entries(output).find(([, value]) => Array.isArray(value)) ?? ['', []]
+  return { name, rows }
+}
+
+/** Asks on a terminal. Elsewhere, says what the command would do, and does nothing. */
+async function confirm({ danger, summary }: Operation<Services>, json: boolean): Promise<void> {
+  if (!process.stdin.isTTY || json)
+    throw usageError(`${danger} Add --yes to do it, or --dry-run to see what would change.`)
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  const answer = await terminal.question(`${summary}. ${danger}\nType yes to do it: `)
+  terminal.close()
+  if (answer.trim() !== 'yes') throw usageError('Nothing was changed.')
+}
+
+interface Rendering {
+  input: object
+  isDryRun: boolean
+  csv: boolean
+}
+
+function rendered(
+  { said, columns, output: shape, none = 'There are none.' }: Operation<Services>,
+  output: object,
+  { input, isDryRun, csv }: Rendering,
+): Outcome {
+  const hidden = isDryRun ? secretFields(shape).map((name) => [name, '(not made)']) : []
+  const shown = { ...output, ...Object.fromEntries(hidden) }
+  const report = isDryRun ? { dryRun: true, ...shown } : shown
+  if (columns !== undefined) {
+    const table = tableColumns(columns as Columns<object>)
+    return listed(report, { rows: rowsOf(output).rows, columns: table, none, csv })
+  }
+  const lines = said === undefined ? fieldLines(shown) : said(shown as never, input as never)
+  return done(
+    report,
+    isDryRun ? ['Dry run: nothing was changed. Without --dry-run:', ...lines] : lines,
+  )
+}
+
+function tableColumns(
+  columns: Columns<object>,
+): Record<string, (row: object) => string | number | null> {
+  return Object.fromEntries(
+    Object.entries(columns).map(([name, column]) => [
+      name,
+      (row: object) => {
+        const cell: Cell = typeof column === 'function' ? column(row) : Reflect.get(row, column)
+        if (typeof cell === 'number' || cell === null) return cell
+        return Array.isArray(cell) ? cell.join(', ') : String(cell)
+      },
+    ]),
+  )
+}
+
+function fieldLines(output: object): readonly string[] {
+  const fields = Object.entries(output).map(([name, value]) => [
+    name,
+    typeof value === 'object' && value !== null ? JSON.stringify(value) : value,
+  ])
+  return renderFields(Object.fromEntries(fields))
+}
+
+/** Says what happened, the value that caused it, and the next command. */
+function failureOf(operation: Operation<Services>, { refusal, message }: Refusal): Failure {
+  const row: { message: string; advice: string; command?: string } = errorTable[refusal]
+  const report = { error: refusal }
+  if (refusal === 'invalid_field')
+    return usageError(argumentFault(operation, message ?? row.message), { report })
+  // A message of the operation names the next step itself, unless a command shows more.
+  const next = row.command ?? (message === undefined ? row.advice : '')
+  return failure(`${message ?? row.message} ${next}`.trimEnd(), { report })
+}
+
+/** Names a field as the command line does: `--since`, or `endpoint-id` for an argument. */
+function argumentFault(operation: Operation<Services>, message: string): string {
+  const [field = ''] = message.split(/[ .]/, 1)
+  const forms = fieldForms(operation)
+  const form = forms[field]
+  if (form === undefined) return message
+  const isArgument = positionalOf(operation).includes(field)
+  const named = isArgument ? dashed(field) : `--${flagOf(forms, field)}`
+  const shownBy =
+    form['x-shown-by'] === undefined ? '' : ` \`assay ${form['x-shown-by']}\` shows it.`
+  return `${named}${message.slice(field.length)}${shownBy}`
+}
+
+function exampleOf(operation: Operation<Services>): string {
+  const { name, example } = operation
+  const forms = fieldForms(operation)
+  const positional = positionalOf(operation)
+  const words = positional.map((field) => quoted(Reflect.get(example, field)))
+  for (const [field, value] of Object.entries(example)) {
+    const isDefault = JSON.stringify(value) === JSON.stringify(forms[field]?.default)
+    if (positional.includes(field) || isDefault) continue
+    const flag = `--${value === false ? 'no-' : ''}${flagOf(forms, field)}`
+    words.push(flag, ...(typeof value === 'boolean' ? [] : [value].flat().map(quoted)))
+  }
+  const yes = operation.danger === undefined ? [] : ['--yes']
+  return ['assay', name, ...words, ...yes].join(' ')
+}
+
+function quoted(value: unknown): string {
+  const text = typeof value === 'string' ? value : value === null ? 'off' : JSON.stringify(value)
+  return /^[\w./:@+-]+$/.test(text) ? text : `'${text}'`
+}
+
+function helpOf(form: FieldForm = {}): string {
+  return (form.description ?? '').replace(/^must (be|have) /, '')
+}
+
+function flagOf(forms: Readonly<Record<string, FieldForm>>, field: string): string {
+  return forms[field]?.['x-flag'] ?? dashed(field)
+}
+
+/** `endpointId` becomes `endpoint-id`. */
+function dashed(field: string): string {
+  return field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}
+
+/** `endpoint-id` becomes `endpointId`, the name under which commander gives its value. */
+function camel(flag: string): string {
+  return flag.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}

@@ -1,0 +1,55 @@
+/** Fields that the input and output of many operations have. */
+import { type TSchema, Type } from 'typebox'
+
+/** Forbids members that are not declared. */
+export const closed = { additionalProperties: false } as const
+
+export function orNull<Schema extends TSchema>(schema: Schema, description = '') {
+  return Type.Union([schema, Type.Null()], { description })
+}
+
+/** The id of a record. `shownBy` is the operation whose list shows such ids. */
+export function idField(thing: string, shownBy: string) {
+  return Type.String({
+    pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+    description: `must be the id of ${thing}, a UUID`,
+    oneSpelling: (id: string) => id.toLowerCase(),
+    'x-shown-by': shownBy,
+  })
+}
+
+export function flagField(description: string) {
+  return Type.Boolean({ default: false, description })
+}
+
+/** Rows of one page. The command line reads as many pages as its `--limit` needs. */
+export const limitField = Type.Integer({
+  minimum: 1,
+  maximum: 1_000,
+  default: 200,
+  description: 'at most so many',
+})
+
+/** The page after this row. */
+export const afterField = Type.Optional(
+  Type.String({
+    pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+    description: 'must be the member `next` of the page before',
+  }),
+)
+
+/** The member of a list that leads to its next page. */
+export const nextField = Type.Union([Type.String(), Type.Null()], {
+  description: 'The value of `after` for the next page, or null after the last row.',
+})
+
+/** Returns at most `limit` rows of the `limit + 1` that were read, and the id of the next page. */
+export function pageOf<Row>(
+  rows: readonly Row[],
+  limit: number,
+  idOf: (row: Row) => string,
+): { rows: Row[]; next: string | null } {
+  const shown = rows.slice(0, limit)
+  const last = rows.length > limit ? shown.at(-1) : undefined
+  return { rows: shown, next: last === undefined ? null : idOf(last) }
+}

@@ -1,0 +1,176 @@
+/**
+ * Pure: the declaration of one operation. The command line, the operator API, the specification's
+ * routes, the dashboard and the console call it through `perform`. Everything that a door shows
+ * comes from here: arguments, flags, fields of forms, columns, refusals and documentation.
+ */
+import type { Static, TObject, TProperties } from 'typebox'
+import type { EntryOf } from '../audit/action.ts'
+import type { ActionName } from '../audit/actions.ts'
+import type { Queryable, Tx } from '../platform/db/db.ts'
+import type { Role, Scope } from '../platform/http/callers.ts'
+import type { ErrorName, Refusal } from '../platform/http/errors.ts'
+
+/** Each role may do everything that an earlier one may. `ingest` stands beside them. */
+export const operatorRoles = ['viewer', 'support', 'admin'] as const
+export type OperatorRole = (typeof operatorRoles)[number] | 'ingest'
+
+/** The callers of an operation. An absent kind of caller is refused. */
+export interface Who {
+  operator: (typeof operatorRoles)[number]
+  /** A token of the operator's own systems may call it. */
+  ingest?: true
+  member?: Role
+  key?: Scope
+}
+
+/** The rows that a caller may reach: all, or those of one account. */
+export type Owner = 'any' | { userId: string }
+
+export interface Context<Services> {
+  now: Date
+  owner: Owner
+  /** Named in the audit log. */
+  actor: string
+  /** Named in the history of the record, for example of a dispute. */
+  by: string
+  idempotencyKey: string | null
+  services: Services
+}
+
+/** The result of a change. `after` runs after the commit and before the answer. */
+export interface Done<Output, Name extends ActionName> {
+  output: Output
+  /** Empty: nothing was changed, and the audit log gets no entry. */
+  entries: readonly EntryOf<Name>[]
+  after?: () => Promise<void>
+  /** Another batch is left: `perform` calls `run` again in a new transaction. */
+  more?: boolean
+}
+
+type More = Pick<Done<unknown, ActionName>, 'after' | 'more'>
+
+export function changed<const Output, const Entry extends object>(
+  output: Output,
+  entry: Entry,
+  more: More = {},
+): { output: Output; entries: readonly [Entry] } & More {
+  return { output, entries: [entry], ...more }
+}
+
+export type Cell = string | number | boolean | null | readonly string[]
+
+/** Columns of a table in their order: a field of the row, or a pure function of it. */
+export type Columns<Row> = Readonly<Record<string, keyof Row | ((row: Row) => Cell)>>
+
+/** The member of the output that holds the rows of a list. */
+type RowOf<Output> = {
+  [Name in keyof Output]: Output[Name] extends (infer Row)[] ? Row : never
+}[keyof Output]
+
+interface Common<
+  Path extends TProperties,
+  Input extends TProperties,
+  Output extends TObject,
+  Refused extends ErrorName,
+> {
+  /** The words of the command line, such as `webhooks pause`; also the operation id. */
+  name: string
+  http: `${'GET' | 'POST' | 'DELETE'} /${string}`
+  summary: string
+  who: Who
+  /** Path parameters in their order. They are the arguments of the command, too. */
+  path: Path
+  /** Flags, fields of the form, members of the body; of a read, query parameters. */
+  input: Input
+  /** Arguments of the command if they are not the path parameters. */
+  positional?: readonly (keyof (Path & Input) & string)[]
+  output: Output
+  refusals: readonly Refused[]
+  /** Input of the example in the help and in the document. */
+  example: Static<TObject<Path & Input>>
+  /** The result in sentences. Without it, a door shows the fields of the output. */
+  said?(output: Static<Output>, input: Static<TObject<Path & Input>>): readonly string[]
+  columns?: Columns<RowOf<Static<Output>>>
+  /** The text of an empty list. */
+  none?: string
+  /** Whether a record is in a state for this action: the console hides the button otherwise. */
+  when?(record: object): boolean
+}
+
+export interface Read<
+  Services,
+  Path extends TProperties,
+  Input extends TProperties,
+  Output extends TObject,
+  Refused extends ErrorName,
+> extends Common<Path, Input, Output, Refused> {
+  run(
+    db: Queryable,
+    input: Static<TObject<Path & Input>>,
+    context: Context<Services>,
+  ): Promise<Static<Output> | Refusal<Refused>>
+}
+
+export interface Change<
+  Services,
+  Path extends TProperties,
+  Input extends TProperties,
+  Output extends TObject,
+  Refused extends ErrorName,
+  Name extends ActionName,
+> extends Common<Path, Input, Output, Refused> {
+  /** The row of the audit log, or the reason why none is written. */
+  audit: Name | { none: string }
+  /** It stores Idempotency-Keys by itself, because a specified route promises a replay. */
+  keepsKeys?: true
+  /** It cannot be taken back. The sentence says what it does, and a door asks before it runs. */
+  danger?: string
+  run(
+    tx: Tx,
+    input: Static<TObject<Path & Input>>,
+    context: Context<Services>,
+  ): Promise<Done<Static<Output>, Name> | Refusal<Refused>>
+}
+
+/** An operation of any types, as the doors see it. They call `run` only through `perform`. */
+export interface Operation<Services = never> {
+  kind: 'read' | 'change'
+  name: string
+  http: string
+  summary: string
+  who: Who
+  path: TProperties
+  input: TProperties
+  positional?: readonly string[]
+  output: TObject
+  refusals: readonly ErrorName[]
+  example: object
+  audit?: ActionName | { none: string }
+  danger?: string
+  keepsKeys?: true
+  none?: string
+  when?: (record: object) => boolean
+  said?: (output: never, input: never) => readonly string[]
+  columns?: Columns<never>
+  run: (db: never, input: never, context: Context<Services>) => Promise<object>
+}
+
+/** The declarations of a module, which names the services that they need. */
+export function operationsFor<Services>() {
+  return {
+    read<P extends TProperties, I extends TProperties, O extends TObject, R extends ErrorName>(
+      declared: Read<Services, P, I, O, R>,
+    ) {
+      return { kind: 'read', ...declared } as const
+    },
+    change<
+      P extends TProperties,
+      I extends TProperties,
+      O extends TObject,
+      R extends ErrorName,
+      N extends ActionName,
+    >(declared: Change<Services, P, I, O, R, N>) {
+      return { kind: 'change', ...declared } as const
+    },
+  }
+}

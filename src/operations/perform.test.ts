@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { Type } from 'typebox'
+import { testRegistry } from '../../test/support/build/registry.ts'
+import { addScoredWorker, addSources, daysAfter, scoring } from '../../test/support/build/scores.ts'
+import { everythingStored } from '../../test/support/oracle/everything-stored.ts'
+import {
+  disputesList,
+  disputesOpen,
+  disputesResolve,
+  disputesReview,
+  disputesShow,
+} from '../disputes/operations.ts'
+import { sql } from '../platform/db/db.ts'
+import { findWorkerFacts } from '../workers/store.ts'
+import { closed } from './fields.ts'
+import { changed, operationsFor } from './operation.ts'
+import { type OperationCaller, perform, performAny, whyForbidden } from './perform.ts'
+import { deleteOldReplays } from './replay-store.ts'
+
+const registry = await testRegistry()
+const { db } = registry
+after(() => registry.drop())
+await addSources(db)
+
+const now = daysAfter(1)
+const services = {
+  disputes: { hidesScore: true, dueDays: 30 },
+  scoring: () => Promise.resolve(scoring),
+}
+const performer = { db, clock: () => now, services }
+const admin = { kind: 'operator', role: 'admin', actor: 'ada@vm', by: 'Ada' } as const
+
+async function scoredWorker(): Promise<string> {
+  const { workerId } = await addScoredWorker(db, {})
+  const [worker] = await findWorkerFacts(db, [workerId])
+  assert.ok(worker)
+  return worker.username
+}
+
+async function entriesOf(action: string, subject: string) {
+  return db.rows<{ actor: string; details: string }>(sql`
+    select actor, details::text from audit_log
+    where action = ${action} and subjects::text like ${`%${subject}%`}`)
+}
+
+function outputOf<Output>(performed: { output: Output } | { refusal: string }): Output {
+  assert.ok('output' in performed, JSON.stringify(performed))
+  return performed.output
+}
+
+test('a change writes one audit entry with its actor, and a refused change writes none', async () => {
+  const username = await scoredWorker()
+  const { dispute } = outputOf(
+    await perform(performer, disputesOpen, admin, { username, kind: 'score', exclude: false }),
+  )
+  assert.equal(dispute.username, username)
+  assert.deepEqual(await entriesOf('disputes.opened', dispute.id), [
+    { actor: 'ada@vm', details: '{"excluded":0,"kind":"score","restricted":true}' },
+  ])
+  const shown = outputOf(await perform(performer, disputesShow, admin, { disputeId: dispute.id }))
+  assert.deepEqual(
+    shown.dispute.moves.map(({ by }) => by),
+    ['Ada'],
+  )
+  const before = await everythingStored(registry.url)
+  const early = { disputeId: dispute.id, as: 'upheld' } as const
+  assert.partialDeepStrictEqual(await perform(performer, disputesResolve, admin, early), {
+    refusal: 'dispute_state',
+  })
+  assert.equal(await everythingStored(registry.url), before)
+})
+
+test('a dry run returns the result, runs nothing after it, and leaves every table as it was', async () => {
+  const username = await scoredWorker()
+  const input = { username, kind: 'score', exclude: false } as const
+  const before = await everythingStored(registry.url)
+  const { dispute } = outputOf(
+    await perform(performer, disputesOpen, admin, input, { isDryRun: true }),
+  )
+  assert.equal(dispute.state, 'open')
+  assert.equal(await everythingStored(registry.url), before)
+  const noted: string[] = []
+  const change = noteTaking(noted)
+  await performAny({ ...performer, services: {} }, change, admin, {}, { isDryRun: true })
+  assert.deepEqual(noted, [])
+  await performAny({ ...performer, services: {} }, change, admin, {})
+  assert.deepEqual(noted, ['after'])
+})
+
+function noteTaking(noted: string[]) {
+  return operationsFor<object>().change({
+    name: 'notes take',
+    http: 'POST /notes',
+    summary: 'Take a note after the commit',
+    who: { operator: 'admin' },
+    path: {},
+    input: {},
+    output: Type.Object({}, closed),
+    refusals: [],
+    example: {},
+    audit: { none: 'a test' },
+    run: () =>
+      Promise.resolve({
+        output: {},
+        entries: [],
+        after: async () => {
+          noted.push('after')
+        },
+      }),
+  })
+}
+
+test('an unknown member, a wrong type and a missing field are refused with the name of the field', async () => {
+  const username = await scoredWorker()
+  for (const [input, message] of [
+    [{ username, kind: 'score', userId: 'x' }, 'userId is not a known field.'],
+    [{ username, kind: 'mood' }, 'kind must be one of score, evidence, identity.'],
+    [{ username }, 'kind is missing.'],
+    [
+      { username: 'A', kind: 'score' },
+      'username must have 3 to 30 of the characters a-z, 0-9, _ and -, with a letter or digit at both ends.',
+    ],
+  ] as const)
+    assert.deepEqual(await performAny(performer, disputesOpen, admin, input), {
+      refusal: 'invalid_field',
+      message,
+    })
+})
+
+test('a value is taken in its one spelling, and an absent one by its default', async () => {
+  const username = await scoredWorker()
+  const { dispute } = outputOf(
+    await perform(performer, disputesOpen, admin, {
+      username: `@${username}`,
+      kind: 'score',
+      exclude: false,
+    }),
+  )
+  const disputeId = dispute.id.toUpperCase()
+  assert.deepEqual(outputOf(await perform(performer, disputesReview, admin, { disputeId })), {
+    disputeId: dispute.id,
+    state: 'under_review',
+  })
+  const { disputes } = outputOf(await performAny(performer, disputesList, admin, {})) as {
+    disputes: { id: string }[]
+  }
+  assert.ok(disputes.some(({ id }) => id === dispute.id))
+})
+
+test('each caller reaches only the operations of its role, scope or membership', () => {
+  const operator = (role: 'viewer' | 'support' | 'admin' | 'ingest'): OperationCaller => ({
+    ...admin,
+    role,
+  })
+  const at = { actor: 'x', by: 'x', accountId: 'a' }
+  const member: OperationCaller = { kind: 'member', role: 'member', ...at }
+  const owner: OperationCaller = { kind: 'member', role: 'owner', ...at }
+  const key: OperationCaller = { kind: 'key', scopes: ['webhooks:write'], ...at }
+  const cases = [
+    [{ operator: 'support' }, operator('viewer'), 'operator_role_required'],
+    [{ operator: 'support' }, operator('support'), null],
+    [{ operator: 'support' }, operator('admin'), null],
+    [{ operator: 'viewer' }, operator('ingest'), 'operator_role_required'],
+    [{ operator: 'viewer', ingest: true }, operator('ingest'), null],
+    [{ operator: 'viewer' }, member, 'operator_role_required'],
+    [{ operator: 'viewer', member: 'owner' }, member, 'owner_required'],
+    [{ operator: 'viewer', member: 'owner' }, owner, null],
+    [{ operator: 'viewer', member: 'member' }, member, null],
+    [{ operator: 'viewer', key: 'scores:read' }, key, 'insufficient_scope'],
+    [{ operator: 'viewer' }, key, 'insufficient_scope'],
+    [{ operator: 'viewer', key: 'webhooks:write' }, key, null],
+  ] as const
+  for (const [who, caller, expected] of cases)
+    assert.equal(whyForbidden(who, caller), expected, JSON.stringify([who, caller]))
+})
+
+test('the same Idempotency-Key gets the same answer from one change, also at the same time; other content is refused', async () => {
+  const username = await scoredWorker()
+  const input = { username, kind: 'score', exclude: false } as const
+  const options = { idempotencyKey: 'retry-0123456789abcdef' }
+  const answers = await Promise.all(
+    Array.from({ length: 5 }, () => perform(performer, disputesOpen, admin, input, options)),
+  )
+  const [first] = answers
+  assert.ok(first)
+  const { id } = outputOf(first).dispute
+  for (const answer of answers) assert.deepEqual(answer, first)
+  assert.equal((await entriesOf('disputes.opened', id)).length, 1)
+  const other = { ...input, restrict: false }
+  assert.deepEqual(await perform(performer, disputesOpen, admin, other, options), {
+    refusal: 'idempotency_key_reused',
+  })
+  const bob = { ...admin, actor: 'bob@vm' }
+  assert.partialDeepStrictEqual(await perform(performer, disputesOpen, bob, input, options), {
+    refusal: 'dispute_already_open',
+  })
+  await deleteOldReplays(db, new Date(now.getTime() + 86_400_001))
+  assert.partialDeepStrictEqual(await perform(performer, disputesOpen, admin, input, options), {
+    refusal: 'dispute_already_open',
+  })
+})
+
+test('an answer with a secret is not stored: the repeat is refused', async () => {
+  const make = operationsFor<object>().change({
+    name: 'secrets make',
+    http: 'POST /secrets',
+    summary: 'Make a secret',
+    who: { operator: 'admin' },
+    path: {},
+    input: {},
+    output: Type.Object({ secret: Type.String({ 'x-secret': true }) }, closed),
+    refusals: [],
+    example: {},
+    audit: { none: 'a test' },
+    run: () => Promise.resolve({ output: { secret: 'drowssap' }, entries: [] }),
+  })
+  const secretive = { ...performer, services: {} }
+  const options = { idempotencyKey: 'secret-0123456789abc' }
+  assert.deepEqual(await performAny(secretive, make, admin, {}, options), {
+    output: { secret: 'drowssap' },
+  })
+  assert.partialDeepStrictEqual(await performAny(secretive, make, admin, {}, options), {
+    refusal: 'idempotency_key_spent',
+  })
+  assert.doesNotMatch(await everythingStored(registry.url), /drowssap/)
+})
+
+test('a long change runs batch by batch, each in its own transaction, and adds up what it did', async () => {
+  let left = 3
+  const batches: object[] = []
+  const work = operationsFor<object>().change({
+    name: 'batches work',
+    http: 'POST /batches',
+    summary: 'Work in batches',
+    who: { operator: 'admin' },
+    path: {},
+    input: {},
+    output: Type.Object({ moved: Type.Integer(), last: Type.String() }, closed),
+    refusals: [],
+    example: {},
+    audit: 'disputes.withdrawn',
+    run(tx) {
+      left--
+      return tx
+        .rows<{ id: string }>(sql`select gen_random_uuid() as id`)
+        .then(([row]) =>
+          changed(
+            { moved: 10, last: `batch ${3 - left}` },
+            { subjects: [row?.id ?? ''], details: {} },
+            { more: left > 0 },
+          ),
+        )
+    },
+  })
+  const performed = await performAny(
+    { ...performer, services: {} },
+    work,
+    admin,
+    {},
+    {
+      onBatch: (output) => batches.push(output),
+    },
+  )
+  assert.deepEqual(performed, { output: { moved: 30, last: 'batch 3' } })
+  assert.equal(batches.length, 3)
+})

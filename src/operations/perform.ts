@@ -1,0 +1,258 @@
+/**
+ * Performs an operation for a caller: checks who may call it, checks the input, runs it in one
+ * transaction and writes its audit entry there. This is the only way to a change, so no door can
+ * forget the entry.
+ */
+import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import type { ActionName } from '../audit/actions.ts'
+import { recordAction } from '../audit/record.ts'
+import type { Clock } from '../platform/clock.ts'
+import { sha256 } from '../platform/crypto/bytes.ts'
+import type { Db, Queryable, Tx } from '../platform/db/db.ts'
+import type { Role, Scope } from '../platform/http/callers.ts'
+import { type ErrorName, type Refusal, refuse } from '../platform/http/errors.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
+import { parseBody } from '../platform/json/shape-fault.ts'
+import {
+  type Context,
+  type Done,
+  type Operation,
+  type OperatorRole,
+  operatorRoles,
+  type Who,
+} from './operation.ts'
+import { findReplay, insertReplay } from './replay-store.ts'
+
+export type OperationCaller =
+  /** An operator: at the machine, by a token, or in the console. */
+  | { kind: 'operator'; role: OperatorRole; actor: string; by: string }
+  | { kind: 'member'; accountId: string; role: Role; actor: string; by: string }
+  | { kind: 'key'; accountId: string; scopes: readonly Scope[]; actor: string; by: string }
+
+export interface Performer<Services> {
+  db: Db
+  clock: Clock
+  services: Services
+}
+
+export interface PerformOptions {
+  idempotencyKey?: string | null
+  /** Runs everything, returns the result and rolls back. */
+  isDryRun?: boolean
+  /** Called after each batch of a long operation, with the sum of all batches. */
+  onBatch?: (output: object) => void
+}
+
+export type Performed<Output> = { output: Output } | Refusal
+
+interface Typed {
+  path: TProperties
+  input: TProperties
+  output: TObject
+}
+export type InputOf<Op extends Typed> = Static<TObject<Op['path'] & Op['input']>>
+export type OutputOf<Op extends Typed> = Static<Op['output']>
+
+/** For hand-written doors: the types of input and output are those of the declaration. */
+export function perform<Services, Op extends Operation<Services>>(
+  performer: Performer<Services>,
+  operation: Op,
+  caller: OperationCaller,
+  input: InputOf<Op>,
+  options: PerformOptions = {},
+): Promise<Performed<OutputOf<Op>>> {
+  return performAny(performer, operation, caller, input, options) as Promise<
+    Performed<OutputOf<Op>>
+  >
+}
+
+/** `run` of an operation whose input was checked. */
+type Runnable<Services> = {
+  run(
+    db: Queryable,
+    input: object,
+    context: Context<Services>,
+  ): Promise<object | Done<object, ActionName> | Refusal>
+}
+
+/** For generic doors: `raw` is checked against the declaration. */
+export async function performAny<Services>(
+  performer: Performer<Services>,
+  operation: Operation<Services>,
+  caller: OperationCaller,
+  raw: object,
+  { idempotencyKey = null, isDryRun = false, onBatch }: PerformOptions = {},
+): Promise<Performed<object>> {
+  const forbidden = whyForbidden(operation.who, caller)
+  if (forbidden !== null) return refuse(forbidden)
+  const checked = checkInput(operation, raw)
+  if ('refusal' in checked) return checked
+  const { input } = checked
+  const contextAt = (): Context<Services> => ({
+    now: performer.clock(),
+    owner: caller.kind === 'operator' ? 'any' : { userId: caller.accountId },
+    actor: caller.actor,
+    by: caller.by,
+    idempotencyKey,
+    services: performer.services,
+  })
+  if (operation.kind === 'read') {
+    const result = await (operation as unknown as Runnable<Services>).run(
+      performer.db,
+      input,
+      contextAt(),
+    )
+    return 'refusal' in result ? result : { output: result }
+  }
+  let total: object | null = null
+  for (;;) {
+    // Only the first batch stores the key: a repeated call goes on with the batches that are left.
+    const key: string | null =
+      isDryRun || operation.keepsKeys || total !== null ? null : idempotencyKey
+    const result: Done<object, ActionName> | Refusal = await inTransaction(
+      performer.db,
+      isDryRun,
+      (tx) => runBatch(tx, operation, { input, context: contextAt(), key, isDryRun }),
+    )
+    if ('refusal' in result) return result
+    if (!isDryRun) await result.after?.()
+    total = total === null ? result.output : withSums(operation.output, total, result.output)
+    onBatch?.(total)
+    // A dry run shows only the first batch: after its rollback it would find the same rows again.
+    if (!result.more || isDryRun) return { output: total }
+  }
+}
+
+interface Batch<Services> {
+  input: object
+  context: Context<Services>
+  /** The Idempotency-Key under which the answer is stored, or null. */
+  key: string | null
+  isDryRun: boolean
+}
+
+/** The audit entry comes last: its lock lasts until the commit. */
+async function runBatch<Services>(
+  tx: Tx,
+  operation: Operation<Services>,
+  { input, context, key, isDryRun }: Batch<Services>,
+): Promise<Done<object, ActionName> | Refusal> {
+  const call = key === null ? null : { actor: context.actor, key, ...fingerprint(operation, input) }
+  const replay = call === null ? null : await findReplay(tx, call)
+  if (replay !== null) return replay
+  const result = (await (operation as unknown as Runnable<Services>).run(tx, input, context)) as
+    | Done<object, ActionName>
+    | Refusal
+  if ('refusal' in result || isDryRun) return result
+  if (call !== null) await insertReplay(tx, call, storedAnswer(operation, result), context.now)
+  await recordEntries(tx, operation, result, context)
+  return result
+}
+
+function fingerprint({ name }: { name: string }, input: object): { fingerprint: Buffer } {
+  return { fingerprint: sha256(canonicalJson({ name, input })) }
+}
+
+/** An output with a secret is not stored: it is shown once. */
+function storedAnswer(
+  { output }: { output: TObject },
+  result: Done<object, ActionName>,
+): object | null {
+  return secretFields(output).length > 0 ? null : { output: result.output, more: result.more }
+}
+
+/** Returns the names of the members that hold a secret. */
+export function secretFields({ properties }: TObject): string[] {
+  return Object.entries(properties).flatMap(([name, schema]) =>
+    'x-secret' in schema ? [name] : [],
+  )
+}
+
+export function whyForbidden(who: Who, caller: OperationCaller): ErrorName | null {
+  if (caller.kind === 'key')
+    return who.key !== undefined && caller.scopes.includes(who.key) ? null : 'insufficient_scope'
+  if (caller.kind === 'member') {
+    if (who.member === undefined) return 'operator_role_required'
+    return who.member === 'member' || caller.role === 'owner' ? null : 'owner_required'
+  }
+  const isAllowed =
+    caller.role === 'ingest'
+      ? who.ingest === true
+      : operatorRoles.indexOf(caller.role) >= operatorRoles.indexOf(who.operator)
+  return isAllowed ? null : 'operator_role_required'
+}
+
+const shapes = new WeakMap<object, ReturnType<typeof Compile>>()
+
+/** Fills in defaults, takes each value in its one spelling, and checks the whole. */
+export function checkInput(operation: Typed, raw: object): { input: object } | Refusal {
+  const properties = { ...operation.path, ...operation.input }
+  const input: Record<string, unknown> = { ...raw }
+  for (const [name, schema] of Object.entries(properties)) {
+    if (input[name] === undefined && 'default' in schema) input[name] = schema.default
+    input[name] = inOneSpelling(schema, input[name])
+    if (input[name] === undefined) delete input[name]
+  }
+  let shape = shapes.get(operation)
+  if (shape === undefined) {
+    shape = Compile(Type.Object(properties, { additionalProperties: false }))
+    shapes.set(operation, shape)
+  }
+  const read = parseBody(shape, input)
+  return 'fault' in read
+    ? refuse('invalid_field', { message: read.fault })
+    : { input: read.body as object }
+}
+
+function inOneSpelling(schema: TSchema, value: unknown): unknown {
+  const { oneSpelling, items } = schema as {
+    oneSpelling?: (text: string) => string
+    items?: TSchema
+  }
+  if (Array.isArray(value) && items !== undefined)
+    return value.map((item) => inOneSpelling(items, item))
+  return typeof value === 'string' && oneSpelling !== undefined ? oneSpelling(value) : value
+}
+
+async function recordEntries<Services>(
+  tx: Tx,
+  { audit, name }: Operation<Services>,
+  { entries }: Done<object, ActionName>,
+  { actor, now }: Context<Services>,
+): Promise<void> {
+  if (entries.length > 0 && typeof audit !== 'string') throw new Error(`${name} has no audit row`)
+  for (const { details = {}, ...entry } of entries as readonly { details?: object }[])
+    await recordAction(tx, { action: audit, ...entry, details, actor } as Recorded, now)
+}
+
+/** The details of an entry belong to its action, which `recordAction` checks once more. */
+type Recorded = Parameters<typeof recordAction>[1]
+
+function inTransaction<Result>(
+  db: Db,
+  isDryRun: boolean,
+  work: (tx: Tx) => Promise<Result>,
+): Promise<Result> {
+  if (!isDryRun) return db.transaction(work)
+  let result: { done: Result } | null = null
+  const rollBack = new Error('dry run')
+  return db
+    .transaction(async (tx) => {
+      result = { done: await work(tx) }
+      throw rollBack
+    })
+    .catch((error: unknown) => {
+      if (error !== rollBack || result === null) throw error
+      return result.done
+    })
+}
+
+/** Adds the whole numbers of two batches; every other member is that of the last one. */
+function withSums({ properties }: TObject, before: object, last: object): object {
+  const sums = Object.keys(properties).flatMap((name) => {
+    const [a, b] = [Reflect.get(before, name), Reflect.get(last, name)]
+    return typeof a === 'number' && typeof b === 'number' ? [[name, a + b]] : []
+  })
+  return { ...last, ...Object.fromEntries(sums) }
+}

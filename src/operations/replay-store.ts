@@ -1,0 +1,62 @@
+/**
+ * SQL of the table `operation_replays`: answers of operator changes that a repeated
+ * Idempotency-Key gets again for a day (decision D61).
+ */
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
+
+/** One call with an Idempotency-Key, which belongs to its actor. */
+export interface KeyedCall {
+  actor: string
+  key: string
+  /** SHA-256 of the operation's name and its checked input. */
+  fingerprint: Buffer
+}
+
+interface Replay {
+  output: object
+  entries: readonly never[]
+  more?: boolean
+}
+
+/**
+ * Returns the answer that a call with this key got before, or null for a new key. Calls with one
+ * key take turns until the end of the transaction.
+ */
+export async function findReplay(
+  tx: Tx,
+  { actor, key, fingerprint }: KeyedCall,
+): Promise<Replay | Refusal<'idempotency_key_reused' | 'idempotency_key_spent'> | null> {
+  await tx.rows(sql`
+    select pg_advisory_xact_lock(hashtextextended(${`${actor} ${key}`}, 7))`)
+  const [row] = await tx.rows<{ fingerprint: Buffer; answer: string | null }>(sql`
+    select fingerprint, answer from operation_replays
+    where actor = ${actor} and idempotency_key = ${key}`)
+  if (row === undefined) return null
+  if (!row.fingerprint.equals(fingerprint)) return refuse('idempotency_key_reused')
+  if (row.answer === null)
+    return refuse('idempotency_key_spent', {
+      message:
+        'The change of this Idempotency-Key was made, and its secret was shown then. It is not shown again.',
+    })
+  return { ...(JSON.parse(row.answer) as Replay), entries: [] }
+}
+
+/** `answer` is null if it holds a secret. It is stored as text: `jsonb` would reorder members. */
+export async function insertReplay(
+  tx: Tx,
+  { actor, key, fingerprint }: KeyedCall,
+  answer: object | null,
+  now: Date,
+): Promise<void> {
+  const text = answer && JSON.stringify(answer)
+  await tx.run(sql`
+    insert into operation_replays (actor, idempotency_key, fingerprint, answer, created_at)
+    values (${actor}, ${key}, ${fingerprint}, ${text}, ${now})`)
+}
+
+/** Deletes answers that are older than a day. */
+export function deleteOldReplays(db: Queryable, now: Date): Promise<number> {
+  const dayBefore = new Date(now.getTime() - 86_400_000)
+  return db.run(sql`delete from operation_replays where created_at < ${dayBefore}`)
+}
