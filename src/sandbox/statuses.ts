@@ -51,6 +51,7 @@ export function sandboxStatuses(
         body: JSON.stringify({ ...payload, proof: proofs[form] }),
         contentType: 'application/ld+json',
         maxAgeSeconds: listTtlSeconds,
+        cacheDirectives: 'must-revalidate',
       })
     return new Map(proofForms.map((form) => [form, documentOf(form)]))
   }

@@ -54,7 +54,7 @@ export const scoreCredentialContract = {
     area: 'discovery',
     summary: 'The issuer as a did:web document',
     description:
-      'Lists every signing key as Multikey. A compromised key is not in assertionMethod.',
+      'Lists every signing key as Multikey. A key that does not sign yet, or was compromised, is not in assertionMethod.',
     extension: true,
     document: true,
     responses: {

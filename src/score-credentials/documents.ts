@@ -31,7 +31,8 @@ export function publicKeyDocumentOf(origin: Origin, key: SigningKey): Record<str
 }
 
 /**
- * Returns the did:web document. A retired key carries no end time, because verifiers reject every
+ * Returns the did:web document. `assertionMethod` lists the keys whose signatures count: a pending
+ * key joins it once it signs. A retired key carries no end time, because verifiers reject every
  * proof of a key that has one. A compromised key carries `revoked` and is not listed in
  * `assertionMethod` (W3C Controlled Identifiers, 2.2).
  */
@@ -50,7 +51,9 @@ export function didDocumentOf(
       publicKeyMultibase: key.kid,
       ...(key.revokedAt === null ? {} : { revoked: wireTime(key.revokedAt) }),
     })),
-    assertionMethod: keys.filter((key) => key.state !== 'revoked').map(idOf),
+    assertionMethod: keys
+      .filter(({ state }) => state === 'active' || state === 'retired')
+      .map(idOf),
   }
 }
 

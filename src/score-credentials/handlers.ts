@@ -2,7 +2,11 @@
 import { batched } from '../platform/batching.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { RateLimits } from '../platform/http/contract.ts'
-import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
+import {
+  type PublicDocument,
+  type PublicDocumentOptions,
+  publicDocument,
+} from '../platform/http/document.ts'
 import type { Answer, Handlers } from '../platform/http/endpoint.ts'
 import { refuse, UnavailableError } from '../platform/http/errors.ts'
 import type { scoreCredentialContract } from './contract.ts'
@@ -32,7 +36,8 @@ export interface ScoreCredentialOptions {
   keyLimits: RateLimits
 }
 
-const keyMaxAgeSeconds = 300
+/** A cache must not show a revoked key for longer, not even while this service does not answer. */
+const keyCaching: Caching = { maxAgeSeconds: 300, cacheDirectives: 'must-revalidate' }
 const descriptionMaxAgeSeconds = 3_600
 
 export function scoreCredentialHandlers(
@@ -54,10 +59,9 @@ export function scoreCredentialHandlers(
     },
     deadline: 'databaseAnswer',
   })
-  const description = jsonDocument(
-    verifierDescriptionOf(publicUrl, keyLimits),
-    descriptionMaxAgeSeconds,
-  )
+  const description = jsonDocument(verifierDescriptionOf(publicUrl, keyLimits), {
+    maxAgeSeconds: descriptionMaxAgeSeconds,
+  })
 
   return {
     getScoreCredentialPublicKey({ query, formerOrigin }) {
@@ -124,14 +128,19 @@ function originDocuments(origin: Origin): OriginDocuments {
   return (state, make) => {
     let document = made.get(state)
     if (document === undefined) {
-      document = jsonDocument(make(origin, state), keyMaxAgeSeconds)
+      document = jsonDocument(make(origin, state), keyCaching)
       made.set(state, document)
     }
     return { document }
   }
 }
 
-function jsonDocument(body: Record<string, unknown>, maxAgeSeconds: number): PublicDocument {
-  const contentType = 'application/json'
-  return publicDocument({ body: JSON.stringify(body), contentType, maxAgeSeconds })
+type Caching = Pick<PublicDocumentOptions, 'maxAgeSeconds' | 'cacheDirectives'>
+
+function jsonDocument(body: Record<string, unknown>, caching: Caching): PublicDocument {
+  return publicDocument({
+    body: JSON.stringify(body),
+    contentType: 'application/json',
+    ...caching,
+  })
 }

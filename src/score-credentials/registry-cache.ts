@@ -32,7 +32,7 @@ export interface RegistryCache {
 }
 
 interface CachedList extends PublishedList {
-  documents: Map<string, PublicDocument>
+  documents: Map<ProofForm, PublicDocument>
 }
 
 export function openRegistryCache(db: Db, publicUrls: readonly string[]): RegistryCache {
@@ -77,7 +77,7 @@ export function openRegistryCache(db: Db, publicUrls: readonly string[]): Regist
       const list = lists.get(listId)
       if (list === undefined) return 'unknown'
       const secondsLeft = (list.validUntil.getTime() - now.getTime()) / 1_000
-      return secondsLeft <= listTtlSeconds ? 'outdated' : documentOf(list, form, secondsLeft)
+      return secondsLeft <= listTtlSeconds ? 'outdated' : documentOf(list, form)
     },
   }
 }
@@ -87,25 +87,21 @@ function cachedList(list: PublishedList): CachedList {
   return { ...list, validUntil: new Date(list.validUntil), documents: new Map() }
 }
 
-const staleIfErrorSeconds = 3_600
-
 /**
- * Caches may serve a stale list for one hour after an error, but never after the list's own end of
- * validity.
+ * Caches serve a list for its `ttl` and no longer, not even while this service does not answer: an
+ * older list would show a revoked credential as active.
  */
-function documentOf(list: CachedList, form: ProofForm, secondsLeft: number): PublicDocument {
-  const mayGoStale = secondsLeft > listTtlSeconds + staleIfErrorSeconds
-  const variant = mayGoStale ? form : `${form}, at its end`
-  let document = list.documents.get(variant)
+function documentOf(list: CachedList, form: ProofForm): PublicDocument {
+  let document = list.documents.get(form)
   if (document === undefined) {
     const credential = { ...JSON.parse(list.payload), proof: list.proofs[form] }
     document = publicDocument({
       body: JSON.stringify(credential),
       contentType: 'application/ld+json',
       maxAgeSeconds: listTtlSeconds,
-      ...(mayGoStale ? { cacheDirectives: `stale-if-error=${staleIfErrorSeconds}` } : {}),
+      cacheDirectives: 'must-revalidate',
     })
-    list.documents.set(variant, document)
+    list.documents.set(form, document)
   }
   return document
 }

@@ -129,10 +129,11 @@ export const didDocument = Type.Object({
   '@context': contexts,
   id: text(urlLengthMax, 'The did:web identifier of this service.'),
   verificationMethod: Type.Array(Type.Object({}), {
-    description: 'The keys that have signed credentials, as Multikey.',
+    description: 'The keys that sign, have signed or will sign, as Multikey.',
   }),
   assertionMethod: Type.Array(Type.String({ maxLength: urlLengthMax }), {
-    description: 'The keys whose credentials are accepted.',
+    description:
+      'The keys whose credentials are accepted: those that sign or have signed, unless revoked.',
   }),
 })
 

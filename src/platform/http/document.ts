@@ -41,7 +41,7 @@ export interface PublicDocumentOptions {
     | 'text/javascript; charset=utf-8'
     | 'image/svg+xml'
   maxAgeSeconds: number
-  /** Further Cache-Control directives, e.g. `stale-if-error=3600`. */
+  /** Further Cache-Control directives, e.g. `must-revalidate`. */
   cacheDirectives?: string
   contextUrl?: string
   page?: PublicDocument
