@@ -18,7 +18,7 @@ const allowed: Record<string, readonly string[]> = {
   'agent-decisions': ['platform', 'audit'],
   'request-log': ['platform'],
   'skill-standard': ['platform'],
-  'score-credentials': ['platform', 'audit'],
+  'score-credentials': ['platform', 'audit', 'skill-standard'],
   workers: ['platform', 'webhooks'],
   // From score-credentials only the pure parts of a proof: keys and signatures.
   evidence: ['platform', 'scoring-core', 'audit', 'score-credentials', 'workers'],

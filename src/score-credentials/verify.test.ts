@@ -150,6 +150,14 @@ const wrongTypes: Record<string, (copy: Json) => void> = {
   'statusListIndex as a number': (copy) =>
     (inside(copy, 'credentialStatus').statusListIndex = 94_567),
   'id as a number': (copy) => (copy.id = 7),
+  'a score above 1000': (copy) => (inside(copy, 'credentialSubject').score = 1001),
+  'a negative score': (copy) => (inside(copy, 'credentialSubject').score = -1),
+  'confidenceLow below 0': (copy) => (inside(copy, 'credentialSubject').confidenceLow = -1),
+  'confidenceHigh above 1000': (copy) => (inside(copy, 'credentialSubject').confidenceHigh = 1001),
+  'confidenceLow above confidenceHigh': (copy) =>
+    (inside(copy, 'credentialSubject').confidenceLow = 779),
+  'a negative evidenceCount': (copy) => (inside(copy, 'credentialSubject').evidenceCount = -1),
+  'an unknown band': (copy) => (inside(copy, 'credentialSubject').scoreBand = 'splendid'),
   'a third type': (copy) => (copy.type as unknown[]).push(7),
   'validUntil on 30 February': (copy) => (copy.validUntil = '2027-02-30T09:00:00Z'),
   'validUntil at hour 24': (copy) => (copy.validUntil = '2027-05-14T24:00:00Z'),

@@ -12,7 +12,7 @@ import { type ReadProof, readProof, type SignedDocument, signedBytes } from './p
 import { failuresOfGenuine, type Reason, reasonMessage } from './reasons.ts'
 import type { VerifyResult } from './schema.ts'
 import type { SignatureCache } from './signature-cache.ts'
-import { memberTypeError, structureError } from './structure.ts'
+import { memberError, structureError } from './structure.ts'
 import {
   signedWhileActive,
   type Trust,
@@ -103,11 +103,11 @@ export function checkCredential(
   const issuer = typeof payload.issuer === 'string' ? context.trust.get(payload.issuer) : undefined
   findings.issuerMatch = issuer !== undefined
   if (typeof payload.issuer === 'string') findings.presented.issuer = payload.issuer
-  // A value of ambiguous JSON has no single type. The types of other issuers' credentials are not
-  // checked.
-  const hasTypes = ambiguity === null && issuer !== undefined
+  // A member of ambiguous JSON has no single value. The members of other issuers' credentials are
+  // not checked.
+  const isOurs = ambiguity === null && issuer !== undefined
   const malformed =
-    structureError(payload, proof, issuer) ?? (hasTypes ? memberTypeError(payload, proof) : null)
+    structureError(payload, proof, issuer) ?? (isOurs ? memberError(payload, proof) : null)
   if (malformed !== null) failures.set('malformed_credential', malformed)
   // Ambiguous JSON has no single meaning, so a digest of it would prove nothing.
   if (malformed !== null || ambiguity !== null) return findings

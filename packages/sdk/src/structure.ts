@@ -6,18 +6,19 @@ type Json = Record<string, unknown>
 
 export const w3cContext = 'https://www.w3.org/ns/credentials/v2'
 
-const subjectTexts = 'id type scoreBand engineId engineVersion engineBinarySha256'
+const subjectTexts = 'id type engineId engineVersion engineBinarySha256'
 const statusTexts = 'id type statusPurpose statusListIndex statusListCredential'
-const subjectIntegers = 'score confidenceLow confidenceHigh evidenceCount'
+const subjectPoints = 'score confidenceLow confidenceHigh'
+const bands = /^(emerging|developing|verified|strong|exceptional)$/
 
 /**
  * Returns whether a document is structured as a score credential. `host` is that of the issuer, or
- * false for another issuer. Only with `hasTypes` do the members inside have a type.
+ * false for another issuer. Only with `isOurs` do the members inside have values of ours.
  */
 export function isStructured(
   payload: Json,
   proof: unknown,
-  { host, hasTypes }: { host: string | false; hasTypes: boolean },
+  { host, isOurs }: { host: string | false; isOurs: boolean },
 ): boolean {
   const { '@context': context, type, id, credentialSubject, credentialStatus = {} } = payload
   const { issuanceDate, validFrom, validUntil } = payload
@@ -36,12 +37,15 @@ export function isStructured(
     isObject(credentialStatus) &&
     [issuanceDate, validFrom, validUntil].every(isDateTime) &&
     proof !== undefined &&
-    (!hasTypes ||
+    (!isOurs ||
       (type.length === 2 &&
         isText(id) &&
         subjectTexts.split(' ').every((name) => isText(credentialSubject[name])) &&
         statusTexts.split(' ').every((name) => isText(credentialStatus[name])) &&
-        subjectIntegers.split(' ').every((name) => isInteger(credentialSubject[name])) &&
+        subjectPoints.split(' ').every((name) => isCount(credentialSubject[name], 1000)) &&
+        isCount(credentialSubject.evidenceCount) &&
+        isBand(credentialSubject.scoreBand) &&
+        !(Number(credentialSubject.confidenceLow) > Number(credentialSubject.confidenceHigh)) &&
         (!isObject(proof) || typeof proof.created !== 'string' || isDateTime(proof.created))))
   )
 }
@@ -51,8 +55,13 @@ function isText(value: unknown = ''): boolean {
   return typeof value === 'string'
 }
 
-function isInteger(value: unknown = 0): boolean {
-  return Number.isSafeInteger(value)
+function isBand(value: unknown = 'strong'): boolean {
+  return bands.test(textOf(value))
+}
+
+/** Absent, or an integer from 0 to `max`. */
+function isCount(value: unknown = 0, max = Number.MAX_SAFE_INTEGER): boolean {
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max
 }
 
 /** Absent, or ISO 8601 with a zone. A day that no month has is not moved into the next. */

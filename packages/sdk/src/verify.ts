@@ -55,7 +55,10 @@ export interface Work {
 }
 
 export interface VerifyOptions {
-  /** The issuer's key document, or its did.json, which holds all its keys. */
+  /**
+   * The issuer's did.json, which holds all its keys. The key document holds one, so it serves only
+   * until the issuer signs with another: then the reason is `unknown_key` or `status_unavailable`.
+   */
   keyDocument: unknown
   /** Must hold the list that the credential names, with a native or `eddsa-jcs-2022` proof. */
   statusLists: readonly unknown[]
@@ -120,8 +123,8 @@ async function checkDocument(document: unknown, checking: Checking): Promise<Jso
   found.issuerMatch = isMatch
   const isRight = isStructured(payload, proof, {
     host: isMatch && issuer.id.slice('did:web:'.length).replace('%3A', ':'),
-    // A value of ambiguous JSON has no single type.
-    hasTypes: isMatch && failures.size === 0,
+    // A member of ambiguous JSON has no single value.
+    isOurs: isMatch && failures.size === 0,
   })
   if (!isRight) failures.add('malformed_credential')
   if (failures.size > 0) return null

@@ -145,6 +145,7 @@ assertionMethod,
 const isDid = Array.isArray(verificationMethod)
 const id = textOf(isDid ? did : issuer)
 const keys = new Map                   ()
+let refused = id
 for (const method of [verificationMethod].flat().filter(isObject)) {
 const { publicKeyMultibase, publicKeyBase64url, revoked } = method
 const name = textOf(method.id)
@@ -154,12 +155,14 @@ const publicKey = bytes?.slice(2) ?? new Uint8Array()
 const isNamed = isDid
 ? publicKeyMultibase === `z${kid}`
 : String(base64UrlDecode(textOf(publicKeyBase64url))) === String(publicKey)
-if (!isNamed || String(bytes?.slice(0, 2)) !== '237,1' || !isSound(publicKey))
-throw new KeyDocumentError(name)
-const isRevoked = isDid && (revoked !== undefined || ![assertionMethod].flat().includes(name))
-keys.set(name, { publicKey, revokedAt: isRevoked ? Date.parse(textOf(revoked)) || 0 : null })
+if (!isNamed || String(bytes?.slice(0, 2)) !== '237,1' || !isSound(publicKey)) refused = name
+else if (isDid && revoked !== undefined)
+keys.set(name, { publicKey, revokedAt: Date.parse(textOf(revoked)) || 0 })
+else if (!isDid || [assertionMethod].flat().includes(name))
+keys.set(name, { publicKey, revokedAt: null })
 }
-if (keys.size === 0 || !/^did:web:[a-z0-9.-]+(%3A\d+)?$/i.test(id)) throw new KeyDocumentError(id)
+if (keys.size === 0 || !/^did:web:[a-z0-9.-]+(%3A\d+)?$/i.test(id))
+throw new KeyDocumentError(refused)
 return { id, keys }
 }
 function textOf(value         )         {
@@ -227,13 +230,14 @@ return crypto.subtle.verify('Ed25519', key, signature, joined(digests))
 
 
 const w3cContext = 'https://www.w3.org/ns/credentials/v2'
-const subjectTexts = 'id type scoreBand engineId engineVersion engineBinarySha256'
+const subjectTexts = 'id type engineId engineVersion engineBinarySha256'
 const statusTexts = 'id type statusPurpose statusListIndex statusListCredential'
-const subjectIntegers = 'score confidenceLow confidenceHigh evidenceCount'
+const subjectPoints = 'score confidenceLow confidenceHigh'
+const bands = /^(emerging|developing|verified|strong|exceptional)$/
 function isStructured(
 payload      ,
 proof         ,
-{ host, hasTypes }                                             ,
+{ host, isOurs }                                           ,
 )          {
 const { '@context': context, type, id, credentialSubject, credentialStatus = {} } = payload
 const { issuanceDate, validFrom, validUntil } = payload
@@ -251,20 +255,26 @@ isObject(credentialSubject) &&
 isObject(credentialStatus) &&
 [issuanceDate, validFrom, validUntil].every(isDateTime) &&
 proof !== undefined &&
-(!hasTypes ||
+(!isOurs ||
 (type.length === 2 &&
 isText(id) &&
 subjectTexts.split(' ').every((name) => isText(credentialSubject[name])) &&
 statusTexts.split(' ').every((name) => isText(credentialStatus[name])) &&
-subjectIntegers.split(' ').every((name) => isInteger(credentialSubject[name])) &&
+subjectPoints.split(' ').every((name) => isCount(credentialSubject[name], 1000)) &&
+isCount(credentialSubject.evidenceCount) &&
+isBand(credentialSubject.scoreBand) &&
+!(Number(credentialSubject.confidenceLow) > Number(credentialSubject.confidenceHigh)) &&
 (!isObject(proof) || typeof proof.created !== 'string' || isDateTime(proof.created))))
 )
 }
 function isText(value          = '')          {
 return typeof value === 'string'
 }
-function isInteger(value          = 0)          {
-return Number.isSafeInteger(value)
+function isBand(value          = 'strong')          {
+return bands.test(textOf(value))
+}
+function isCount(value          = 0, max = Number.MAX_SAFE_INTEGER)          {
+return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max
 }
 function isDateTime(value         )          {
 if (value === undefined) return true
@@ -319,10 +329,10 @@ JSON.stringify(context) !== JSON.stringify([w3cContext]) ||
 entry.statusPurpose !== 'revocation' ||
 subject.statusPurpose !== 'revocation' ||
 read === null ||
-key === undefined ||
-key.revokedAt !== null
+(key && key.revokedAt !== null)
 )
 return 'list_invalid'
+if (!key) return 'list_key_missing'
 const bits = await signedBits(read, key, textOf(subject.encodedList))
 const index = textOf(entry.statusListIndex)
 const byte = /^\d{1,9}$/.test(index) ? bits?.[Number(index) >> 3] : undefined
@@ -411,7 +421,7 @@ const isMatch = payload.issuer === issuer.id
 found.issuerMatch = isMatch
 const isRight = isStructured(payload, proof, {
 host: isMatch && issuer.id.slice('did:web:'.length).replace('%3A', ':'),
-hasTypes: isMatch && failures.size === 0,
+isOurs: isMatch && failures.size === 0,
 })
 if (!isRight) failures.add('malformed_credential')
 if (failures.size > 0) return null
