@@ -24,6 +24,7 @@ import { releasedVocabulary } from '../src/app/released-vocabulary.ts'
 import { evidenceFault, readEvidenceLine } from '../src/evidence/evidence-line.ts'
 import { evidenceLine, sourceLine } from '../src/evidence/schema.ts'
 import { readSourceLine, sourceOf } from '../src/evidence/source-line.ts'
+import { didDocumentOf, publicKeyDocumentOf } from '../src/score-credentials/documents.ts'
 import {
   bitsOf,
   statusListPayload,
@@ -33,7 +34,7 @@ import { readScoreLine } from '../src/scores/score-line.ts'
 import { type EventType, eventTypes } from '../src/webhooks/events/event-types.ts'
 import { readRegistration } from '../src/workers/registration.ts'
 import { registration } from '../src/workers/schema.ts'
-import { origin, signer } from './support/build/credentials.ts'
+import { keyRow, origin, signer, signerOf } from './support/build/credentials.ts'
 
 const verifiers = readFileSync('docs/verify-offline.md', 'utf8')
 const folder = mkdtempSync(join(tmpdir(), 'assay-docs-'))
@@ -41,41 +42,43 @@ after(() => rmSync(folder, { recursive: true }))
 
 const vector = JSON.parse(readFileSync('vectors/score-credential.json', 'utf8'))
 const credential = vector.native.credential
-const key = {
-  issuer: vector.key.issuer,
-  proofType: credential.proof.type,
-  verificationMethod: {
-    id: vector.key.verificationMethod,
-    publicKeyBase64url: vector.key.publicKeyBase64url,
-  },
-}
+const did = didDocumentOf(origin, [keyRow(signer)])
+/** The keys after a rotation and before the next. */
+const rotatedDid = didDocumentOf(origin, [
+  keyRow(signer, { state: 'retired' }),
+  keyRow(signerOf(8)),
+  keyRow(signerOf(9), { state: 'pending' }),
+])
+const missing = 'not in the key file: give did.json'
 /** In this list the credential of the other vector is revoked. */
 const listVector = JSON.parse(readFileSync('vectors/status-list.json', 'utf8'))
 const revokedList = listVector.credentials.native
-const clearList = listWithout(Number(credential.credentialStatus.statusListIndex))
+const place = Number(credential.credentialStatus.statusListIndex)
+const clearList = listWithout(place)
 
 /** Returns the vector's list with one bit cleared and a new signature. */
-function listWithout(index: number): Record<string, unknown> {
+function listWithout(index: number, by = signer): Record<string, unknown> {
   const indexes: number[] = listVector.revokedIndexes
   const payload = statusListPayload(origin, {
     listId: '2026-0007',
     bits: bitsOf(indexes.filter((one) => one !== index)),
     publishedAt: new Date(revokedList.validFrom),
   })
-  return { ...payload, proof: statusListProofs(payload, origin, signer).native }
+  return { ...payload, proof: statusListProofs(payload, origin, by).native }
 }
 
 interface Case {
   name: string
   credential: unknown
-  key: unknown
+  did: unknown
   list: unknown
   now: string
+  /** The verdict, or the message with which the program ends. */
   expected: string
 }
 
 const subject = credential.credentialSubject
-const base = { credential, key, list: clearList, now: revokedList.validFrom }
+const base = { credential, did, list: clearList, now: revokedList.validFrom }
 const cases: Case[] = [
   { ...base, name: 'as issued', expected: 'valid' },
   { ...base, name: 'its bit is set', list: revokedList, expected: 'revoked' },
@@ -92,6 +95,54 @@ const cases: Case[] = [
     name: 'another issuer',
     credential: { ...credential, issuer: 'did:web:elsewhere.example' },
     expected: 'issuer_mismatch',
+  },
+  {
+    ...base,
+    name: 'another issuer and its key',
+    credential: {
+      ...credential,
+      issuer: 'did:web:elsewhere.example',
+      proof: { ...credential.proof, verificationMethod: 'did:web:elsewhere.example#z6Mk' },
+    },
+    expected: 'issuer_mismatch',
+  },
+  {
+    ...base,
+    name: 'after a rotation',
+    did: rotatedDid,
+    list: listWithout(place, signerOf(8)),
+    expected: 'valid',
+  },
+  {
+    ...base,
+    name: 'a list by a key that the file lacks',
+    list: listWithout(place, signerOf(8)),
+    expected: missing,
+  },
+  {
+    ...base,
+    name: 'a list by a key that does not sign yet',
+    did: rotatedDid,
+    list: listWithout(place, signerOf(9)),
+    expected: missing,
+  },
+  {
+    ...base,
+    name: 'a key that the file lacks',
+    did: didDocumentOf(origin, [keyRow(signerOf(8))]),
+    expected: missing,
+  },
+  {
+    ...base,
+    name: 'the document of one key',
+    did: publicKeyDocumentOf(origin, keyRow(signerOf(8))),
+    expected: missing,
+  },
+  {
+    ...base,
+    name: 'a stolen key',
+    did: didDocumentOf(origin, [keyRow(signer, { state: 'revoked', revokedAt: new Date() })]),
+    expected: 'key_revoked',
   },
   {
     ...base,
@@ -130,10 +181,13 @@ test('the TypeScript verifier of the page returns the expected verdict for every
   const file = join(folder, 'verify.ts')
   writeFileSync(file, codeBlock('ts'))
   const { check } = (await import(pathToFileURL(file).href)) as {
-    check(credential: unknown, key: unknown, list: unknown, now: Date): string
+    check(credential: unknown, did: unknown, list: unknown, now: Date): string
   }
-  for (const { name, expected, now, ...given } of cases)
-    assert.equal(check(given.credential, given.key, given.list, new Date(now)), expected, name)
+  for (const { name, expected, now, ...given } of cases) {
+    const checked = () => check(given.credential, given.did, given.list, new Date(now))
+    if (expected === missing) assert.throws(checked, { message: missing }, name)
+    else assert.equal(checked(), expected, name)
+  }
 })
 
 test('the Python verifier of the page returns the expected verdict for every case', (t) => {
@@ -154,7 +208,10 @@ test('the Python verifier of the page returns the expected verdict for every cas
       'from verify import check',
       'for case in json.load(open("cases.json")):',
       '    now = datetime.fromisoformat(case["now"].replace("Z", "+00:00"))',
-      '    print(check(case["credential"], case["key"], case["list"], now))',
+      '    try:',
+      '        print(check(case["credential"], case["did"], case["list"], now))',
+      '    except LookupError as error:',
+      '        print(error.args[0])',
     ].join('\n'),
   )
   const run = spawnSync(python, ['run.py'], { cwd: folder, encoding: 'utf8' })

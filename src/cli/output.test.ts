@@ -22,8 +22,8 @@ test('a quoted value in a message cannot move the cursor of the terminal or rena
 })
 
 test('a text in a credential cannot move the cursor of the terminal or add a line', () => {
-  const lines = renderResult({
-    schemaVersion: 'service.score_vc_verify.v1',
+  const result = {
+    schemaVersion: 'service.score_vc_verify.v1' as const,
     valid: false,
     reason: 'revoked\n',
     message: 'gone\u001b[2J',
@@ -33,7 +33,8 @@ test('a text in a credential cannot move the cursor of the terminal or add a lin
     credential: { subject: 'https://a\nVALID: all is well', score: 1, scoreBand: '\u202e' },
     presented: {},
     notes: ['a\u0007'],
-  })
+  }
+  const lines = renderResult(result, 1)
   for (const line of lines) assert.match(line, /^[\P{C}]+$/u)
   assert.ok(lines[0]?.startsWith('NOT VALID (revoked'))
 })

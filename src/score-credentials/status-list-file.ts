@@ -5,6 +5,7 @@
 import { gunzipSync } from 'node:zlib'
 import { verifyEd25519 } from '../platform/crypto/ed25519.ts'
 import { isJsonObject } from '../platform/json/json-object.ts'
+import { notInKeyFile } from './key-file.ts'
 import { w3cContext } from './payload.ts'
 import { readProof, signedBytes } from './proof.ts'
 import { statusListShape } from './rdf.ts'
@@ -79,7 +80,7 @@ function notSigned(list: Json, credential: Json, trust: Trust): string | null {
   const read = readProof(proof, payload, issuer?.origin.contextUrl)
   if ('unsupported' in read) return read.unsupported
   const key = issuer?.keys.get(read.verificationMethod)
-  if (key === undefined) return 'its proof names a key that is not in the key file'
+  if (key === undefined) return `the key that signed it ${notInKeyFile}`
   if (key.state === 'revoked') return 'the key that signed it is revoked'
   const signed = { document: payload, shape: statusListShape, jcsSha256: vcSha256Of(payload) }
   const bytes = signedBytes(signed, read)

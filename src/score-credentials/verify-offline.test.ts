@@ -8,14 +8,16 @@ import {
   keyRow,
   now,
   origin,
+  sign,
   signer,
   signerOf,
+  vector,
   vectorCredentials,
 } from '../../test/support/build/credentials.ts'
 import { didDocumentOf, publicKeyDocumentOf } from './documents.ts'
 import { KeyFileRefused } from './key-file.ts'
 import type { ProofForm } from './proof.ts'
-import type { Signer } from './signing-key.ts'
+import { kidOf, type Signer } from './signing-key.ts'
 import { bitsOf, statusListPayload, statusListProofs } from './status-list.ts'
 import { verifyOffline } from './verify-offline.ts'
 
@@ -192,12 +194,82 @@ test('issuer_mismatch: the key file of another issuer', () => {
   assert.equal(verified({ key: other }).reason, 'issuer_mismatch')
 })
 
-test('key_revoked: a did.json whose key is revoked, or has left assertionMethod', () => {
+test('malformed_credential: a context that cannot become text, and a revocation time that cannot', () => {
+  const strange = { ...credential, '@context': [{ toString: 1 }, { toString: 1 }] }
+  assert.equal(verified({ key: did }, strange).reason, 'malformed_credential')
+  const methods = (did.verificationMethod as Json[]).map((one) => ({
+    ...one,
+    revoked: { toString: 1 },
+  }))
+  assert.equal(verified({ key: { ...did, verificationMethod: methods } }).reason, 'key_revoked')
+})
+
+test('key_revoked: a did.json whose key is revoked', () => {
   const revoked = didDocumentOf(origin, [
     keyRow(signer, { state: 'revoked', revokedAt: new Date('2026-05-20T00:00:00Z') }),
   ])
   assert.equal(verified({ key: revoked }).reason, 'key_revoked')
-  assert.equal(verified({ key: { ...did, assertionMethod: [] } }).reason, 'key_revoked')
+  const asserting = [`${origin.issuer}#${signer.kid}`]
+  assert.equal(verified({ key: { ...revoked, assertionMethod: asserting } }).reason, 'key_revoked')
+})
+
+/** The keys of an issuer after a rotation and before the next: retired, active, pending. */
+const [successor, pending] = [signerOf(8), signerOf(9)]
+const rotatedDid = didDocumentOf(origin, [
+  keyRow(signer, { state: 'retired', retiredAt: now }),
+  keyRow(successor),
+  keyRow(pending, { state: 'pending', activatedAt: null }),
+])
+
+test('after a rotation did.json verifies the credential and the list, each by the key that it names', () => {
+  const list = listOf({ by: successor })
+  assert.equal(verified({ key: rotatedDid, list }).valid, true)
+  const revoking = listOf({ by: successor, revoked: [index] })
+  assert.equal(verified({ key: rotatedDid, list: revoking }).reason, 'revoked')
+})
+
+test('a key that is not in the key file is named as missing there, never as a stranger', () => {
+  const afterRotation = publicKeyDocumentOf(origin, keyRow(successor))
+  const byNoKey = verified({ key: afterRotation, list: listOf({ by: successor }) })
+  assert.deepEqual([byNoKey.reason, byNoKey.valid], ['unknown_key', false])
+  assert.match(byNoKey.message, /^The key that .* is not in the key file: give did\.json\./)
+  const ofNoKey = verified({ key, list: listOf({ by: successor }) })
+  assert.equal(ofNoKey.reason, 'status_unavailable')
+  assert.match(ofNoKey.message, /the key that signed it is not in the key file: give did\.json\./)
+})
+
+test('unknown_key: a pending key is in did.json and asserts nothing yet', () => {
+  const early = sign(vector.payload, { by: pending })
+  assert.equal(verified({ key: rotatedDid, list: listOf() }, early).reason, 'unknown_key')
+})
+
+const strangeMethods: Json[] = [
+  { ...(did.verificationMethod as Json[])[0], id: { toString: 1 }, revoked: { toString: 1 } },
+  { id: `${origin.issuer}#p256`, type: 'JsonWebKey', publicKeyJwk: { kty: 'EC', crv: 'P-256' } },
+  { id: `${origin.issuer}#zDn`, type: 'Multikey', publicKeyMultibase: 'zDnaerx9CtbPJ1q36T5Ln5wYt' },
+  { id: { toString: 1 }, type: 'Multikey', publicKeyMultibase: 7 },
+  { id: `did:web:example.com#${signer.kid}`, type: 'Multikey', publicKeyMultibase: signer.kid },
+  ...[Buffer.alloc(32), Buffer.alloc(32, 0xff)].map((weak) => ({
+    id: `${origin.issuer}#${kidOf(weak)}`,
+    type: 'Multikey',
+    publicKeyMultibase: kidOf(weak),
+  })),
+]
+
+test('a key of another kind, name or strength in did.json refuses no other key', () => {
+  const mixed = changed(did, (copy) => {
+    copy.verificationMethod = [...strangeMethods, ...(copy.verificationMethod as Json[])]
+    copy.assertionMethod = (copy.verificationMethod as Json[]).map(({ id }) => id)
+  })
+  assert.equal(verified({ key: mixed, list: listOf() }).valid, true)
+  for (const strange of strangeMethods)
+    assert.throws(
+      () =>
+        verified({
+          key: { ...did, verificationMethod: [strange], assertionMethod: [strange.id] },
+        }),
+      KeyFileRefused,
+    )
 })
 
 const method = inside(key, 'verificationMethod')
@@ -218,6 +290,7 @@ const uselessKeys: Record<string, unknown> = {
     verificationMethod: { ...method, id: `did:key:z6Mk#${signer.kid}` },
   },
   'without a key': { ...did, verificationMethod: [] },
+  'without a key that signs': { ...did, assertionMethod: [] },
 }
 
 for (const [what, file] of Object.entries(uselessKeys))

@@ -3,7 +3,7 @@
  * the registry.
  */
 
-import { trustOfKeyFile } from './key-file.ts'
+import { notInKeyFile, trustOfKeyFile } from './key-file.ts'
 import type { VerifyResult } from './schema.ts'
 import { signatureCache } from './signature-cache.ts'
 import { askStatusLists, type ListAnswer } from './status-list-file.ts'
@@ -18,7 +18,7 @@ export interface OfflineFiles {
   lists: readonly unknown[]
 }
 
-/** Throws `KeyFileRefused` or `KeyRefused` where the key file tells nothing. */
+/** Throws `KeyFileRefused` if the key file holds no sound key of its issuer. */
 export function verifyOffline(
   presented: Record<string, unknown>,
   ambiguity: string | null,
@@ -31,6 +31,9 @@ export function verifyOffline(
     now,
   })
   const { failures, notes } = findings
+  // A file cannot tell that a key never signed: it may be older than the key, or hold one of many.
+  if (failures.has('unknown_key'))
+    failures.set('unknown_key', `The key that signed this credential ${notInKeyFile}.`)
   // A list says nothing of a credential that is not this issuer's, or not as it was signed.
   if (!findings.signatureValid) {
     notes.push('revocation_not_checked')

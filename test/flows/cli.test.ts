@@ -20,13 +20,14 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { sql } from '../../src/platform/db/db.ts'
-import { didDocumentOf } from '../../src/score-credentials/documents.ts'
+import { didDocumentOf, publicKeyDocumentOf } from '../../src/score-credentials/documents.ts'
 import { readSigners } from '../../src/score-credentials/key-files.ts'
 import { findKeys } from '../../src/score-credentials/key-store.ts'
 import { findPublications } from '../../src/score-credentials/list-store.ts'
 import { originOf } from '../../src/score-credentials/payload.ts'
 import { publishDueLists } from '../../src/score-credentials/publish-lists.ts'
 import { keptEngines } from '../../src/scores/engine.ts'
+import { keyRow, signerOf } from '../support/build/credentials.ts'
 import { issueOne, issuer, testRegistry } from '../support/build/registry.ts'
 import { holdInserts } from '../support/fault/hold.ts'
 import { assay, commandLine, ended } from '../support/start/command-line.ts'
@@ -502,7 +503,15 @@ test('verify: works offline from files without a database and ends with 0, 1 or 
   ])
   assert.equal(folder.code, 0, folder.err)
   assert.equal((await run([...offline, '--list', 'nowhere'])).code, 2)
-  assert.match((await run(offline)).out, /VALID[^]*revocation +not checked/)
+  assert.match(
+    (await run(offline)).out,
+    /^NOT CHECKED \(status_unavailable\)[^]*revocation +not checked/,
+  )
+  const otherKey = publicKeyDocumentOf(origin, keyRow(signerOf(8)))
+  writeFileSync(file('other-key.json'), JSON.stringify(otherKey))
+  const keyless = await run([...offline.with(4, 'other-key.json'), '--list', 'before.json'])
+  assert.equal(keyless.code, 2)
+  assert.match(keyless.out, /^NOT CHECKED \(unknown_key\): .*not in the key file: give did\.json/)
   for (const text of ['', '[]', 'no JSON'])
     assert.equal((await run(offline.with(2, '-'), text)).code, 2, text)
   const twice = `{"issuer":1,${JSON.stringify(credential).slice(1)}`

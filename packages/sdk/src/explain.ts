@@ -2,13 +2,15 @@
 import type { ListFault } from './status-list.ts'
 import type { Reason, Verdict } from './verify.ts'
 
+const keyMissing = 'is not in the key file: give did.json. If it is did.json, fetch it again'
+
 const reasons: Record<Reason, string> = {
   malformed_credential: 'The document is not a score credential.',
   ambiguous_json:
     'Two JSON readers could read this document differently: a name occurs twice, a number is not exact, or it is too deep.',
   unsupported_proof: 'The proof is not of a form that the service has.',
   issuer_mismatch: 'The credential names another issuer than the key document.',
-  unknown_key: 'The proof names a key that is not in the key document.',
+  unknown_key: `The key that signed this credential ${keyMissing}.`,
   key_revoked: 'The issuer revoked the key that signed this credential.',
   unsupported_form: 'Only the service can check this form of proof: it needs RDF.',
   signature_invalid:
@@ -23,6 +25,7 @@ const listFaults: Record<ListFault, string> = {
   list_missing: 'the status list that the credential names is not there',
   list_needs_rdf: 'the proof of the status list needs RDF. Fetch it with ?proof=eddsa-jcs-2022',
   list_invalid: 'the status list is damaged, or was not signed by this issuer',
+  list_key_missing: `the key that signed the status list ${keyMissing}`,
   list_not_current: 'the status list is too old. Fetch it again',
 }
 

@@ -29,7 +29,11 @@ export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Throws `KeyDocumentError` for a document without a sound Ed25519 key of its issuer. */
+/**
+ * Reads the keys whose signatures count, and the revoked ones. A key of another kind is left out,
+ * and so is a pending one, which no `assertionMethod` names yet. Throws `KeyDocumentError` for a
+ * document without a sound Ed25519 key of its issuer.
+ */
 export function readKeyDocument(document: unknown): Issuer {
   const {
     id: did,
@@ -40,6 +44,7 @@ export function readKeyDocument(document: unknown): Issuer {
   const isDid = Array.isArray(verificationMethod)
   const id = textOf(isDid ? did : issuer)
   const keys = new Map<string, IssuerKey>()
+  let refused = id
   for (const method of [verificationMethod].flat().filter(isObject)) {
     const { publicKeyMultibase, publicKeyBase64url, revoked } = method
     const name = textOf(method.id)
@@ -50,12 +55,14 @@ export function readKeyDocument(document: unknown): Issuer {
       ? publicKeyMultibase === `z${kid}`
       : String(base64UrlDecode(textOf(publicKeyBase64url))) === String(publicKey)
     // The two bytes before a key say Ed25519.
-    if (!isNamed || String(bytes?.slice(0, 2)) !== '237,1' || !isSound(publicKey))
-      throw new KeyDocumentError(name)
-    const isRevoked = isDid && (revoked !== undefined || ![assertionMethod].flat().includes(name))
-    keys.set(name, { publicKey, revokedAt: isRevoked ? Date.parse(textOf(revoked)) || 0 : null })
+    if (!isNamed || String(bytes?.slice(0, 2)) !== '237,1' || !isSound(publicKey)) refused = name
+    else if (isDid && revoked !== undefined)
+      keys.set(name, { publicKey, revokedAt: Date.parse(textOf(revoked)) || 0 })
+    else if (!isDid || [assertionMethod].flat().includes(name))
+      keys.set(name, { publicKey, revokedAt: null })
   }
-  if (keys.size === 0 || !/^did:web:[a-z0-9.-]+(%3A\d+)?$/i.test(id)) throw new KeyDocumentError(id)
+  if (keys.size === 0 || !/^did:web:[a-z0-9.-]+(%3A\d+)?$/i.test(id))
+    throw new KeyDocumentError(refused)
   return { id, keys }
 }
 

@@ -15,7 +15,12 @@ export interface ListEntry {
   length: number
 }
 
-export type ListFault = 'list_missing' | 'list_needs_rdf' | 'list_invalid' | 'list_not_current'
+export type ListFault =
+  | 'list_missing'
+  | 'list_needs_rdf'
+  | 'list_invalid'
+  | 'list_key_missing'
+  | 'list_not_current'
 
 /** The entry, or why there is none. */
 export type ListAnswer = ListEntry | ListFault
@@ -75,10 +80,10 @@ async function askStatusList(
     entry.statusPurpose !== 'revocation' ||
     subject.statusPurpose !== 'revocation' ||
     read === null ||
-    key === undefined ||
-    key.revokedAt !== null
+    (key && key.revokedAt !== null)
   )
     return 'list_invalid'
+  if (!key) return 'list_key_missing'
   const bits = await signedBits(read, key, textOf(subject.encodedList))
   const index = textOf(entry.statusListIndex)
   const byte = /^\d{1,9}$/.test(index) ? bits?.[Number(index) >> 3] : undefined

@@ -27,6 +27,7 @@ import {
   vectorCredentials,
 } from '../../../test/support/build/credentials.ts'
 import fc from '../../../test/support/oracle/fc.ts'
+import { explain } from './explain.ts'
 import { credentialType } from './proof.ts'
 import { readStrictJson, type StrictJson } from './strict-json.ts'
 import { KeyDocumentError, type Verdict, verifyCredential } from './verify.ts'
@@ -120,6 +121,17 @@ const native = vectorCredentials.native
 const text = JSON.stringify(native)
 const subject = inside(native, 'credentialSubject')
 
+/** Claims that no issuer of ours signs. */
+const impossible: Json[] = [
+  { score: 1001 },
+  { score: -1 },
+  { confidenceLow: -1 },
+  { confidenceHigh: 1001 },
+  { confidenceLow: 779 },
+  { evidenceCount: -1 },
+  { scoreBand: 'splendid' },
+]
+
 test('every reason is that of the service: key, validity, revocation and list', async () => {
   const revokedKey = keyRow(signer, { state: 'revoked', revokedAt: now })
   const cases: [string, string, Files][] = [
@@ -145,6 +157,11 @@ test('every reason is that of the service: key, validity, revocation and list', 
     ['malformed_credential', '[]', {}],
     ['malformed_credential', 'no JSON', {}],
     ['malformed_credential', JSON.stringify(sign({ ...vector.payload, id: 7 })), {}],
+    ...impossible.map((over): [string, string, Files] => [
+      'malformed_credential',
+      JSON.stringify(sign({ ...vector.payload, credentialSubject: { ...subject, ...over } })),
+      {},
+    ]),
   ]
   for (const [reason, presented, files] of cases)
     assert.equal((await agreed(presented, files)).reason, reason)
@@ -373,6 +390,42 @@ test('a key of small order, or written a second way, is refused under its own na
   }
 })
 
+test('after a rotation the keys of credential and list are picked by name, and a missing one is named', async () => {
+  const [successor, pending] = [signerOf(8), signerOf(9)]
+  const rotated = didDocumentOf(origin, [
+    keyRow(signer, { state: 'retired', retiredAt: now }),
+    keyRow(successor),
+    keyRow(pending, { state: 'pending', activatedAt: null }),
+  ])
+  const statusLists = [listOf([], { by: successor })]
+  assert.equal((await agreed(text, { keyDocument: rotated, statusLists })).valid, true)
+  const early = JSON.stringify(sign(vector.payload, { by: pending }))
+  const ofOneKey = publicKeyDocumentOf(origin, keyRow(successor))
+  for (const [presented, files, reason] of [
+    [early, { keyDocument: rotated }, 'unknown_key'],
+    [text, { keyDocument: ofOneKey, statusLists }, 'unknown_key'],
+    [text, { keyDocument: key, statusLists }, 'status_unavailable'],
+  ] as const) {
+    const verdict = await agreed(presented, files)
+    assert.equal(verdict.reason, reason)
+    assert.match(explain(verdict), /the key that .* is not in the key file: give did\.json\./i)
+  }
+})
+
+test('a key of another kind, name or strength in did.json refuses no other key', async () => {
+  const weak = kidOf(Buffer.alloc(32))
+  const strange = [
+    { id: `${origin.issuer}#p256`, type: 'JsonWebKey', publicKeyJwk: { kty: 'EC' } },
+    { id: { toString: 1 }, type: 'Multikey', publicKeyMultibase: 7 },
+    { id: `did:web:example.com#${signer.kid}`, publicKeyMultibase: signer.kid },
+    { id: `${origin.issuer}#${weak}`, type: 'Multikey', publicKeyMultibase: weak },
+  ]
+  const methods = [...strange, ...(did.verificationMethod as Json[])]
+  const assertionMethod = methods.map(({ id }) => id)
+  const mixed = { ...did, verificationMethod: methods, assertionMethod }
+  assert.equal((await agreed(text, { keyDocument: mixed })).valid, true)
+})
+
 test('a key document without a sound key of its issuer is refused', async () => {
   const method = inside(key, 'verificationMethod')
   const small = Buffer.alloc(32).toString('base64url')
@@ -381,6 +434,7 @@ test('a key document without a sound key of its issuer is refused', async () => 
     { issuer: origin.issuer },
     { ...key, issuer: 'did:key:z6Mk' },
     { ...did, verificationMethod: [] },
+    { ...did, assertionMethod: [] },
     { ...key, verificationMethod: { ...method, publicKeyBase64url: { toString: 1, valueOf: 1 } } },
     { ...key, verificationMethod: { ...method, id: { toString: 1, valueOf: 1 } } },
     { ...key, verificationMethod: { ...method, publicKeyBase64url: 'AAAA' } },

@@ -16,6 +16,7 @@ import {
   nameById,
   nameOfLine,
 } from '../../score-credentials/credential-name.ts'
+import { KeyFileRefused } from '../../score-credentials/key-file.ts'
 import { findKeys } from '../../score-credentials/key-store.ts'
 import { originOf, type Payload, subjectUrl } from '../../score-credentials/payload.ts'
 import { type ProofForm, proofForms } from '../../score-credentials/proof.ts'
@@ -107,7 +108,7 @@ export function declareCommand(credentials: Command): void {
     'assay credentials verify credential.json --key did.json --list status-lists/',
   )
     .argument('<file>', 'the credential; - for standard input')
-    .option('--key <file>', 'offline: the key document of the issuer, or its did.json')
+    .option('--key <file>', 'offline: the did.json of the issuer, which has all its keys')
     // Not variadic: `--list <path...>` would take the credential too, if it comes last.
     .option(
       '--list <path>',
@@ -271,7 +272,8 @@ async function verify(file: string, flags: VerifyFlags): Promise<Outcome> {
     throw usageError('--url asks a deployment, --key checks offline. Use one of them.')
   const presented = await presentedIn(file)
   const result = await verifyPresented(presented, flags)
-  return { exitCode: exitCodeOf(result), report: { ...result }, lines: renderResult(result) }
+  const exitCode = exitCodeOf(result, flags)
+  return { exitCode, report: { ...result }, lines: renderResult(result, exitCode) }
 }
 
 interface Presented {
@@ -296,7 +298,7 @@ async function verifyPresented(presented: Presented, flags: VerifyFlags): Promis
   try {
     return verifyOffline(credential, ambiguity, { files, now: systemClock() })
   } catch (error) {
-    if (!(error instanceof Error) || !/^Key(File)?Refused$/.test(error.name)) throw error
+    if (!(error instanceof KeyFileRefused)) throw error
     throw usageError(`${flags.key}: ${error.message}`, { cause: error })
   }
 }
@@ -383,17 +385,23 @@ function isVerifyResult(value: unknown): value is VerifyResult {
   )
 }
 
-/** A credential that could not be checked is neither valid nor invalid. */
-function exitCodeOf({ valid, reason }: VerifyResult): 0 | 1 | 2 {
+/**
+ * A credential that could not be checked is neither valid nor invalid. Only a service knows every
+ * key of an issuer; a key file may lack one.
+ */
+function exitCodeOf({ valid, reason }: VerifyResult, { key }: VerifyFlags): 0 | 1 | 2 {
   if (valid) return 0
-  return reason === 'status_unavailable' ? 2 : 1
+  const isUnchecked = reason === 'status_unavailable' || (reason === 'unknown_key' && key)
+  return isUnchecked ? 2 : 1
 }
 
-export function renderResult(result: VerifyResult): string[] {
+const verdicts = { 0: 'VALID', 1: 'NOT VALID', 2: 'NOT CHECKED' }
+
+export function renderResult(result: VerifyResult, exitCode: 0 | 1 | 2): string[] {
   const { valid, reason, message, revocation, credential, notes } = result
-  const verdict = valid ? 'VALID' : `NOT VALID (${oneLine(reason)})`
+  const why = valid ? '' : ` (${oneLine(reason)})`
   return [
-    `${verdict}: ${oneLine(message)}`,
+    `${verdicts[exitCode]}${why}: ${oneLine(message)}`,
     ...renderFields({
       issuer: result.issuerMatch ? 'is the expected one' : 'is not the expected one',
       signature: result.signatureValid ? 'is valid' : 'is not valid, or was not checked',

@@ -30,8 +30,9 @@ export async function verifySource(source: string, expectedIssuer?: string): Pro
   })
   if (verdict.reason === 'status_unavailable') throw new Error(explain(verdict))
   const { valid, reason = null } = verdict
-  if (reason !== 'unsupported_form') return { valid, reason, message: explain(verdict), issuer }
-  // This form of proof needs RDF, which only the service has.
+  // Only the service has RDF, and only it knows every key: a cache may serve an older did.json.
+  const isForService = reason === 'unsupported_form' || reason === 'unknown_key'
+  if (!isForService) return { valid, reason, message: explain(verdict), issuer }
   const answer = await new Client({ baseUrl: origin }).verify(text)
   return { valid: answer.valid, reason: answer.reason ?? null, message: answer.message, issuer }
 }
