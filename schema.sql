@@ -585,17 +585,6 @@ create table agent_unlock_reviews (
   decision text,
   note text
 );
-create table api_key_moves (
-  key_id uuid not null,
-  pepper text not null,
-  digest bytea not null,
-  proof bytea not null
-);
-create table api_key_peppers (
-  kid text not null,
-  fingerprint bytea not null,
-  first_used_at timestamp with time zone not null
-);
 create table api_key_uses (
   key_id uuid not null,
   last_used_at timestamp with time zone not null
@@ -604,8 +593,7 @@ create table api_keys (
   id uuid not null,
   account_id uuid not null,
   environment text not null,
-  digest bytea not null,
-  pepper text not null,
+  digest bytea,
   shown text not null,
   name text not null,
   scopes text[] not null,
@@ -1182,18 +1170,13 @@ alter table agent_unlock_reviews add constraint agent_unlock_reviews_pkey PRIMAR
 alter table agent_unlock_reviews add constraint agent_unlock_reviews_check CHECK ((decided_at IS NULL) = (decision IS NULL));
 alter table agent_unlock_reviews add constraint agent_unlock_reviews_decision_check CHECK (decision = ANY (ARRAY['approved'::text, 'declined'::text]));
 alter table agent_unlock_reviews add constraint agent_unlock_reviews_note_check CHECK (char_length(note) <= 1000);
-alter table api_key_moves add constraint api_key_moves_pkey PRIMARY KEY (key_id);
-alter table api_key_moves add constraint api_key_moves_digest_check CHECK (length(digest) = 32);
-alter table api_key_moves add constraint api_key_moves_pepper_check CHECK (char_length(pepper) >= 1 AND char_length(pepper) <= 64);
-alter table api_key_moves add constraint api_key_moves_proof_check CHECK (length(proof) = 32);
-alter table api_key_peppers add constraint api_key_peppers_pkey PRIMARY KEY (kid);
-alter table api_key_peppers add constraint api_key_peppers_fingerprint_check CHECK (length(fingerprint) = 32);
 alter table api_key_uses add constraint api_key_uses_pkey PRIMARY KEY (key_id);
 alter table api_keys add constraint api_keys_digest_key UNIQUE (digest);
 alter table api_keys add constraint api_keys_predecessor_key UNIQUE (predecessor);
 alter table api_keys add constraint api_keys_pkey PRIMARY KEY (id);
 alter table api_keys add constraint api_keys_allowed_from_check CHECK (cardinality(allowed_from) >= 1 AND cardinality(allowed_from) <= 20 AND array_position(allowed_from, NULL::text) IS NULL AND array_to_string(allowed_from, ' '::text) ~ '^[0-9a-f.:]+/[0-9]+( [0-9a-f.:]+/[0-9]+)*$'::text);
 alter table api_keys add constraint api_keys_check CHECK (expires_at > created_at);
+alter table api_keys add constraint api_keys_check1 CHECK (digest IS NOT NULL OR revoked_at IS NOT NULL);
 alter table api_keys add constraint api_keys_digest_check CHECK (length(digest) = 32);
 alter table api_keys add constraint api_keys_environment_check CHECK (environment = ANY (ARRAY['live'::text, 'test'::text]));
 alter table api_keys add constraint api_keys_name_check CHECK (char_length(name) >= 1 AND char_length(name) <= 120 AND name !~ '[[:cntrl:]]'::text);
@@ -1465,10 +1448,8 @@ alter table x402_prices add constraint x402_prices_check CHECK (payable_until > 
 alter table x402_prices add constraint x402_prices_endpoint_check CHECK (endpoint = ANY (ARRAY['score_lookup'::text, 'candidate_lookup'::text, 'candidate_search'::text]));
 alter table x402_prices add constraint x402_prices_pay_to_check CHECK (pay_to ~ '^0x[0-9a-f]{40}$'::text);
 
-alter table api_key_moves add constraint api_key_moves_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(id);
 alter table api_key_uses add constraint api_key_uses_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(id);
 alter table api_keys add constraint api_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id);
-alter table api_keys add constraint api_keys_pepper_fkey FOREIGN KEY (pepper) REFERENCES api_key_peppers(kid);
 alter table api_keys add constraint api_keys_predecessor_fkey FOREIGN KEY (predecessor) REFERENCES api_keys(id);
 alter table audit_log add constraint audit_log_prev_seq_prev_hash_fkey FOREIGN KEY (prev_seq, prev_hash) REFERENCES audit_log(seq, hash);
 alter table consent_changes add constraint consent_changes_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
@@ -1522,7 +1503,6 @@ CREATE INDEX agent_decision_reports_subject ON public.agent_decision_reports USI
 CREATE INDEX agent_decision_reports_user ON public.agent_decision_reports USING btree (user_id, id);
 CREATE UNIQUE INDEX agent_unlock_reviews_open ON public.agent_unlock_reviews USING btree (user_id) WHERE (decided_at IS NULL);
 CREATE INDEX api_keys_account ON public.api_keys USING btree (account_id);
-CREATE INDEX api_keys_pepper ON public.api_keys USING btree (pepper) WHERE (revoked_at IS NULL);
 CREATE INDEX credit_entries_account ON public.credit_entries USING btree (account_id, seq);
 CREATE UNIQUE INDEX dispute_targets_one_open ON public.dispute_targets USING btree (worker_id, kind, evidence_id) NULLS NOT DISTINCT WHERE (state = ANY (ARRAY['open'::text, 'under_review'::text]));
 CREATE INDEX disputes_due ON public.disputes USING btree (due_at, id) WHERE (state = ANY (ARRAY['open'::text, 'under_review'::text]));

@@ -14,7 +14,6 @@ import { type CandidateReads, foundCandidate } from '../src/candidates/reads.ts'
 import { candidateSearch } from '../src/candidates/search.ts'
 import { skillNames } from '../src/candidates/skill-names.ts'
 import { debitBatch } from '../src/credits/debit.ts'
-import { parseKeyring } from '../src/platform/crypto/keyring.ts'
 import { type Db, openDb } from '../src/platform/db/db.ts'
 import type { Metering } from '../src/platform/http/admission.ts'
 import type { PresentedKey } from '../src/platform/http/callers.ts'
@@ -31,7 +30,6 @@ export interface CreditsServerOrder {
   kind: 'free of a database' | 'one by one'
   url: string
   publicUrl: string
-  peppers: string
   /** Username that is read. */
   username: string
   scoreId: string
@@ -76,9 +74,7 @@ async function serve(order: CreditsServerOrder): Promise<void> {
   process.send?.({ port })
 }
 
-function oneByOne(db: Db, { url, publicUrl, peppers }: CreditsServerOrder): Parts {
-  const [pepper] = [...parseKeyring(peppers).values()]
-  if (pepper === undefined) throw new Error('no pepper')
+function oneByOne(db: Db, { url, publicUrl }: CreditsServerOrder): Parts {
   const limiterDb = openDb({
     url,
     connectionsMax: 2,
@@ -108,7 +104,7 @@ function oneByOne(db: Db, { url, publicUrl, peppers }: CreditsServerOrder): Part
     },
     metering,
     async authenticate(authorization) {
-      const digest = keyDigest(authorization.slice('Bearer '.length), pepper)
+      const digest = keyDigest(authorization.slice('Bearer '.length))
       const [key] = await findValidKeys(db, [digest.toString('hex')], new Date())
       return key === undefined ? null : presentedKey(key)
     },

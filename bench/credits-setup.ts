@@ -6,7 +6,6 @@ import { createAccount, createApiKey } from '../src/access/manage.ts'
 import { withSearchIndex } from '../src/candidates/search-indexer.ts'
 import { skillNames } from '../src/candidates/skill-names.ts'
 import { enterCredits } from '../src/credits/credits.ts'
-import { parseKeyring } from '../src/platform/crypto/keyring.ts'
 import type { Db } from '../src/platform/db/db.ts'
 import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
 import { scopes } from '../src/platform/http/callers.ts'
@@ -15,7 +14,6 @@ import { giveScore } from '../test/support/build/candidates.ts'
 import { publicLine, register } from '../test/support/build/workers.ts'
 import { requestsFile } from './serving.ts'
 
-export const peppers = `k1:${Buffer.alloc(32, 7).toString('base64')}`
 const workerCount = 1_000
 
 export const username = (i: number): string => `person-${String(i).padStart(4, '0')}`
@@ -55,7 +53,7 @@ export async function makeAccount(db: Db, keyCount: number): Promise<Account> {
       allowedFrom: null,
       expiresAt: null,
     } as const
-    const key = await createApiKey(context, wanted, parseKeyring(peppers))
+    const key = await createApiKey(context, wanted)
     if (key.outcome !== 'created') throw new Error(key.outcome)
     made.keyIds.push(key.id)
     made.keys.push(key.key)

@@ -20,7 +20,6 @@ import {
   type Account,
   makeAccount,
   makeWorkers,
-  peppers,
   type Route,
   readsFile,
   routeNames,
@@ -100,7 +99,7 @@ const routesWanted = routeNames.filter((route) =>
 
 async function startOther(kind: CreditsServerOrder['kind'], url: string) {
   const worker = { username: username(1), scoreId: scoreId(1) }
-  const order: CreditsServerOrder = { kind, url, publicUrl, peppers, ...worker }
+  const order: CreditsServerOrder = { kind, url, publicUrl, ...worker }
   const child = forkBench('credits-server.ts', order)
   const [{ port }] = (await onceMessage(child)) as [{ port: number }]
   return { port, pids: [child.pid as number], stop: () => child.disconnect() }
@@ -244,7 +243,6 @@ async function readsOf(
   const env = {
     DATABASE_URL: url,
     ASSAY_DATA_DIR: join(folder, 'service'),
-    API_KEY_PEPPERS: peppers,
     KEY_CALLS_PER_MINUTE: '60000',
     KEY_CALLS_PER_DAY: '100000000',
     LOG_LEVEL: process.env.BENCH_LOG_LEVEL ?? 'info',

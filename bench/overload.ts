@@ -16,7 +16,7 @@ import { migrate } from '../src/database/migrate.ts'
 import { openDb } from '../src/platform/db/db.ts'
 import { endWithBench, startPostgres } from './children.ts'
 import { makeCredentials } from './credentials.ts'
-import { makeAccount, makeWorkers, peppers, routes } from './credits-setup.ts'
+import { makeAccount, makeWorkers, routes } from './credits-setup.ts'
 import { type Finding, report } from './measure.ts'
 import { cpuSeconds, requestsFile, type Service, startService } from './serving.ts'
 
@@ -178,7 +178,6 @@ async function start({ url, keysDir }: Setup): Promise<Service> {
   return startService({
     DATABASE_URL: url,
     SIGNING_KEYS_DIR: keysDir,
-    API_KEY_PEPPERS: peppers,
     KEY_CALLS_PER_MINUTE: '60000',
     KEY_CALLS_PER_DAY: '100000000',
     TRUSTED_PROXIES: '127.0.0.0/8',

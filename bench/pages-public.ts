@@ -14,7 +14,7 @@ import { signerOfPem } from '../src/score-credentials/signing-key.ts'
 import { contextAt } from '../test/support/build/actions.ts'
 import { score } from '../test/support/build/credentials.ts'
 import { publicLine, register } from '../test/support/build/workers.ts'
-import { makeAccount, peppers } from './credits-setup.ts'
+import { makeAccount } from './credits-setup.ts'
 import { median, report } from './measure.ts'
 import { auditPages } from './pages-lighthouse.ts'
 import {
@@ -52,7 +52,6 @@ export async function benchPublicPages({ db, url, folder }: Setup): Promise<void
   const service = await startService({
     DATABASE_URL: url,
     ASSAY_DATA_DIR: join(folder, 'public'),
-    API_KEY_PEPPERS: peppers,
     KEY_CALLS_PER_MINUTE: '60000',
     KEY_CALLS_PER_DAY: '100000000',
     METERING: 'off',

@@ -150,12 +150,9 @@ async function makeAccount(tx: Tx): Promise<BenchAccount> {
   await insertUser(tx, { id: userId, email: 'bench@example.com', name: null, createdAt: now })
   await insertMembership(tx, { userId, accountId, role: 'owner', createdAt: now })
   await tx.run(sql`
-    insert into api_key_peppers (kid, fingerprint, first_used_at)
-    values ('bench', decode(repeat('00', 32), 'hex'), ${now})`)
-  await tx.run(sql`
-    insert into api_keys (id, account_id, environment, digest, pepper, shown, name, scopes,
+    insert into api_keys (id, account_id, environment, digest, shown, name, scopes,
       created_at, revoked_at)
-    select gen_random_uuid(), ${accountId}, 'live', sha256(n::text::bytea), 'bench',
+    select gen_random_uuid(), ${accountId}, 'live', sha256(n::text::bytea),
       'svc_live_aB3d…x9Yz', 'key ' || n, '{scores:read}', ${now},
       case when n > 20 then ${now}::timestamptz end
     from generate_series(1, 1000) n`)

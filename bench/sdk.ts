@@ -12,7 +12,6 @@ import { Client } from '../packages/sdk/src/index.ts'
 import { verifyCredential } from '../packages/sdk/src/verify.ts'
 import { createAccount, createApiKey } from '../src/access/manage.ts'
 import { migrate } from '../src/database/migrate.ts'
-import { parseKeyring } from '../src/platform/crypto/keyring.ts'
 import { openDb, sql } from '../src/platform/db/db.ts'
 import { parseStrictJson } from '../src/platform/json/strict-json.ts'
 import { didDocumentOf } from '../src/score-credentials/documents.ts'
@@ -34,7 +33,6 @@ import {
 } from '../test/support/build/credentials.ts'
 import { fanOut, happen } from '../test/support/build/webhooks.ts'
 import { startPostgres } from './children.ts'
-import { peppers } from './credits-setup.ts'
 import { type Contestant, costsOf, median, report } from './measure.ts'
 import { startService } from './serving.ts'
 
@@ -184,14 +182,12 @@ async function benchFeed(): Promise<void> {
   if (account === null) throw new Error('no account')
   const wanted = { accountId: account.id, environment: 'live', name: 'bench' } as const
   const rights = { scopes: ['webhooks:write'], allowedFrom: null, expiresAt: null } as const
-  const ring = parseKeyring(peppers)
-  const made = await createApiKey(contextAt(db), { ...wanted, ...rights }, ring)
+  const made = await createApiKey(contextAt(db), { ...wanted, ...rights })
   if (made.outcome !== 'created') throw new Error(made.outcome)
   await db.run(sql`analyze`)
   const service = await startService({
     DATABASE_URL: postgres.url,
     ASSAY_DATA_DIR: join(folder, 'service'),
-    API_KEY_PEPPERS: peppers,
     KEY_CALLS_PER_MINUTE: '60000',
     TIMEOUT_MULTIPLIER: '20',
   })

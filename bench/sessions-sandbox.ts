@@ -9,13 +9,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createAccount, createApiKey } from '../src/access/manage.ts'
 import { sha256Hex } from '../src/platform/crypto/bytes.ts'
-import { parseKeyring } from '../src/platform/crypto/keyring.ts'
 import { type Db, sql } from '../src/platform/db/db.ts'
 import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
 import { type Environment, environments, scopes } from '../src/platform/http/callers.ts'
 import { fictionalCandidates } from '../src/sandbox/fictional-candidates.ts'
 import { contextAt } from '../test/support/build/actions.ts'
-import { makeWorkers, peppers, type Route, routeNames, routes } from './credits-setup.ts'
+import { makeWorkers, type Route, routeNames, routes } from './credits-setup.ts'
 import { type Finding, median, report } from './measure.ts'
 import {
   cpuSeconds,
@@ -61,8 +60,7 @@ async function makeKeys(db: Db): Promise<Record<Environment, string[]>> {
 async function key(db: Db, accountId: string, environment: Environment): Promise<string> {
   const wanted = { accountId, environment, name: 'bench', scopes } as const
   const unlimited = { allowedFrom: null, expiresAt: null }
-  const ring = parseKeyring(peppers)
-  const made = await createApiKey(contextAt(db), { ...wanted, ...unlimited }, ring)
+  const made = await createApiKey(contextAt(db), { ...wanted, ...unlimited })
   if (made.outcome !== 'created') throw new Error(made.outcome)
   return `Authorization: Bearer ${made.key}`
 }
@@ -111,7 +109,6 @@ export async function benchSandbox({ db, url, dataDir, sessions }: SandboxSetup)
   const service = await startService({
     DATABASE_URL: url,
     ASSAY_DATA_DIR: join(folder, 'service'),
-    API_KEY_PEPPERS: peppers,
     KEY_CALLS_PER_MINUTE: '60000',
     KEY_CALLS_PER_DAY: '100000000',
     METERING: 'off',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createSecretKey } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import fc from '../../test/support/oracle/fc.ts'
 import { bearerKey, isApiKey, keyDigest, newApiKey, shownKey } from './api-key.ts'
@@ -55,8 +55,5 @@ test('an Authorization header holds one bearer key and nothing else', () => {
 test('the shown text and the stored digest do not reveal the key', () => {
   const key = newApiKey('live')
   assert.match(shownKey(key), /^svc_live_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}$/)
-  const digest = keyDigest(key, Buffer.alloc(32, 1))
-  assert.equal(digest.length, 32)
-  assert.notDeepEqual(digest, keyDigest(key, Buffer.alloc(32, 2)))
-  assert.deepEqual(digest, keyDigest(key, createSecretKey(Buffer.alloc(32, 1))))
+  assert.deepEqual(keyDigest(key), createHash('sha256').update(key).digest())
 })

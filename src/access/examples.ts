@@ -40,7 +40,6 @@ const exampleStored: StoredKey = {
   id: '019f8a52-4f00-7000-8000-000000000011',
   accountId: '019f8a52-4f00-7000-8000-000000000012',
   environment: 'test',
-  pepper: 'k1',
   shown: 'svc_test_7Qm3',
   name: 'payroll-sync',
   scopes: ['candidates:read', 'scores:read'],

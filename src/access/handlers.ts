@@ -2,7 +2,6 @@
 import { Compile } from 'typebox/compile'
 import type { ActionContext } from '../audit/action.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { SessionCaller } from '../platform/http/callers.ts'
 import type { Handlers } from '../platform/http/endpoint.ts'
@@ -19,17 +18,11 @@ import { findKeys, type StoredKey } from './store.ts'
 export interface ApiKeyOptions {
   db: Db
   clock: Clock
-  /** The peppers that digest keys; the first key makes them if the settings hold none. */
-  peppers: () => Promise<Keyring>
 }
 
 const rotationShape = Compile(rotateRequest)
 
-export function apiKeyHandlers({
-  db,
-  clock,
-  peppers,
-}: ApiKeyOptions): Handlers<typeof apiKeyContract> {
+export function apiKeyHandlers({ db, clock }: ApiKeyOptions): Handlers<typeof apiKeyContract> {
   const contextOf = ({ userId }: SessionCaller): ActionContext => ({
     db,
     clock,
@@ -50,7 +43,7 @@ export function apiKeyHandlers({
       const { accountId } = caller
       const read = readKeyRequest(body, { accountId, now: clock() })
       if ('fault' in read) return invalidField(read.fault)
-      const created = await createApiKey(contextOf(caller), read.key, await peppers())
+      const created = await createApiKey(contextOf(caller), read.key)
       if (created.outcome === 'no such account') return refuse('session_required')
       if (created.outcome === 'too many keys') return refuse('api_keys_maximum')
       const key = await stored(accountId, created.id)
@@ -65,7 +58,7 @@ export function apiKeyHandlers({
       }
       const { accountId } = caller
       const request = { id, accountId, overlapHours: body.overlapHours }
-      const rotated = await rotateOwnKey(contextOf(caller), request, await peppers())
+      const rotated = await rotateOwnKey(contextOf(caller), request)
       if (rotated.outcome === 'no such key') return refuse('api_key_not_found')
       if (rotated.outcome !== 'created') return refuse('api_key_not_rotatable')
       const key = await stored(accountId, rotated.id)

@@ -4,7 +4,6 @@
  * result.
  */
 import { type ActionContext, contextWithin } from '../audit/action.ts'
-import type { Keyring } from '../platform/crypto/keyring.ts'
 import { type RotatedKey, revokeApiKey, rotateApiKey } from './manage.ts'
 import { lockOwnKey } from './store.ts'
 
@@ -18,12 +17,11 @@ export interface OwnKey {
 export function rotateOwnKey(
   { db, actor, clock }: ActionContext,
   { overlapHours, ...own }: OwnKey & { overlapHours: number },
-  peppers: Keyring,
 ): Promise<RotatedKey> {
   return db.transaction(async (tx) => {
     if (!(await lockOwnKey(tx, own))) return { outcome: 'no such key' }
     const context = contextWithin(tx, { actor, now: clock() })
-    return rotateApiKey(context, { id: own.id, overlapHours }, peppers)
+    return rotateApiKey(context, { id: own.id, overlapHours })
   })
 }
 

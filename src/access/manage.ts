@@ -1,12 +1,10 @@
 /** The verbs on accounts and API keys. */
 import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import { sha256 } from '../platform/crypto/bytes.ts'
-import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import type { Environment, Scope } from '../platform/http/callers.ts'
 import { keyDigest, newApiKey, shownKey } from './api-key.ts'
-import { presentPepper, registerPepper } from './peppers.ts'
 import {
   type Account,
   findKeys,
@@ -49,17 +47,9 @@ export type CreatedKey =
   | { outcome: 'no such account' }
   | { outcome: 'too many keys' }
 
-/**
- * Creates a key. Throws `PepperRefused` if this machine's pepper is not the one that the database
- * knows under that name.
- */
-export function createApiKey(
-  context: ActionContext,
-  wanted: NewKey,
-  peppers: Keyring,
-): Promise<CreatedKey> {
+export function createApiKey(context: ActionContext, wanted: NewKey): Promise<CreatedKey> {
   return audited(context, 'api_keys.created', (tx, now) =>
-    addKey(tx, { ...wanted, id: uuidV7(now) }, { peppers, now }),
+    addKey(tx, { ...wanted, id: uuidV7(now) }, now),
   )
 }
 
@@ -70,7 +60,6 @@ export function createApiKey(
 export function createApiKeyOnce(
   context: ActionContext,
   { formValue, ...wanted }: NewKey & { formValue: string },
-  peppers: Keyring,
 ): Promise<CreatedKey | { outcome: 'created before'; id: string }> {
   return audited(context, 'api_keys.created', async (tx, now) => {
     const { accountId } = wanted
@@ -78,20 +67,16 @@ export function createApiKeyOnce(
     await lockAccount(tx, accountId)
     const keys = await findKeys(tx, accountId)
     if (keys.some((key) => key.id === id)) return unchanged({ outcome: 'created before', id })
-    return addKey(tx, { ...wanted, id }, { peppers, now })
+    return addKey(tx, { ...wanted, id }, now)
   })
 }
 
-async function addKey(
-  tx: Tx,
-  wanted: NewKey & { id: string },
-  { peppers, now }: { peppers: Keyring; now: Date },
-) {
+async function addKey(tx: Tx, wanted: NewKey & { id: string }, now: Date) {
   const { accountId, environment } = wanted
   if (!(await lockAccount(tx, accountId))) return unchanged({ outcome: 'no such account' })
   const active = (await findKeys(tx, accountId)).filter((key) => isActive(key, now))
   if (active.length >= activeKeysMax) return unchanged({ outcome: 'too many keys' })
-  const created = await insertNew(tx, { ...wanted, predecessor: null }, { peppers, now })
+  const created = await insertNew(tx, { ...wanted, predecessor: null }, now)
   const details = { account: accountId, environment }
   return changed(created, { subjects: [created.id], details })
 }
@@ -99,18 +84,15 @@ async function addKey(
 async function insertNew(
   tx: Tx,
   wanted: NewKey & { id: string; predecessor: string | null },
-  { peppers, now }: { peppers: Keyring; now: Date },
+  now: Date,
 ): Promise<Extract<CreatedKey, { outcome: 'created' }>> {
-  const present = presentPepper(peppers)
-  await registerPepper(tx, present, now)
   const key = newApiKey(wanted.environment)
   const stored = {
     ...wanted,
     scopes: [...wanted.scopes],
     allowedFrom: wanted.allowedFrom && [...wanted.allowedFrom],
     shown: shownKey(key),
-    digest: keyDigest(key, present.pepper),
-    pepper: present.kid,
+    digest: keyDigest(key),
     createdAt: now,
   }
   await insertKey(tx, stored)
@@ -139,7 +121,6 @@ export type RotatedKey =
 export function rotateApiKey(
   context: ActionContext,
   { id, overlapHours }: { id: string; overlapHours: number },
-  peppers: Keyring,
 ): Promise<RotatedKey> {
   return audited(context, 'api_keys.rotated', async (tx, now) => {
     const key = await lockKey(tx, id)
@@ -148,11 +129,7 @@ export function rotateApiKey(
     const others = await findKeys(tx, key.accountId)
     if (others.some(({ predecessor }) => predecessor === id))
       return unchanged({ outcome: 'rotated before' })
-    const successor = await insertNew(
-      tx,
-      { ...successorOf(key, now), id: uuidV7(now) },
-      { peppers, now },
-    )
+    const successor = await insertNew(tx, { ...successorOf(key, now), id: uuidV7(now) }, now)
     const end = Math.min(
       now.getTime() + overlapHours * hourMs,
       key.expiresAt?.getTime() ?? Infinity,

@@ -1,4 +1,4 @@
-/** All SQL of `accounts`, `api_key_peppers`, `api_keys`, `api_key_moves` and `api_key_uses`. */
+/** All SQL of `accounts`, `api_keys` and `api_key_uses`. */
 
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import { bytesArray } from '../platform/db/sql-arrays.ts'
@@ -37,6 +37,19 @@ export function findAccounts(
     from accounts a left join credit_accounts c on c.account_id = a.id order by a.name`)
 }
 
+/** Returns the keys of each account that has any. */
+export function findKeyCounts(
+  db: Queryable,
+  now: Date,
+): Promise<{ account: string; active: number; endedByMigration: number }[]> {
+  return db.rows(sql`
+    select a.name as account,
+      count(*) filter (where k.revoked_at is null
+        and (k.expires_at is null or k.expires_at > ${now})) as active,
+      count(*) filter (where k.digest is null) as "endedByMigration"
+    from api_keys k join accounts a on a.id = k.account_id group by a.id order by a.name`)
+}
+
 /**
  * Locks an account, so that its keys are created one at a time. Returns false if there is no such
  * account.
@@ -46,56 +59,10 @@ export async function lockAccount(tx: Tx, id: string): Promise<boolean> {
   return rows.length === 1
 }
 
-export interface Pepper {
-  kid: string
-  fingerprint: Buffer
-}
-
-/**
- * Records the fingerprint of a pepper. If the kid is recorded already, the first fingerprint stays.
- */
-export async function insertPepper(tx: Tx, { kid, fingerprint }: Pepper, at: Date): Promise<void> {
-  await tx.run(sql`
-    insert into api_key_peppers (kid, fingerprint, first_used_at) values (${kid}, ${fingerprint}, ${at})
-    on conflict (kid) do nothing`)
-}
-
-/** Returns the peppers of active keys. */
-export function findPeppersInUse(db: Queryable, now: Date): Promise<Pepper[]> {
-  return db.rows<Pepper>(sql`
-    select kid, fingerprint from api_key_peppers p
-    where exists (
-      select from api_keys k where k.pepper = p.kid and k.revoked_at is null
-        and (k.expires_at is null or k.expires_at > ${now}))`)
-}
-
-export interface PepperInUse {
-  kid: string
-  /** Number of active keys made with this pepper. */
-  activeKeys: number
-}
-
-/** Returns every pepper that ever made a key, in the order of first use. */
-export function findPeppers(db: Queryable, now: Date): Promise<PepperInUse[]> {
-  return db.rows<PepperInUse>(sql`
-    select p.kid, (select count(*) from api_keys k where k.pepper = p.kid and k.revoked_at is null
-      and (k.expires_at is null or k.expires_at > ${now})) as "activeKeys"
-    from api_key_peppers p order by p.first_used_at, p.kid`)
-}
-
-export async function findPepper(db: Queryable, kid: string): Promise<Pepper | undefined> {
-  const [pepper] = await db.rows<Pepper>(
-    sql`select kid, fingerprint from api_key_peppers where kid = ${kid}`,
-  )
-  return pepper
-}
-
 export interface StoredKey {
   id: string
   accountId: string
   environment: Environment
-  /** Kid of the pepper that the key is digested with. */
-  pepper: string
   shown: string
   name: string
   scopes: Scope[]
@@ -113,9 +80,9 @@ export async function insertKey(
   key: Omit<StoredKey, 'revokedAt' | 'lastUsedAt'> & { digest: Buffer },
 ): Promise<void> {
   await tx.run(sql`
-    insert into api_keys (id, account_id, environment, digest, pepper, shown, name, scopes, allowed_from,
+    insert into api_keys (id, account_id, environment, digest, shown, name, scopes, allowed_from,
       predecessor, created_at, expires_at)
-    values (${key.id}, ${key.accountId}, ${key.environment}, ${key.digest}, ${key.pepper}, ${key.shown},
+    values (${key.id}, ${key.accountId}, ${key.environment}, ${key.digest}, ${key.shown},
       ${key.name}, ${key.scopes}, ${key.allowedFrom}, ${key.predecessor}, ${key.createdAt},
       ${key.expiresAt})`)
 }
@@ -123,7 +90,7 @@ export async function insertKey(
 /** Returns the keys of an account, newest first. */
 export function findKeys(db: Queryable, accountId: string): Promise<StoredKey[]> {
   return db.rows<StoredKey>(sql`
-    select k.id, k.account_id as "accountId", k.environment, k.pepper, k.shown, k.name, k.scopes,
+    select k.id, k.account_id as "accountId", k.environment, k.shown, k.name, k.scopes,
       k.allowed_from as "allowedFrom", k.predecessor, k.created_at as "createdAt", k.expires_at as "expiresAt", k.revoked_at as "revokedAt",
       u.last_used_at as "lastUsedAt"
     from api_keys k left join api_key_uses u on u.key_id = k.id
@@ -136,7 +103,7 @@ export async function findOwnKey(
   { id, accountId }: { id: string; accountId: string },
 ): Promise<StoredKey | undefined> {
   const [key] = await db.rows<StoredKey>(sql`
-    select k.id, k.account_id as "accountId", k.environment, k.pepper, k.shown, k.name, k.scopes,
+    select k.id, k.account_id as "accountId", k.environment, k.shown, k.name, k.scopes,
       k.allowed_from as "allowedFrom", k.predecessor, k.created_at as "createdAt",
       k.expires_at as "expiresAt", k.revoked_at as "revokedAt", u.last_used_at as "lastUsedAt"
     from api_keys k left join api_key_uses u on u.key_id = k.id
@@ -159,7 +126,7 @@ export function findShownKeys(
       where account_id = ${accountId} and (revoked_at is not null or expires_at <= ${now})
       order by created_at desc, id desc limit ${endedMax})
     )
-    select k.id, k.account_id as "accountId", k.environment, k.pepper, k.shown, k.name, k.scopes,
+    select k.id, k.account_id as "accountId", k.environment, k.shown, k.name, k.scopes,
       k.allowed_from as "allowedFrom", k.predecessor, k.created_at as "createdAt",
       k.expires_at as "expiresAt", k.revoked_at as "revokedAt", u.last_used_at as "lastUsedAt"
     from shown k left join api_key_uses u on u.key_id = k.id
@@ -174,7 +141,7 @@ export type LockedKey = Omit<StoredKey, 'lastUsedAt'>
  */
 export async function lockKey(tx: Tx, id: string): Promise<LockedKey | undefined> {
   const [key] = await tx.rows<LockedKey>(sql`
-    select id, account_id as "accountId", environment, pepper, shown, name, scopes,
+    select id, account_id as "accountId", environment, shown, name, scopes,
       allowed_from as "allowedFrom", predecessor,
       created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt"
     from api_keys where id = ${id} for update`)
@@ -211,8 +178,6 @@ export async function updateAllowedFrom(
 export interface ValidKey {
   /** Lowercase hex. */
   digest: string
-  /** Kid of the pepper that the key is digested with. */
-  pepper: string
   id: string
   accountId: string
   environment: Environment
@@ -235,7 +200,7 @@ export function findValidKeys(
   now: Date,
 ): Promise<ValidKey[]> {
   return db.rows<ValidKey>(sql`
-    select encode(k.digest, 'hex') as digest, k.pepper, k.id, k.account_id as "accountId", k.environment,
+    select encode(k.digest, 'hex') as digest, k.id, k.account_id as "accountId", k.environment,
       k.scopes, k.allowed_from as "allowedFrom", coalesce(c.balance, 0) as balance,
       c.suspended_at is not null as suspended
     from unnest(${bytesArray(digests)}::bytea[]) as presented(digest)
@@ -257,44 +222,4 @@ export async function updateKeyUses(db: Queryable, uses: ReadonlyMap<string, Dat
     from unnest(${[...uses.keys()]}::uuid[], ${[...uses.values()]}::timestamptz[]) as used(key_id, at)
     order by key_id
     on conflict (key_id) do update set last_used_at = greatest(u.last_used_at, excluded.last_used_at)`)
-}
-
-export interface KeyMove {
-  keyId: string
-  pepper: string
-  digest: Buffer
-  proof: Buffer
-}
-
-/**
- * Stores proposed moves. The first proposal for a key stays until the jobs process has taken it.
- */
-export async function insertMoves(db: Queryable, moves: readonly KeyMove[]): Promise<void> {
-  await db.run(sql`
-    insert into api_key_moves (key_id, pepper, digest, proof)
-    select * from unnest(${moves.map(({ keyId }) => keyId)}::uuid[], ${moves.map(({ pepper }) => pepper)}::text[],
-      ${moves.map(({ digest }) => digest)}::bytea[], ${moves.map(({ proof }) => proof)}::bytea[])
-    on conflict (key_id) do nothing`)
-}
-
-/** Takes up to `limit` proposed moves. Skips rows that a concurrent process holds. */
-export function takeMoves(tx: Tx, limit: number): Promise<KeyMove[]> {
-  return tx.rows<KeyMove>(sql`
-    delete from api_key_moves where key_id in (
-      select key_id from api_key_moves order by key_id limit ${limit} for update skip locked)
-    returning key_id as "keyId", pepper, digest, proof`)
-}
-
-/** Returns the ids of the keys that this call moved to the pepper. */
-export async function updateDigests(
-  tx: Tx,
-  pepper: string,
-  moves: readonly Pick<KeyMove, 'keyId' | 'digest'>[],
-): Promise<string[]> {
-  const rows = await tx.rows<{ id: string }>(sql`
-    update api_keys k set digest = moved.digest, pepper = ${pepper}
-    from unnest(${moves.map(({ keyId }) => keyId)}::uuid[], ${moves.map(({ digest }) => digest)}::bytea[])
-      as moved(id, digest)
-    where k.id = moved.id and k.pepper <> ${pepper} returning k.id`)
-  return rows.map(({ id }) => id).sort()
 }

@@ -8,17 +8,13 @@ import type { Db } from '../platform/db/db.ts'
 import type { PaymentPort } from '../platform/http/payments.ts'
 import type { Job } from '../platform/job-runner.ts'
 import type { Log } from '../platform/observability/log.ts'
-import type { Readiness } from '../server/health.ts'
 import type { ServerOptions } from '../server/server.ts'
-import { readPeppers } from './peppers.ts'
 
 export interface OpenedAdmission {
   /** The server options for authentication, metering and payments. */
   admission: Admission
   /** Jobs of every serving process. */
   admissionJobs: Job[]
-  /** Returns the state of the readiness check `keys`. */
-  keysState(): Readiness[string]
   /** Writes the records still in memory to the database. */
   close(): Promise<void>
 }
@@ -51,17 +47,8 @@ export function openAdmission({
   payments,
 }: AdmissionOptions): OpenedAdmission {
   const { metering, prices, failedKeyLimits, notFoundLimits, publicUrl } = config
-  const peppers = () => readPeppers(config)
-  const keys = openKeyAuthenticator({ db, peppers, clock })
+  const keys = openKeyAuthenticator({ db, clock })
   const credits = openCreditMeter({ db, prices, clock })
-  const examinePeppers = async (): Promise<void> => {
-    const before = kidsOf(keys.missingPeppers())
-    await keys.examinePeppers()
-    const missing = keys.missingPeppers()
-    if (kidsOf(missing) === before) return
-    for (const { kid: pepper, message } of missing) log.error(message, null, { pepper })
-    if (missing.length === 0) log.info('the peppers of all active API keys are on this machine')
-  }
   const sessions = openSessions({ db, clock, publicUrl, rules: config.sessions })
   return {
     admission: {
@@ -74,15 +61,9 @@ export function openAdmission({
     },
     admissionJobs: [
       { name: 'uses of API keys', everyMs: 30_000, run: () => keys.recordUses() },
-      { name: 'examine peppers', everyMs: 30_000, run: examinePeppers },
       { name: 'uses of sessions', everyMs: 30_000, run: () => sessions.recordLastSeen() },
       { name: 'void charges', everyMs: 5_000, run: () => credits.writeRefunds() },
     ],
-    keysState() {
-      const missing = kidsOf(keys.missingPeppers())
-      if (missing === '') return 'ok'
-      return { degraded: `active API keys need peppers that this machine lacks: ${missing}` }
-    },
     async close() {
       const report = (message: string) => (error: unknown) => log.error(message, error)
       await Promise.all([
@@ -92,8 +73,4 @@ export function openAdmission({
       ])
     },
   }
-}
-
-function kidsOf(missing: readonly { kid: string }[]): string {
-  return missing.map(({ kid }) => kid).join(', ')
 }

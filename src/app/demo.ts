@@ -8,10 +8,8 @@ import { prepareDemo } from '../demo/prepare.ts'
 import { openDemoReceiver } from '../demo/receiver.ts'
 import { secondAccountName } from '../demo/story.ts'
 import { systemClock } from '../platform/clock.ts'
-import type { Keyring } from '../platform/crypto/keyring.ts'
 import { openDb } from '../platform/db/db.ts'
 import type { ServiceOptions } from './http-app.ts'
-import { readOrCreatePeppers } from './peppers.ts'
 import type { WebhookJobsOptions } from './webhooks.ts'
 
 /**
@@ -28,8 +26,7 @@ export async function ensureDemo(context: ServiceOptions, url: string): Promise<
     statementTimeoutMs: 0,
     onError: (error) => log.warn('a database connection was lost', { why: error.message }),
   })
-  const peppers = (): Promise<Keyring> => readOrCreatePeppers(config)
-  const options = { config, db, log, engine: engine.engine, peppers, now: systemClock() }
+  const options = { config, db, log, engine: engine.engine, now: systemClock() }
   try {
     return await prepareDemo(options)
   } finally {

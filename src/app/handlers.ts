@@ -38,7 +38,6 @@ import { accountWebhookHandlers } from '../webhooks/account/handlers.ts'
 import { webhookHandlers } from '../webhooks/endpoints/handlers.ts'
 import { webhookDeclarations } from '../webhooks/events/contract.ts'
 import { contract } from './contract.ts'
-import { readOrCreatePeppers } from './peppers.ts'
 import type { Signing } from './signing.ts'
 
 export interface HandlerOptions {
@@ -112,7 +111,7 @@ export function serviceHandlers(options: HandlerOptions): Handlers<typeof contra
     }),
     ...requestLogHandlers({ db, publicUrl }),
     ...auditHandlers({ db, publicUrl }),
-    ...apiKeyHandlers({ db, clock, peppers: () => readOrCreatePeppers(config) }),
+    ...apiKeyHandlers({ db, clock }),
     ...agentDecisionHandlers({
       db,
       clock,

@@ -28,7 +28,7 @@ import { siteOf } from '../web/public-page.ts'
 import { publicRefusalPage } from '../web/refusal-page.ts'
 import { signInEndpoints } from '../web/sign-in.ts'
 import type { X402 } from '../x402/settlement/open.ts'
-import { type Admission, type OpenedAdmission, openAdmission } from './admission.ts'
+import { type Admission, openAdmission } from './admission.ts'
 import { contract } from './contract.ts'
 import {
   type HandlerOptions,
@@ -38,7 +38,6 @@ import {
   serviceHandlers,
 } from './handlers.ts'
 import { servingPaymentJobs } from './payments.ts'
-import { readOrCreatePeppers } from './peppers.ts'
 import { type EngineWatch, type OpenedEngine, watchEngine } from './scoring-engine.ts'
 import { openSignInProvider, type SignInProviderClient } from './sign-in-provider.ts'
 import { openSigning } from './signing.ts'
@@ -64,7 +63,7 @@ export interface ServiceOptions
   x402?: X402 | null
 }
 
-export interface Service extends Pick<OpenedAdmission, 'keysState'> {
+export interface Service {
   endpoints: readonly Endpoint[]
   /** Pages for browsers, which are not in the contract. */
   pages: readonly Endpoint[]
@@ -186,7 +185,6 @@ function servicePages(
       ...context,
       sessionRules: sessions,
       webhooks: creation,
-      peppers: () => readOrCreatePeppers(config),
       sendsMail: mail !== null,
       sandbox,
       verify: standard.verifier.verify,

@@ -56,7 +56,6 @@ export async function listen(config: Config, own: ServingOptions): Promise<Liste
     schema: await schemaState(context.schema),
     engine: service.engineState(),
     signing: signingState(service.registryCache),
-    keys: service.keysState(),
     ...(context.x402 == null ? {} : { payments: paymentsState(context.x402) }),
   })
   const status = statusPage(siteOf(config.publicUrl), {

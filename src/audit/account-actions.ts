@@ -77,11 +77,6 @@ export const accountActions = {
       closed,
     ),
   }),
-  'api_keys.moved': facts({
-    meaning: 'API keys moved to the first pepper, because they were used.',
-    subject: uuid,
-    details: Type.Object({ pepper: Type.String({ pattern: '^[\\w.-]{1,64}$' }) }, closed),
-  }),
   'api_keys.restricted': facts({
     meaning: 'An API key was restricted to `networks` networks; 0 means none.',
     subject: uuid,

@@ -1,7 +1,8 @@
 /**
- * The checks of `assay doctor` on the database: version, migrations, clock, keys, lists and
- * webhooks.
+ * The checks of `assay doctor` on the database: version, migrations, clock, keys, lists, webhooks
+ * and API keys.
  */
+import { findKeyCounts } from '../access/store.ts'
 import type { Config } from '../config/config.ts'
 import { compareSchema } from '../database/migrate.ts'
 import { migrationsDirectory } from '../database/open.ts'
@@ -35,6 +36,7 @@ export async function checkDatabase(
       await checkStatusLists(db, config),
       ...(await checkEngine(db)),
       await checkWebhooks(db),
+      await checkApiKeys(db),
       ...(await checkSecrets(db, config)),
     )
   return findings
@@ -139,4 +141,21 @@ async function checkStatusLists(db: Queryable, config: Config): Promise<Finding>
   return hoursLeft < 12
     ? warn(check, `${message}: no process renews them; ${todo}`)
     : ok(check, message)
+}
+
+/** Warns of accounts whose keys ended with migration 0025 and that have no other key. */
+async function checkApiKeys(db: Queryable): Promise<Finding> {
+  const check = 'api keys'
+  const counts = await findKeyCounts(db, systemClock())
+  const active = counts.reduce((sum, account) => sum + account.active, 0)
+  const without = counts.filter((one) => one.endedByMigration > 0 && one.active === 0)
+  if (without.length > 0) {
+    const named = without.slice(0, 5).map(({ account }) => account)
+    const more = without.length > 5 ? ` and ${without.length - 5} more` : ''
+    return warn(
+      check,
+      `${active} active. The upgrade ended every key from before; these accounts have no new one: ${named.join(', ')}${more}. Create one with \`assay api-keys create ACCOUNT --scope SCOPE\`.`,
+    )
+  }
+  return ok(check, active === 0 ? 'none yet' : `${active} active`)
 }

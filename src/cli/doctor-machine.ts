@@ -59,9 +59,6 @@ export async function checkScoringEngine(): Promise<Finding> {
   }
 }
 
-/** The files of the data directory that hold secrets, beside the signing keys. */
-const secretFiles = ['api-key-peppers', 'webhook-secrets.keys']
-
 /** Also returns the signers. */
 export async function checkKeyFiles({
   signingKeysDir: folder,
@@ -73,7 +70,7 @@ export async function checkKeyFiles({
   const check = 'key files'
   try {
     const signers = await readSigners(folder)
-    const secrets = secretFiles.map((name) => join(dataDir, name)).filter(existsSync)
+    const secrets = [join(dataDir, 'webhook-secrets.keys')].filter(existsSync)
     const open = await openToOthers([...(await pemFiles(folder)), ...secrets])
     const finding =
       open.length > 0

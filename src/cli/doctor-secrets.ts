@@ -2,13 +2,9 @@
  * The checks of `assay doctor` on secrets outside the database: whether this machine holds the
  * secrets that rows depend on, and whether it can take payments.
  */
-import { findMissingPeppers } from '../access/peppers.ts'
-import { findPeppers, type PepperInUse } from '../access/store.ts'
 import { missingPayee, openPayments } from '../app/payments.ts'
-import { readPeppers } from '../app/peppers.ts'
 import { readSecretsKeyring } from '../app/secrets-keyring.ts'
 import type { Config } from '../config/config.ts'
-import { systemClock } from '../platform/clock.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db, Queryable } from '../platform/db/db.ts'
 import { openLog } from '../platform/observability/log.ts'
@@ -19,7 +15,6 @@ import { type Finding, fail, ok, warn } from './doctor-finding.ts'
 
 export async function checkSecrets(db: Db, config: Config): Promise<Finding[]> {
   return [
-    await runCheck('api keys', () => checkPeppers(db, config)),
     await runCheck('secrets', () => checkWebhookSecrets(db, config)),
     await runCheck('payments', () => checkPayments(db, config)),
   ]
@@ -34,23 +29,6 @@ async function runCheck(check: string, look: () => Promise<CheckResult>): Promis
   } catch (error) {
     return fail(check, error instanceof Error ? error.message : String(error))
   }
-}
-
-async function checkPeppers(db: Queryable, config: Config): Promise<CheckResult> {
-  const now = systemClock()
-  const missing = await findMissingPeppers(db, (await readPeppers(config)) ?? new Map(), now)
-  const used = await findPeppers(db, now)
-  const keys = sumOf(used)
-  if (missing.length > 0) {
-    const unchecked = sumOf(used.filter(({ kid }) => missing.some((one) => one.kid === kid)))
-    const why = missing.map(({ message }) => message).join(' ')
-    throw new Error(`${unchecked} of ${keys} active keys get 503 from this machine. ${why}`)
-  }
-  return keys === 0 ? 'none yet' : `${keys} active, and this machine has their peppers`
-}
-
-function sumOf(peppers: readonly PepperInUse[]): number {
-  return peppers.reduce((sum, { activeKeys }) => sum + activeKeys, 0)
 }
 
 /** Opens one secret for each encryption key, because it stands for all secrets under that key. */

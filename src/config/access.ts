@@ -1,7 +1,6 @@
-/** Settings of API keys: peppers, prices and limits. */
+/** Settings of API keys: prices and limits. */
 
 import { meters, type Prices } from '../credits/meters.ts'
-import { type Keyring, parseKeyring } from '../platform/crypto/keyring.ts'
 import type { MeterName } from '../platform/http/callers.ts'
 import type { RateLimits } from '../platform/http/contract.ts'
 import {
@@ -15,14 +14,6 @@ import {
 } from './setting.ts'
 
 export const accessSettings = {
-  API_KEY_PEPPERS: setting({
-    default: 'the file api-key-peppers in the data directory',
-    unit: 'kid:key pairs, comma-separated; each key 32 bytes in base64',
-    effect:
-      'Secrets under which API keys are stored: the first one digests new keys, all of them check keys.',
-    confidential: true,
-    parse: parseKeyring,
-  }),
   METERING: setting({
     default: 'on',
     unit: 'on or off',
@@ -61,8 +52,6 @@ export const accessSettings = {
 } as const satisfies SettingTable
 
 export interface AccessConfig {
-  /** Undefined: read from the file in the data directory. */
-  apiKeyPeppers: Keyring | undefined
   metering: boolean
   prices: Prices
   /** For each API key and route. */
@@ -72,9 +61,8 @@ export interface AccessConfig {
 }
 
 export function readAccess(reading: Reading): AccessConfig {
-  const { read, readOr } = readerOf(accessSettings, reading)
+  const { readOr } = readerOf(accessSettings, reading)
   return {
-    apiKeyPeppers: read('API_KEY_PEPPERS'),
     metering: readOr('METERING'),
     prices: {
       score_lookup: readOr('CREDITS_PER_SCORE_LOOKUP'),

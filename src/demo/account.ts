@@ -6,7 +6,6 @@ import { findAccount, findKeys } from '../access/store.ts'
 import { type ActionContext, contextWithin } from '../audit/action.ts'
 import { operator } from '../audit/record.ts'
 import { enterCredits } from '../credits/credits.ts'
-import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db } from '../platform/db/db.ts'
 import { type Environment, environments, scopes } from '../platform/http/callers.ts'
 import { keyFile, readText, writeFileAtomically } from './files.ts'
@@ -18,18 +17,13 @@ const credits = 1_000
  * Creates the account, its API keys and its credits if missing. If the file of a key was deleted,
  * creates another key, because the database keeps only a digest of the first one.
  */
-export async function ensureDemoAccount(
-  db: Db,
-  dataDir: string,
-  { peppers, now }: { peppers: () => Promise<Keyring>; now: Date },
-): Promise<void> {
+export async function ensureDemoAccount(db: Db, dataDir: string, now: Date): Promise<void> {
   for (const environment of environments) {
     const file = keyFile(dataDir, environment)
     const known = (await readText(file))?.trim() ?? ''
     if (await isKeyOfDemo(db, known, now)) continue
-    const ring = await peppers()
     const key = await db.transaction((tx) =>
-      makeKey(contextWithin(tx, { actor: operator(), now }), environment, ring),
+      makeKey(contextWithin(tx, { actor: operator(), now }), environment),
     )
     if (key === null) continue
     await writeFileAtomically(file, `${key}\n`)
@@ -44,17 +38,13 @@ async function isKeyOfDemo(db: Db, key: string, now: Date): Promise<boolean> {
 }
 
 /** Creates the account, a key and credits. Returns null if the account is at its key limit. */
-async function makeKey(
-  context: ActionContext,
-  environment: Environment,
-  peppers: Keyring,
-): Promise<string | null> {
+async function makeKey(context: ActionContext, environment: Environment): Promise<string | null> {
   const made = await createAccount(context, accountName)
   const accountId = made?.id ?? (await findAccount(context.db, accountName))?.id ?? ''
   const name = environment === 'live' ? accountName : 'sandbox'
   const allowed = environment === 'live' ? scopes : readScopes
   const rights = { environment, scopes: allowed, allowedFrom: null, expiresAt: null } as const
-  const created = await createApiKey(context, { accountId, name, ...rights }, peppers)
+  const created = await createApiKey(context, { accountId, name, ...rights })
   if (created.outcome !== 'created') return null
   const entry = { accountId, kind: 'grant', delta: credits, reason: 'demo' } as const
   await enterCredits(context, { ...entry, reference: `demo ${accountId}` })

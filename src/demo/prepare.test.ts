@@ -16,7 +16,6 @@ import { ingestEvidence } from '../evidence/ingest-evidence.ts'
 import { registerSource } from '../evidence/register-source.ts'
 import type { EvidenceLine, SourceLine } from '../evidence/schema.ts'
 import { readSourceLine } from '../evidence/source-line.ts'
-import { parseKeyring } from '../platform/crypto/keyring.ts'
 import { type Db, openDb, sql } from '../platform/db/db.ts'
 import { makeKeyFile } from '../score-credentials/key-files.ts'
 import { findKeys } from '../score-credentials/key-store.ts'
@@ -43,8 +42,7 @@ const publicUrl = 'http://localhost:8080'
 const now = new Date('2026-06-01T10:00:00.250Z')
 const log = { info: () => {}, warn: () => {} }
 const engine = await loadEngine()
-const peppers = async () => parseKeyring(`k1:${Buffer.alloc(32, 7).toString('base64')}`)
-const making = { log, engine, peppers }
+const making = { log, engine }
 
 async function openDemo() {
   const database = await testDatabase()

@@ -7,7 +7,6 @@ import { generateKeyPairSync } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db } from '../platform/db/db.ts'
 import { deadlineMs } from '../platform/deadlines.ts'
 import { environments } from '../platform/http/callers.ts'
@@ -42,8 +41,6 @@ export interface DemoOptions {
   log: { info(message: string): void; warn(message: string): void }
   /** Null if the engine was refused: then the demo is not created. */
   engine: Engine | null
-  /** Returns the peppers of API keys. Creates them if there are none. */
-  peppers: () => Promise<Keyring>
 }
 
 /**
@@ -74,7 +71,7 @@ export async function prepareDemo(options: DemoOptions): Promise<boolean> {
 }
 
 async function makeDemo(options: DemoOptions & { engine: Engine }): Promise<void> {
-  const { config, db, now, engine, peppers } = options
+  const { config, db, now, engine } = options
   const { publicUrl, dataDir, signingKeysDir } = config
   await removeFile(completionFile(dataDir))
   const records = await ensureRecords(db, {
@@ -84,8 +81,8 @@ async function makeDemo(options: DemoOptions & { engine: Engine }): Promise<void
     records: loadReleasedVocabulary().records,
     now: wholeSecond(now),
   })
-  await ensureDemoAccount(db, dataDir, { peppers, now })
-  await ensureStory(db, { peppers, now })
+  await ensureDemoAccount(db, dataDir, now)
+  await ensureStory(db, now)
   for (const [name, text] of renderFiles(records, publicUrl, now))
     await writeFileAtomically(join(demoFolder(dataDir), name), text)
   if (!hasSampleFiles(dataDir))

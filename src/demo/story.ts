@@ -9,7 +9,6 @@ import { insertReports } from '../agent-decisions/store.ts'
 import { lockReporting, requestUnlockReview } from '../agent-decisions/unlock.ts'
 import { contextWithin } from '../audit/action.ts'
 import { operator } from '../audit/record.ts'
-import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import { accountName } from './account.ts'
@@ -50,19 +49,15 @@ const reports: readonly { daysAgo: number; content: ReportContent }[] = [
 const reviewNote = 'Our agent reported each decision twice. It sends an Idempotency-Key now.'
 
 /** Adds the story once. The second account is the mark that it was added. */
-export async function ensureStory(
-  db: Db,
-  { peppers, now }: { peppers: () => Promise<Keyring>; now: Date },
-): Promise<void> {
+export async function ensureStory(db: Db, now: Date): Promise<void> {
   if ((await findAccount(db, secondAccountName)) !== undefined) return
-  const ring = await peppers()
   await db.transaction(async (tx) => {
     const context = contextWithin(tx, { actor: operator(), now })
     const account = await findAccount(tx, accountName)
     const second = await createAccount(context, secondAccountName)
     // Null: another process of this database has added the story since.
     if (account === undefined || second === null) return
-    await addExpiredKey(tx, { accountId: account.id, ring, now })
+    await addExpiredKey(tx, { accountId: account.id, now })
     await addReports(tx, account.id, now)
     await lockReporting(context, second.id)
     const request = { userId: second.id, defaultState: 'locked', note: reviewNote } as const
@@ -72,14 +67,15 @@ export async function ensureStory(
 
 async function addExpiredKey(
   tx: Tx,
-  { accountId, ring, now }: { accountId: string; ring: Keyring; now: Date },
+  { accountId, now }: { accountId: string; now: Date },
 ): Promise<void> {
   const rights = { environment: 'test', scopes: ['candidates:read'], allowedFrom: null } as const
-  await createApiKey(
-    contextWithin(tx, { actor: operator(), now: before(now, 33) }),
-    { accountId, name: 'spring trial', ...rights, expiresAt: before(now, 3) },
-    ring,
-  )
+  await createApiKey(contextWithin(tx, { actor: operator(), now: before(now, 33) }), {
+    accountId,
+    name: 'spring trial',
+    ...rights,
+    expiresAt: before(now, 3),
+  })
 }
 
 async function addReports(tx: Tx, userId: string, now: Date): Promise<void> {

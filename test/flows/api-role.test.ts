@@ -39,7 +39,6 @@ import {
   startServer,
   temporaryFolder,
 } from '../support/start/processes.ts'
-import { testPeppers } from '../support/start/service.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -221,7 +220,6 @@ const startAsRole = (): Promise<ServerProcess> =>
     {
       ...owner,
       DATABASE_URL: role.url,
-      API_KEY_PEPPERS: testPeppers,
       SECRETS_KEYRING: testRingText,
     },
     ['--no-jobs'],

@@ -10,7 +10,6 @@ import { after, test } from 'node:test'
 import { Client } from 'pg'
 import { recordAction } from '../../src/audit/record.ts'
 import { prepareDemo } from '../../src/demo/prepare.ts'
-import { keyringFile } from '../../src/platform/crypto/keyring.ts'
 import { loadEngine } from '../../src/scores/engine.ts'
 import { score } from '../support/build/credentials.ts'
 import { commandLine } from '../support/start/command-line.ts'
@@ -282,7 +281,6 @@ test('the demo writes the entries of an operator, once', async () => {
       db: own.db,
       log: { info: () => {}, warn: () => {} },
       engine: await loadEngine(),
-      peppers: () => keyringFile(join(dataDir, 'api-key-peppers')),
     }
     const now = new Date('2026-05-14T09:00:00Z')
     await prepareDemo({ ...demo, now })

@@ -20,7 +20,6 @@ import {
   startServer,
   temporaryFolder,
 } from '../support/start/processes.ts'
-import { testPeppers } from '../support/start/service.ts'
 
 const serverKills = roundsOf('CHAOS_SERVER_KILLS', 4)
 const postgresKills = roundsOf('CHAOS_POSTGRES_KILLS', 2)
@@ -38,7 +37,6 @@ const folder = temporaryFolder()
 const env: Env = {
   ASSAY_DATA_DIR: folder,
   PUBLIC_URL: 'https://scores.example.org',
-  API_KEY_PEPPERS: testPeppers,
   KEY_CALLS_PER_MINUTE: '60000',
   KEY_CALLS_PER_DAY: '10000000',
 }

@@ -648,14 +648,14 @@ test('doctor: reports files that other users can read, and prints no password of
   const name = readdirSync(keys).find((one) => one.endsWith('.pem')) ?? ''
   chmodSync(join(keys, name), 0o640)
   chmodSync(file('data'), 0o701)
-  const peppers = `k1:${Buffer.alloc(32, 1).toString('base64')}\n`
-  writeFileSync(join(file('data'), 'api-key-peppers'), peppers, { mode: 0o604 })
+  const keyring = `k1:${Buffer.alloc(32, 1).toString('base64')}\n`
+  writeFileSync(join(file('data'), 'webhook-secrets.keys'), keyring, { mode: 0o604 })
   const open = await run(['doctor'])
   assert.equal(open.code, 0)
   assert.match(open.out, /^warn +data folder .*chmod o-rwx/m)
   assert.match(
     open.out,
-    new RegExp(`^warn +key files .*${name}, .*api-key-peppers: chmod 600`, 'm'),
+    new RegExp(`^warn +key files .*${name}, .*webhook-secrets.keys: chmod 600`, 'm'),
   )
   env.PUBLIC_URL = 'https://operator:hunter2@scores.example.org'
   for (const args of [['doctor'], ['doctor', '--json']]) {
@@ -703,7 +703,7 @@ test('doctor: reports a clock that differs from the database by seconds; half a 
 test('doctor: reports secrets that differ from those that the database was filled with', async () => {
   const { run, env, file } = await installation(await testDatabase())
   const ring = (fill: number): string => `k1:${Buffer.alloc(32, fill).toString('base64')}`
-  const keyed = { API_KEY_PEPPERS: ring(1), SECRETS_KEYRING: ring(2) }
+  const keyed = { SECRETS_KEYRING: ring(2) }
   assert.match((await run(['doctor'])).out, /^ok +api keys +none yet\nok +secrets +no webhook/m)
   Object.assign(env, keyed)
   for (const args of [
@@ -741,8 +741,6 @@ test('doctor: reports secrets that differ from those that the database was fille
   assert.equal(warned.code, 0)
   assert.match(warned.out, /^warn +settings +WEBHOOK_ALLOW_HTTP=true is for development/m)
   for (const [setting, value, expected] of [
-    ['API_KEY_PEPPERS', '', /^fail +api keys +.*pepper k1, and this machine lacks it/m],
-    ['API_KEY_PEPPERS', ring(3), /^fail +api keys +.*has another one by that name/m],
     ['SECRETS_KEYRING', '', /^fail +secrets +.*the key k1, and this machine lacks it/m],
     ['SECRETS_KEYRING', ring(3), /^fail +secrets +.*has another key of that name/m],
   ] as const) {
@@ -751,10 +749,13 @@ test('doctor: reports secrets that differ from those that the database was fille
     assert.equal(code, 1)
     assert.match(out, expected)
   }
-  Object.assign(env, { API_KEY_PEPPERS: '' })
+  Object.assign(env, { SECRETS_KEYRING: '' })
   mkdirSync(file('data'))
-  writeFileSync(file('data/api-key-peppers'), 'k1:short')
-  assert.match((await run(['doctor'])).out, /^fail +api keys +.*api-key-peppers must hold kid:key/m)
+  writeFileSync(file('data/webhook-secrets.keys'), 'k1:short')
+  assert.match(
+    (await run(['doctor'])).out,
+    /^fail +secrets +.*webhook-secrets.keys must hold kid:key/m,
+  )
 })
 
 test('vocabulary lint: 0 for the records of this release, 1 with a line for each finding', async () => {

@@ -13,7 +13,6 @@ import { roundsOf } from '../support/fault/rounds.ts'
 import { ask } from '../support/start/ask.ts'
 import { testDatabase } from '../support/start/database.ts'
 import { childrenOf, type Env, startServer, temporaryFolder } from '../support/start/processes.ts'
-import { testPeppers } from '../support/start/service.ts'
 
 const races = roundsOf('CHAOS_RACES', 5)
 const revocations = roundsOf('CHAOS_REVOCATIONS', 20)
@@ -26,7 +25,6 @@ const env: Env = {
   DATABASE_URL: database.url,
   ASSAY_DATA_DIR: temporaryFolder(),
   PUBLIC_URL: 'https://scores.example.org',
-  API_KEY_PEPPERS: testPeppers,
   TRUSTED_PROXIES: '127.0.0.1',
   KEY_CALLS_PER_MINUTE: '60000',
   KEY_CALLS_PER_DAY: '10000000',

@@ -33,7 +33,6 @@ import {
   startServer,
   temporaryFolder,
 } from '../support/start/processes.ts'
-import { testPeppers } from '../support/start/service.ts'
 
 const publicUrl = 'https://scores.example.org'
 const cookieName = '__Host-session'
@@ -52,7 +51,6 @@ const env: Env = {
   NODES: '2',
   METRICS_PORT: '0',
   LOG_LEVEL: 'debug',
-  API_KEY_PEPPERS: testPeppers,
   SECRETS_KEYRING: testRingText,
   SMTP_URL: mail.url,
   SMTP_CA_FILE: caFile,
@@ -116,7 +114,6 @@ function tokenOf(link: string): string {
 
 const canaries: Record<string, string> = {
   'SMTP password': 'smtp-CANARY-password',
-  pepper: testPeppers.slice('k1:'.length),
   'key of the keyring': testRingText.slice('k1:'.length),
 }
 

@@ -31,7 +31,6 @@ import {
   temporaryFolder,
 } from '../support/start/processes.ts'
 import { testAuthority } from '../support/start/receiver.ts'
-import { testPeppers } from '../support/start/service.ts'
 
 const jobsKills = roundsOf('CHAOS_JOBS_KILLS', 3)
 const postgresKills = roundsOf('CHAOS_DELIVERING_POSTGRES_KILLS', 1)
@@ -53,7 +52,6 @@ writeFileSync(caFile, testAuthority().cert)
 const env: Env = {
   ASSAY_DATA_DIR: folder,
   PUBLIC_URL: 'https://scores.example.org',
-  API_KEY_PEPPERS: testPeppers,
   SECRETS_KEYRING: testRingText,
   WEBHOOK_ALLOW_CIDRS: '127.0.0.1',
   WEBHOOK_PORTS: 'any',

@@ -21,7 +21,6 @@ import {
   temporaryFolder,
 } from '../support/start/processes.ts'
 import { startReceiver, testAuthority } from '../support/start/receiver.ts'
-import { testPeppers } from '../support/start/service.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -37,7 +36,6 @@ const env = {
   LOG_LEVEL: 'debug',
   METRICS_PORT: '0',
   SECRETS_KEYRING: testRingText,
-  API_KEY_PEPPERS: testPeppers,
   WEBHOOK_ENDPOINTS_MAX: String(activeMax),
   WEBHOOK_ALLOW_CIDRS: '127.0.0.1',
   WEBHOOK_PORTS: 'any',

@@ -28,7 +28,6 @@ import {
   temporaryFolder,
 } from '../support/start/processes.ts'
 import { testAuthority } from '../support/start/receiver.ts'
-import { testPeppers } from '../support/start/service.ts'
 
 const loadSeconds = roundsOf('CHAOS_LOAD_SECONDS', 3)
 const endpointCount = 20
@@ -56,7 +55,6 @@ test(`two processes with jobs under ${loadSeconds} seconds of full load: one of 
   const env: Env = {
     ASSAY_DATA_DIR: folder,
     PUBLIC_URL: 'https://scores.example.org',
-    API_KEY_PEPPERS: testPeppers,
     SECRETS_KEYRING: testRingText,
     METRICS_PORT: '0',
     WEBHOOK_ALLOW_CIDRS: '127.0.0.1',

@@ -30,7 +30,6 @@ const env = {
   ASSAY_DATA_DIR: folder,
   PUBLIC_URL: 'https://scores.example.org',
   SECRETS_KEYRING: `k1:${randomBytes(32).toString('base64')}`,
-  API_KEY_PEPPERS: `k1:${randomBytes(32).toString('base64')}`,
   WEBHOOK_ALLOW_CIDRS: '127.0.0.1',
   WEBHOOK_PORTS: 'any',
   WEBHOOK_CA_FILE: caFile,

@@ -14,7 +14,6 @@ import { loadReleasedVocabulary } from '../../skill-standard/vocabulary.ts'
 import type { Service, ServiceOptions } from '../http-app.ts'
 import { backgroundPaymentJobs } from '../payments.ts'
 import { openSigning, statusListJobs } from '../signing.ts'
-import { keyJobs } from './api-keys.ts'
 import { creditJobs } from './credits.ts'
 import { scoreJobs } from './scores.ts'
 
@@ -35,7 +34,6 @@ export function backgroundJobs(
       run: searchIndexer(db, skillNames(vocabulary.records)),
     },
     ...scoreJobs({ db, clock, log, rules, issuer }),
-    ...keyJobs({ config, db, log, clock }),
     ...creditJobs({ db, log, clock }),
     {
       name: 'sweep agent decision reports',

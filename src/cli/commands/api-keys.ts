@@ -10,10 +10,8 @@ import {
   revokeApiKey,
   rotateApiKey,
 } from '../../access/manage.ts'
-import { PepperRefused } from '../../access/peppers.ts'
 import { overlapHoursMax } from '../../access/schema.ts'
-import { findKeys, findPeppers, type StoredKey } from '../../access/store.ts'
-import { readOrCreatePeppers, readPeppers } from '../../app/peppers.ts'
+import { findKeys, type StoredKey } from '../../access/store.ts'
 import { wireTime } from '../../platform/clock.ts'
 import { type Environment, environments, type Scope, scopes } from '../../platform/http/callers.ts'
 import {
@@ -104,13 +102,6 @@ export function declareCommand(apiKeys: Command): void {
 
   command(
     apiKeys,
-    'peppers',
-    'Show how many active keys were made with each pepper',
-    'assay api-keys peppers',
-  ).action(act(listPeppers))
-
-  command(
-    apiKeys,
     'revoke',
     'Revoke a key, at once and for ever',
     'assay api-keys revoke 01993f2e-5c1a-7b3e-8d4f-2a6b8c0d1e2f',
@@ -139,11 +130,7 @@ function create(named: string, flags: CreateFlags): Promise<Outcome> {
         : new Date(context.clock().getTime() + expiresDays * 86_400_000)
     const rights = { environment, scopes: [...new Set(flags.scope)], allowedFrom, expiresAt }
     const wanted = { accountId: account.id, name, ...rights }
-    const created = await createApiKey(
-      context,
-      wanted,
-      await readOrCreatePeppers(context.config),
-    ).catch(explainPepper)
+    const created = await createApiKey(context, wanted)
     if (created.outcome === 'no such account')
       throw failure(`The account ${account.name} was removed meanwhile.`)
     if (created.outcome === 'too many keys')
@@ -175,8 +162,7 @@ function list(named: string): Promise<Outcome> {
 function rotate(id: string, flags: { overlapHours: number; now?: boolean }): Promise<Outcome> {
   const overlapHours = flags.now ? 0 : flags.overlapHours
   return withContext(async (context) => {
-    const peppers = await readOrCreatePeppers(context.config)
-    const rotated = await rotateApiKey(context, { id, overlapHours }, peppers).catch(explainPepper)
+    const rotated = await rotateApiKey(context, { id, overlapHours })
     if (rotated.outcome === 'no such key') throw unknownKey(id)
     if (rotated.outcome === 'not active')
       throw failure(`The key ${id} is revoked or has expired. Create a new one.`)
@@ -223,52 +209,6 @@ function revoke(id: string): Promise<Outcome> {
   })
 }
 
-interface Pepper {
-  kid: string
-  activeKeys: number
-  /** Whether this machine has it. */
-  here: boolean
-  /** Whether new keys are made with it. */
-  present: boolean
-  /** Whether no key was ever made with it. */
-  isNew: boolean
-}
-
-const pepperColumns: Columns<Pepper> = {
-  pepper: ({ kid }) => kid,
-  activeKeys: ({ activeKeys }) => activeKeys,
-  use: useOf,
-}
-
-function useOf({ activeKeys, here, present, isNew }: Pepper): string {
-  if (present) return 'makes new keys'
-  if (!here) return 'not on this machine'
-  if (isNew) return 'new: put it first once every server has it'
-  return activeKeys === 0 ? 'unused: you may remove it' : 'old: keys move to the first one'
-}
-
-function listPeppers(): Promise<Outcome> {
-  return withContext(async ({ db, clock, config }) => {
-    const ring = [...((await readPeppers(config)) ?? new Map<string, never>()).keys()]
-    const used = new Map((await findPeppers(db, clock())).map((pepper) => [pepper.kid, pepper]))
-    const rows = [...new Set([...ring, ...used.keys()])].map((kid) => ({
-      kid,
-      activeKeys: used.get(kid)?.activeKeys ?? 0,
-      here: ring.includes(kid),
-      present: kid === ring[0],
-      isNew: !used.has(kid),
-    }))
-    const peppers = rows.map(({ kid, activeKeys, here, present }) => ({
-      kid,
-      activeKeys,
-      here,
-      present,
-    }))
-    const none = 'There is no pepper yet. The first API key makes one.'
-    return listed({ peppers }, { rows, columns: pepperColumns, none })
-  })
-}
-
 /** Shows the beginning and the end of a key, never the key. */
 export function keyColumns(now: Date): Columns<StoredKey> {
   return {
@@ -278,7 +218,6 @@ export function keyColumns(now: Date): Columns<StoredKey> {
     name: ({ name }) => name,
     scopes: ({ scopes }) => scopes.join(' '),
     from: ({ allowedFrom }) => allowedFrom?.join(' ') ?? 'anywhere',
-    pepper: ({ pepper }) => pepper,
     created: ({ createdAt }) => createdAt,
     ends: ({ expiresAt, revokedAt }) => revokedAt ?? expiresAt,
     lastUsed: ({ lastUsedAt }) => lastUsedAt,
@@ -287,7 +226,7 @@ export function keyColumns(now: Date): Columns<StoredKey> {
 
 export function keyReport(key: StoredKey, now: Date) {
   const { id, shown, name, environment, scopes, allowedFrom, createdAt, expiresAt, revokedAt } = key
-  const { lastUsedAt, pepper } = key
+  const { lastUsedAt } = key
   return {
     id,
     shown,
@@ -295,7 +234,6 @@ export function keyReport(key: StoredKey, now: Date) {
     environment,
     scopes,
     allowedFrom,
-    pepper,
     state: stateOf(key, now),
     createdAt: wireTime(createdAt),
     expiresAt: expiresAt && wireTime(expiresAt),
@@ -311,9 +249,4 @@ function stateOf(key: StoredKey, now: Date): 'active' | 'expired' | 'revoked' {
 
 function unknownKey(id: string): Error {
   return failure(`No API key has the id ${id}. \`assay api-keys list ACCOUNT\` shows them.`)
-}
-
-function explainPepper(error: unknown): never {
-  if (error instanceof PepperRefused) throw failure(error.message, { cause: error })
-  throw error
 }

@@ -17,10 +17,10 @@ import {
   textField,
 } from '../components.ts'
 import { type Html, html } from '../html.ts'
-import { dashboardPage, type View } from '../page.ts'
+import { dashboardPage, type PagesContext, type View } from '../page.ts'
 import { timeTag } from '../text.ts'
 import { environmentTag, keyState, keysPath } from './keys.ts'
-import { type KeyPageOptions, keyOnce } from './new-key.ts'
+import { keyOnce } from './new-key.ts'
 
 const overlaps = [
   { value: '1', label: '1 hour' },
@@ -39,8 +39,8 @@ interface Problem {
   typed?: string
 }
 
-export function keyPage(options: KeyPageOptions): Endpoint[] {
-  const { db, publicUrl, peppers } = options
+export function keyPage(options: PagesContext): Endpoint[] {
+  const { db, publicUrl } = options
   return dashboardPage(options, {
     name: 'keyPage',
     path: `${keysPath}/{keyId}`,
@@ -61,7 +61,7 @@ export function keyPage(options: KeyPageOptions): Endpoint[] {
             message: 'Choose how long the old key stays valid.',
           })
         const rotation = { id, accountId, overlapHours: Number(overlap.value) }
-        const rotated = await rotateOwnKey(action, rotation, await peppers())
+        const rotated = await rotateOwnKey(action, rotation)
         if (rotated.outcome === 'no such key') return refuse('not_found', { message: noKey })
         if (rotated.outcome !== 'created') {
           const key = await findOwnKey(db, { id, accountId })

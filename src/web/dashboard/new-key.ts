@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import { readKeyRequest } from '../../access/key-request.ts'
 import { activeKeysMax, createApiKeyOnce } from '../../access/manage.ts'
 import { keyNameLengthMax } from '../../access/schema.ts'
-import type { Keyring } from '../../platform/crypto/keyring.ts'
 import { type Scope, scopes } from '../../platform/http/callers.ts'
 import { idempotencyKeyPattern } from '../../platform/http/contract.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
@@ -29,10 +28,6 @@ import { keysPath } from './keys.ts'
 const path = `${keysPath}/new`
 const keyForm = new RegExp(idempotencyKeyPattern)
 
-export interface KeyPageOptions extends PagesContext {
-  peppers: () => Promise<Keyring>
-}
-
 const scopeTexts: Readonly<Record<Scope, string>> = {
   'candidates:read': 'Search and read candidates. With a live key each read costs credits.',
   'scores:read': 'Read scores and their credentials. With a live key each read costs credits.',
@@ -47,8 +42,8 @@ const terms = [
   { value: '', label: 'Until it is revoked' },
 ]
 
-export function newKeyPage(options: KeyPageOptions): Endpoint[] {
-  const { publicUrl, peppers } = options
+export function newKeyPage(options: PagesContext): Endpoint[] {
+  const { publicUrl } = options
   return dashboardPage(options, {
     name: 'newKeyPage',
     path,
@@ -72,11 +67,7 @@ export function newKeyPage(options: KeyPageOptions): Endpoint[] {
         }
         const read = readKeyRequest(body, { accountId: session.accountId, now })
         if ('fault' in read) return { ...formView(form, errorsOf(read.fault)), status: 400 }
-        const created = await createApiKeyOnce(
-          action,
-          { ...read.key, formValue: key },
-          await peppers(),
-        )
+        const created = await createApiKeyOnce(action, { ...read.key, formValue: key })
         if (created.outcome === 'created before') return createdBefore(created.id)
         if (created.outcome === 'no such account') return { redirectTo: '/sign-in' }
         if (created.outcome === 'too many keys') {

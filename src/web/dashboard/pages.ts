@@ -33,8 +33,6 @@ export interface DashboardOptions extends PagesContext {
   verify: Verify
   /** State of an account whose agent reporting the operator has not set. */
   reportingState: ReportingState
-  /** The peppers that digest new API keys. */
-  peppers: () => Promise<Keyring>
   requestLog: Pick<RequestsOptions, 'requestLogDays' | 'isSessionValid'>
   webhooks: { ring: Keyring | null; rules: EgressRules; activeMax: number }
 }
@@ -42,7 +40,6 @@ export interface DashboardOptions extends PagesContext {
 export function dashboardPages({
   sessionRules,
   webhooks,
-  peppers,
   sendsMail,
   sandbox,
   verify,
@@ -56,8 +53,8 @@ export function dashboardPages({
     ...usagePage({ ...context, requestLogDays: requestLog.requestLogDays }),
     ...requestsPages({ ...context, ...requestLog }),
     ...keysPage(context),
-    ...newKeyPage({ ...context, peppers }),
-    ...keyPage({ ...context, peppers }),
+    ...newKeyPage(context),
+    ...keyPage(context),
     ...webhooksPage(context),
     ...newWebhookPage({ ...context, ...webhooks }),
     ...webhookPage({ ...context, ...webhooks }),

@@ -1,10 +1,8 @@
 /** Accounts, keys and credits, made by the modules that own them. */
 import { createAccount, createApiKey, type NewKey } from '../../../src/access/manage.ts'
 import { enterCredits } from '../../../src/credits/credits.ts'
-import { parseKeyring } from '../../../src/platform/crypto/keyring.ts'
 import type { Db } from '../../../src/platform/db/db.ts'
 import { scopes } from '../../../src/platform/http/callers.ts'
-import { testPeppers } from '../start/service.ts'
 import { contextAt } from './actions.ts'
 
 export interface TestKey {
@@ -26,9 +24,8 @@ export async function newKey(
   {
     credits = 0,
     now = new Date(),
-    peppers = testPeppers,
     ...over
-  }: Partial<NewKey> & { credits?: number; now?: Date; peppers?: string } = {},
+  }: Partial<NewKey> & { credits?: number; now?: Date } = {},
 ): Promise<TestKey> {
   const context = contextAt(db, now)
   const accountId =
@@ -42,7 +39,7 @@ export async function newKey(
     expiresAt: null,
     ...over,
   } as const
-  const made = await createApiKey(context, { ...wanted, accountId }, parseKeyring(peppers))
+  const made = await createApiKey(context, { ...wanted, accountId })
   if (made.outcome !== 'created') throw new Error(made.outcome)
   if (credits > 0)
     await enterCredits(context, { accountId, kind: 'grant', delta: credits, reason: 'for a test' })

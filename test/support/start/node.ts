@@ -14,7 +14,6 @@ import { createMetrics } from '../../../src/platform/observability/metrics.ts'
 import { inProcessRateLimiter } from '../../../src/platform/rate-limit/process-limiter.ts'
 import { databaseRateLimiter } from '../../../src/platform/rate-limit/shared-limiter.ts'
 import { createServer } from '../../../src/server/server.ts'
-import { testPeppers } from './service.ts'
 
 export interface Node {
   base: string
@@ -88,7 +87,7 @@ export async function startNode(
   }: { env?: Record<string, string>; endpoints?: readonly Endpoint[] } = {},
 ): Promise<Node> {
   const publicUrl = 'https://scores.example.org'
-  const config = readConfig({ PUBLIC_URL: publicUrl, API_KEY_PEPPERS: testPeppers, ...env })
+  const config = readConfig({ PUBLIC_URL: publicUrl, ...env })
   const db = openDb({ url, connectionsMax: 4, applicationName: 'node', onError: () => {} })
   const log = openLog({ level: 'silent' })
   const { admission, close } = openAdmission({

@@ -40,9 +40,6 @@ export interface TestService extends Service {
   stop(): Promise<void>
 }
 
-/** The setting API_KEY_PEPPERS of the tests. */
-export const testPeppers = `k1:${Buffer.alloc(32, 7).toString('base64')}`
-
 /**
  * Starts the service. It trusts X-Forwarded-For from 127.0.0.1, so that a test can act as many
  * callers. With `beside`, the service is another node of the same deployment. Stop it with
@@ -58,7 +55,7 @@ export async function startService(
 ): Promise<TestService> {
   const database = beside?.database ?? (await testDatabase())
   const { db } = database
-  const config = readConfig({ PUBLIC_URL: publicUrl, API_KEY_PEPPERS: testPeppers, ...env })
+  const config = readConfig({ PUBLIC_URL: publicUrl, ...env })
   const release = await readReleaseFacts(join(import.meta.dirname, '../../..'))
   const signers = new Map<string, Signer>()
   const service = createService({
