@@ -90,19 +90,20 @@ export async function updateSessionAccount(
   return count === 1
 }
 
-/** Returns whether a session may still be used, by its id. */
-export async function isSessionValid(
+/** Returns the ids of those sessions that may still be used, each in the account given. */
+export async function findValidSessionIds(
   db: Queryable,
-  { sessionId, accountId }: { sessionId: string; accountId: string },
+  sessions: readonly { sessionId: string; accountId: string }[],
   { now, idleSince }: Pick<SessionTimes, 'now' | 'idleSince'>,
-): Promise<boolean> {
-  const rows = await db.rows(sql`
-    select from sessions s
+): Promise<Set<string>> {
+  const rows = await db.rows<{ id: string }>(sql`
+    select s.id from unnest(${sessions.map(({ sessionId }) => sessionId)}::uuid[],
+      ${sessions.map(({ accountId }) => accountId)}::uuid[]) as asked(id, account_id)
+    join sessions s on s.id = asked.id and s.account_id = asked.account_id
     join memberships m on m.user_id = s.user_id and m.account_id = s.account_id
     join users u on u.id = s.user_id
-    where s.id = ${sessionId} and s.account_id = ${accountId}
-      and s.ends_at > ${now} and s.last_seen_at > ${idleSince} and u.disabled_at is null`)
-  return rows.length > 0
+    where s.ends_at > ${now} and s.last_seen_at > ${idleSince} and u.disabled_at is null`)
+  return new Set(rows.map(({ id }) => id))
 }
 
 export interface OwnSession {

@@ -1,7 +1,7 @@
 /** Composes the HTTP application. Opens no connection and no port. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { isSessionValid } from '../accounts/session-store.ts'
+import { findValidSessionIds } from '../accounts/session-store.ts'
 import { sessionTimes } from '../accounts/sessions.ts'
 import { skillNames } from '../candidates/skill-names.ts'
 import { completionFile, credentialFile, readText } from '../demo/files.ts'
@@ -191,7 +191,7 @@ function servicePages(
       reportingState: config.agentReportingDefault,
       requestLog: {
         requestLogDays: config.requestLogDays,
-        isSessionValid: (session) => isSessionValid(db, session, sessionTimes(sessions, clock())),
+        validSessions: (asked) => findValidSessionIds(db, asked, sessionTimes(sessions, clock())),
       },
     }),
     ...signInEndpoints({

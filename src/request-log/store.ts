@@ -85,14 +85,25 @@ export function findEntries(
     order by seq desc limit ${of.limit}`)
 }
 
-/** Returns calls of an account after an entry, oldest first. */
+/**
+ * Returns the newest `limit` calls of each account after an entry, oldest first. One statement
+ * serves all accounts.
+ */
 export function findEntriesAfter(
   db: Queryable,
-  { accountId, after, limit }: { accountId: string; after: number; limit: number },
-): Promise<LogEntry[]> {
-  return db.rows<LogEntry>(sql`
-    select ${columns} from request_log
-    where account_id = ${accountId} and seq > ${after} order by seq limit ${limit}`)
+  accounts: ReadonlyMap<string, number>,
+  limit: number,
+): Promise<(LogEntry & { accountId: string })[]> {
+  return db.rows<LogEntry & { accountId: string }>(sql`
+    select asked.account_id as "accountId", ${columns}
+    from unnest(${[...accounts.keys()]}::uuid[], ${[...accounts.values()]}::bigint[])
+      as asked(account_id, after)
+    cross join lateral (
+      select seq, at, request_id, key_id, operation, status, error, credits, duration_us, network
+      from request_log where account_id = asked.account_id and seq > asked.after
+      order by seq desc limit ${limit}
+    ) newest
+    order by seq`)
 }
 
 /** Returns the call of an account with this request id. */

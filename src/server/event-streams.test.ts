@@ -4,8 +4,9 @@ import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { after, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import type { EventStream, Events } from '../platform/http/endpoint.ts'
 import { openLog } from '../platform/observability/log.ts'
-import { eventStreams } from './event-streams.ts'
+import { type EventStreams, eventStreams } from './event-streams.ts'
 import type { RequestContext } from './request-context.ts'
 
 const log = openLog({ level: 'error', to: { write: () => {} } })
@@ -35,7 +36,7 @@ test('a reader that never reads is cut off, and at most a small part of the even
   const kilobyte = 'x'.repeat(1_024)
   const { promise: cutOff, resolve } = Promise.withResolvers<number>()
   const server = await serving((context) =>
-    streams.begin(context, async (stream) => {
+    begin(streams, context, async (stream) => {
       let mostWaiting = 0
       // The buffers of the operating system take some megabytes first.
       for (let id = 0; !stream.ended.aborted && id < 200_000; id++) {
@@ -52,15 +53,49 @@ test('a reader that never reads is cut off, and at most a small part of the even
   assert.ok(waiting < 70_000, `${waiting} bytes waited`)
 })
 
-test('the 257th stream of a process has no room until another one ends', async () => {
+const session = (id: string, account: string) => [
+  { of: 'session', id, max: 2 } as const,
+  { of: 'account', id: account, max: 4 } as const,
+]
+
+/** Begins a stream that lasts until its reader is gone. */
+const untilGone = (stream: EventStream) => once(stream.ended, 'abort').then(() => undefined)
+
+function begin(
+  streams: EventStreams,
+  context: RequestContext,
+  follow: Events['follow'],
+  limits: Events['limits'] = [],
+) {
+  streams.begin(context, { limits, follow })
+}
+
+test('503: the 257th stream of a process has no room until another one ends', async () => {
   const streams = eventStreams(log)
-  const server = await serving((context) =>
-    streams.begin(context, (stream) => once(stream.ended, 'abort').then(() => undefined)),
-  )
+  const server = await serving((context) => begin(streams, context, untilGone))
   const sockets = Array.from({ length: 256 }, () => neverRead(server))
-  while (streams.hasRoom()) await turn()
+  while (streams.problem([]) === null) await turn()
+  assert.equal(streams.problem([])?.refusal, 'unavailable')
   sockets[0]?.destroy()
-  while (!streams.hasRoom()) await turn()
+  while (streams.problem([]) !== null) await turn()
   streams.end()
-  assert.equal(streams.hasRoom(), false)
+  assert.equal(streams.problem([])?.refusal, 'unavailable')
+})
+
+test('429: the third stream of a session and the fifth of an account are refused, until one ends', async () => {
+  const streams = eventStreams(log)
+  const readers = [session('a', 'x'), session('a', 'x'), session('b', 'x'), session('c', 'x')]
+  let begun = 0
+  const server = await serving((context) => begin(streams, context, untilGone, readers[begun++]))
+  const sockets = readers.map(() => neverRead(server))
+  while (begun < readers.length) await turn()
+  const messageOf = (id: string, account: string) =>
+    streams.problem(session(id, account))?.message ?? null
+  assert.match(messageOf('a', 'x') ?? '', /This session has 2 live streams open already/)
+  assert.match(messageOf('d', 'x') ?? '', /This account has 4 live streams open already/)
+  assert.equal(streams.problem(session('d', 'x'))?.headers?.['Retry-After'], '15')
+  assert.equal(messageOf('d', 'y'), null, 'another account has room')
+  for (const socket of sockets) socket.destroy()
+  while (messageOf('a', 'x') !== null) await turn()
+  streams.end()
 })

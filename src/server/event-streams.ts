@@ -2,21 +2,24 @@
  * Sends server-sent events. A stream holds no slot of a gate. A reader that does not take its bytes
  * is cut off, and the end of the server ends every stream.
  */
-import type { EventStream } from '../platform/http/endpoint.ts'
+import type { EventStream, Events, StreamLimit } from '../platform/http/endpoint.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { RequestContext } from './request-context.ts'
 
 export interface EventStreams {
-  /** Whether one more stream may begin. */
-  hasRoom(): boolean
+  /** Returns why one more stream may not begin, or null. It must then begin in the same turn. */
+  problem(limits: Events['limits']): Refusal | null
   /** Begins a stream in a response whose head is sent. */
-  begin(context: RequestContext, follow: (stream: EventStream) => Promise<void>): void
+  begin(context: RequestContext, events: Events): void
   /** Ends all streams; a new one ends at once. */
   end(): void
 }
 
-/** Streams of one process. Each polls the database about once a second. */
+/** Streams of one process. */
 const streamsMax = 256
+/** Seconds after which a refused reader may try again. */
+const retryAfter = { process: '5', holder: '15' }
 /** Bytes that wait for a reader. */
 const unreadBytesMax = 65_536
 /** A comment line keeps proxies from closing a silent connection. */
@@ -25,13 +28,24 @@ const heartbeatMs = 15_000
 const retryMs = 3_000
 
 export function eventStreams(log: Log): EventStreams {
-  const open = new Set<RequestContext['response']>()
+  const open = new Map<RequestContext['response'], Events['limits']>()
   const ending = new AbortController()
+  const isReached = ({ of, id, max }: StreamLimit): boolean => {
+    const held = [...open.values()].flat()
+    return held.filter((other) => other.of === of && other.id === id).length >= max
+  }
 
   return {
-    hasRoom: () => open.size < streamsMax && !ending.signal.aborted,
-    begin({ response, requestId }, follow) {
-      open.add(response)
+    problem(limits) {
+      if (open.size >= streamsMax || ending.signal.aborted)
+        return refuse('unavailable', { headers: { 'Retry-After': retryAfter.process } })
+      const reached = limits.find(isReached)
+      if (reached === undefined) return null
+      const message = `This ${reached.of} has ${reached.max} live streams open already. Close one.`
+      return refuse('rate_limited', { message, headers: { 'Retry-After': retryAfter.holder } })
+    },
+    begin({ response, requestId }, { limits, follow }) {
+      open.set(response, limits)
       const gone = new AbortController()
       const write = (text: string): void => {
         if (!response.writable) return
@@ -58,7 +72,7 @@ export function eventStreams(log: Log): EventStreams {
     },
     end() {
       ending.abort()
-      for (const response of open) response.end()
+      for (const response of open.keys()) response.end()
     },
   }
 }

@@ -1,8 +1,8 @@
 /** Writes, counts and logs each response once. No other module does. */
 import { deadlineMs } from '../platform/deadlines.ts'
 import type { CallLog } from '../platform/http/call-log.ts'
-import type { Answer, RefusalPage } from '../platform/http/endpoint.ts'
-import { type Refusal, refuse } from '../platform/http/errors.ts'
+import type { Answer, Events, RefusalPage } from '../platform/http/endpoint.ts'
+import type { Refusal } from '../platform/http/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { observe } from '../platform/observability/metrics.ts'
 import { hasBody } from './body.ts'
@@ -32,8 +32,6 @@ export interface WriterOptions {
   /** Called if the connection did not take the whole response at once. */
   onSlowReader(context: RequestContext): void
 }
-
-type Events = Extract<Answer, { events: unknown }>
 
 /** Bytes. An unread body up to this length is read and discarded, and the connection stays open. */
 const forgottenBytesMax = 1_048_576
@@ -85,16 +83,17 @@ export function createWriter(options: WriterOptions): Writer {
     record(context, status)
   }
 
-  function writeEvents(context: RequestContext, { follow }: Events['events']): void {
-    if (!streams.hasRoom()) {
-      writeRefusal(context, refuse('unavailable', { headers: { 'Retry-After': '5' } }))
+  function writeEvents(context: RequestContext, events: Events): void {
+    const problem = streams.problem(events.limits)
+    if (problem !== null) {
+      writeRefusal(context, problem)
       return
     }
     const lines = [...headerSetOf(sets, context), 'Content-Type', 'text/event-stream']
     context.response.writeHead(200, [...lines, 'X-Request-Id', context.requestId])
     record(context, 200)
     if (context.request.method === 'HEAD') context.response.end()
-    else streams.begin(context, follow)
+    else streams.begin(context, events)
   }
 
   function writeText(

@@ -4,6 +4,8 @@ import { connect, type Socket } from 'node:net'
 import { after, before, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
+import { sql } from '../../src/platform/db/db.ts'
+import { liveCalls } from '../../src/web/dashboard/live-calls.ts'
 import { newKey, type TestKey } from '../support/build/keys.ts'
 import type { TestSession } from '../support/build/sessions.ts'
 import { ask } from '../support/start/ask.ts'
@@ -169,30 +171,149 @@ test('the tabs of a browser share one stream, which a hidden tab leaves to the n
 const hide = `Object.defineProperty(document, 'hidden', { get: () => true })
   document.dispatchEvent(new Event('visibilitychange'))`
 
-test('a hundred streams are served beside calls, and the end of the service ends all', async () => {
-  const beside = await startDashboard()
-  const other = await beside.newUser()
-  const { hostname, port } = new URL(beside.service.base)
-  const { Cookie } = other.headers
-  const sockets = Array.from({ length: 100 }, () => connect(Number(port), hostname))
-  const heads = await Promise.all(
-    sockets.map(
-      (socket) =>
-        new Promise<string>((resolve) => {
-          socket.once('data', (chunk) => resolve(String(chunk)))
-          socket.write(
-            `GET /dashboard/requests/live?after=0 HTTP/1.1\r\nHost: ${hostname}\r\nCookie: ${Cookie}\r\n\r\n`,
-          )
-        }),
-    ),
+/** Opens a stream and returns its connection with the head of the answer. */
+function openedStream(base: string, of: TestSession): Promise<{ socket: Socket; head: string }> {
+  const { socket } = openStream(base, of)
+  return new Promise((resolve) =>
+    socket.once('data', (head) => resolve({ socket, head: String(head) })),
   )
-  for (const head of heads) assert.match(head, /^HTTP\/1\.1 200 OK\r\n/)
-  const { status } = await ask(beside.service.base, { path: '/dashboard', headers: other.headers })
-  assert.equal(status, 200)
-  const closed = sockets.map((socket) => new Promise((resolve) => socket.once('close', resolve)))
-  for (const socket of sockets) socket.resume()
+}
+
+const isServed = ({ head }: { head: string }) => head.startsWith('HTTP/1.1 200 OK\r\n')
+
+test('429: of twenty streams at once a session gets two and its account four, and each place is free again at its end', async () => {
+  const first = await dashboard.newUser()
+  const colleagues = await Promise.all(
+    [1, 2].map(() => dashboard.newUser({ accountId: first.accountId })),
+  )
+  const all = await Promise.all(Array.from({ length: 20 }, () => openedStream(service.base, first)))
+  const [served, refused] = [all.filter(isServed), all.filter((one) => !isServed(one))]
+  assert.equal(served.length, 2)
+  for (const { head } of refused) {
+    assert.match(head, /^HTTP\/1\.1 429 /)
+    assert.match(head, /\r\nretry-after: 15\r\n/i)
+    assert.match(head, /This session has 2 live streams open already\. Close one\./)
+  }
+  const others = await Promise.all(
+    colleagues.flatMap((of) => [openedStream(service.base, of), openedStream(service.base, of)]),
+  )
+  assert.equal(others.filter(isServed).length, 2)
+  const fifth = others.find((one) => !isServed(one))
+  assert.match(fifth?.head ?? '', /This account has 4 live streams open already\. Close one\./)
+  for (const { socket } of [...all, ...others]) socket.destroy()
+  await eventually('a place is free', {
+    see: async () => {
+      const again = await openedStream(service.base, first)
+      again.socket.destroy()
+      return isServed(again)
+    },
+  })
+})
+
+test('a page says that live is off while its account has four streams, and is live once one ends', {
+  skip: noBrowser,
+}, async () => {
+  const user = await dashboard.newUser()
+  const colleague = await dashboard.newUser({ accountId: user.accountId })
+  const own = await newKey(service.database.db, { accountId: user.accountId })
+  const { headers } = await ask(service.base, {
+    path: '/api/v1/scores/nothing',
+    headers: own.headers,
+  })
+  await eventually('the call is logged', {
+    see: async () => {
+      const path = `/dashboard/requests/${String(headers['x-request-id'])}`
+      return (await ask(service.base, { path, headers: user.headers })).status === 200
+    },
+  })
+  const third = await dashboard.newUser({ accountId: user.accountId })
+  const held = await Promise.all(
+    [colleague, colleague, third, third].map((of) => openedStream(service.base, of)),
+  )
+  assert.ok(held.every(isServed))
+  const { page, faults } = await dashboard.visit('/dashboard/requests', { of: user })
+  await page.getByText(/^Live is off: 4 pages of this account/).waitFor()
+  for (const { socket } of held) socket.destroy()
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await page.getByText('Live', { exact: true }).waitFor()
+  assert.equal(await page.getByText(/^Live is off/).isVisible(), false)
+  assert.deepEqual(
+    faults.filter((fault) => !fault.includes('429')),
+    [],
+  )
+  await page.context().close()
+})
+
+test('a hundred streams of 25 accounts are served beside calls, and the end of the service ends all', async () => {
+  const beside = await startDashboard()
+  const { base } = beside.service
+  const sessions = await Promise.all(
+    Array.from({ length: 25 }, async () => {
+      const owner = await beside.newUser()
+      return [owner, await beside.newUser({ accountId: owner.accountId })]
+    }),
+  )
+  const streams = await Promise.all(
+    sessions.flat().flatMap((of) => [openedStream(base, of), openedStream(base, of)]),
+  )
+  assert.ok(streams.every(isServed))
+  const [{ headers }] = sessions[0] as [TestSession]
+  assert.equal((await ask(base, { path: '/dashboard', headers })).status, 200)
+  const closed = streams.map(
+    ({ socket }) => new Promise((resolve) => socket.once('close', resolve)),
+  )
   await beside.service.stop()
   await Promise.race([Promise.all(closed), pause(5_000, 'late')]).then((result) =>
     assert.notEqual(result, 'late'),
   )
+})
+
+test('one look serves all streams of a process: two statements, and each reader gets the calls of its account', async () => {
+  const { db } = service.database
+  const owners = await Promise.all(Array.from({ length: 5 }, () => dashboard.newUser()))
+  let sessionLookUps = 0
+  let callLookUps = 0
+  const { follow } = liveCalls({
+    db: {
+      ...db,
+      rows: (statement) => {
+        callLookUps++
+        return db.rows(statement)
+      },
+    },
+    validSessions: (asked) => {
+      sessionLookUps++
+      return Promise.resolve(new Set(asked.map(({ sessionId }) => sessionId)))
+    },
+  })
+  for (const { accountId } of owners)
+    await db.run(sql`
+      insert into request_log (at, request_id, account_id, operation, status, credits, duration_us, network)
+      values (now(), ${accountId.slice(0, 16)}, ${accountId}, 'getScore', 200, 1, 1000, '192.0.2.0/24')`)
+  const gone = new AbortController()
+  const received: string[] = []
+  const { promise: all, resolve } = Promise.withResolvers<void>()
+  const following = owners.flatMap((session) =>
+    Array.from({ length: 20 }, () =>
+      follow({
+        session: { kind: 'session', role: 'owner', ...session },
+        after: 0,
+        ended: gone.signal,
+        send(calls) {
+          assert.deepEqual(
+            calls.map(({ requestId }) => requestId),
+            [session.accountId.slice(0, 16)],
+          )
+          if (received.push(session.accountId) === 100) resolve()
+        },
+      }),
+    ),
+  )
+  await Promise.race([all, Promise.all(following)])
+  // The first reader is alone in the first look.
+  assert.deepEqual([sessionLookUps, callLookUps], [2, 2])
+  gone.abort()
+  await Promise.all(following)
+  assert.equal(received.length, 100)
 })

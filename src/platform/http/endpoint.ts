@@ -61,9 +61,22 @@ export type Answer =
       /** A list is one header line for each value. */
       headers?: Record<string, string | readonly string[]>
     }
-  /** Server-sent events. `follow` begins once the head is sent, and may send until its end. */
-  | { events: { follow(stream: EventStream): Promise<void> } }
+  | { events: Events }
   | Refusal
+
+/** Server-sent events. */
+export interface Events {
+  /** Streams of one holder that a process keeps open. One more is 429. */
+  limits: readonly StreamLimit[]
+  /** Begins once the head is sent, and may send until its end. */
+  follow(stream: EventStream): Promise<void>
+}
+
+export interface StreamLimit {
+  of: 'session' | 'account'
+  id: string
+  max: number
+}
 
 /** A response of server-sent events. */
 export interface EventStream {

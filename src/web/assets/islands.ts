@@ -130,6 +130,9 @@ interface NewCall {
 const live = document.querySelector<HTMLElement>('[data-live]')
 if (live !== null) followCalls(live)
 
+/** Milliseconds after which a refused stream is tried again. */
+const refusedMs = 15_000
+
 /**
  * Adds new calls to the table. One tab of a browser holds the stream, and only while it is visible:
  * a browser opens no more than six connections to a site.
@@ -137,6 +140,8 @@ if (live !== null) followCalls(live)
 function followCalls(list: HTMLElement): void {
   const row = list.querySelector('template')?.content.querySelector('tbody tr')
   const badge = document.querySelector<HTMLElement>('[data-live-state]')
+  const full = document.querySelector<HTMLElement>('[data-live-full]')
+  const url = list.dataset.live ?? ''
   const body = list.querySelector('tbody')
   const rowsMax = Number(list.dataset.rows)
   const toggle = document.querySelector<HTMLElement>('[data-live-toggle]')
@@ -161,15 +166,34 @@ function followCalls(list: HTMLElement): void {
     while (body.rows.length > rowsMax) body.lastElementChild?.remove()
   }
 
+  /** An EventSource does not tell the status of a refusal. */
+  const sayIfFull = async (): Promise<void> => {
+    const answer = await fetch(url, { redirect: 'manual' }).catch(() => null)
+    void answer?.body?.cancel()
+    if (answer?.status === 429) full?.removeAttribute('hidden')
+  }
+
   const stream = (): Promise<void> =>
     new Promise((resolve) => {
-      const source = new EventSource(list.dataset.live ?? '')
-      source.addEventListener('open', () => badge?.removeAttribute('hidden'))
-      source.addEventListener('error', () => badge?.setAttribute('hidden', ''))
+      const source = new EventSource(url)
+      let retry: ReturnType<typeof setTimeout> | undefined
+      source.addEventListener('open', () => {
+        badge?.removeAttribute('hidden')
+        full?.setAttribute('hidden', '')
+      })
+      source.addEventListener('error', () => {
+        badge?.setAttribute('hidden', '')
+        // After a refusal the browser does not connect again.
+        if (source.readyState !== EventSource.CLOSED) return
+        void sayIfFull()
+        retry = setTimeout(update, refusedMs)
+      })
       source.addEventListener('message', ({ data }) => add(JSON.parse(data) as NewCall))
       end = () => {
+        clearTimeout(retry)
         source.close()
         badge?.setAttribute('hidden', '')
+        full?.setAttribute('hidden', '')
         resolve()
       }
     })

@@ -33,7 +33,7 @@ export interface DashboardOptions extends PagesContext {
   verify: Verify
   /** State of an account whose agent reporting the operator has not set. */
   reportingState: ReportingState
-  requestLog: Pick<RequestsOptions, 'requestLogDays' | 'isSessionValid'>
+  requestLog: Pick<RequestsOptions, 'requestLogDays' | 'validSessions'>
   webhooks: { ring: Keyring | null; rules: EgressRules; activeMax: number }
 }
 

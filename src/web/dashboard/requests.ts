@@ -1,15 +1,13 @@
 /**
  * The pages of the request log: the list with its filters, one call, and the stream of new calls.
  */
-import { setTimeout as wait } from 'node:timers/promises'
 import { Type } from 'typebox'
 import { findShownKeys } from '../../access/store.ts'
-import type { SessionCaller } from '../../platform/http/callers.ts'
 import { sessionOf } from '../../platform/http/callers.ts'
-import { type Endpoint, type EventStream, endpoint } from '../../platform/http/endpoint.ts'
+import { type Endpoint, endpoint } from '../../platform/http/endpoint.ts'
 import { errorTable, refuse } from '../../platform/http/errors.ts'
 import { readLogFilter } from '../../request-log/log-filter.ts'
-import { findEntries, findEntriesAfter, findEntry, type LogEntry } from '../../request-log/store.ts'
+import { findEntries, findEntry, type LogEntry } from '../../request-log/store.ts'
 import {
   card,
   empty,
@@ -29,6 +27,7 @@ import { icon } from '../icons.ts'
 import { dashboardPage, type PagesContext, queryText } from '../page.ts'
 import { dashboardRefusalPage } from '../refusal-page.ts'
 import { count, counted, duration, fullTime, timeTag } from '../text.ts'
+import { type LiveCallsOptions, liveCalls } from './live-calls.ts'
 
 const path = '/dashboard/requests'
 const livePath = `${path}/live`
@@ -37,11 +36,9 @@ const pageLength = 50
 const namedKeysMax = 20
 const entry = path
 
-export interface RequestsOptions extends PagesContext {
+export interface RequestsOptions extends PagesContext, LiveCallsOptions {
   /** Days that calls are kept; 0: no call is logged. */
   requestLogDays: number
-  /** Looks the session of a browser up again. */
-  isSessionValid(session: SessionCaller): Promise<boolean>
 }
 
 const requestIdPath = Type.Object({
@@ -115,10 +112,12 @@ ${days === 0 && notice({ tone: 'info', title: 'The request log is turned off.', 
   })
 }
 
-/** Scripts show it while new calls arrive by themselves. */
-const liveBadge = new Html(
-  '<span class="badge live" data-tone="positive" data-live-state hidden>Live</span>',
-)
+/** Streams that a process keeps open. A browser opens one for all its tabs. */
+const streamsOfSessionMax = 2
+const streamsOfAccountMax = 4
+
+/** Scripts show one of them: while new calls arrive by themselves, or if the stream is refused. */
+const liveBadge = html`<span class="badge live" data-tone="positive" data-live-state hidden>Live</span><span class="badge" data-tone="warning" data-live-full hidden>Live is off: ${streamsOfAccountMax} pages of this account, or ${streamsOfSessionMax} of this browser, are live already</span>`
 
 /** Scripts show the button, and exchange its two words. */
 const liveButton = html`<button class="button" type="button" data-live-toggle hidden><span data-live-on>${icon('pause')}Pause</span><span data-live-off hidden>${icon('play')}Resume</span></button>`
@@ -336,18 +335,9 @@ function errorNotice(error: string, publicUrl: string): Html {
   })
 }
 
-/** Milliseconds between two looks for new calls. */
-const lookEveryMs = 1_000
-/** Calls sent at once at most: a page shows no more. */
-const sentMax = pageLength
-/**
- * Entries before the last one that are looked at again, because batches of two nodes may be written
- * out of order.
- */
-const overlap = 500
-
 function liveEndpoint(options: RequestsOptions): Endpoint {
-  const { publicUrl, db } = options
+  const { publicUrl, db, clock } = options
+  const calls = liveCalls(options)
   return endpoint({
     operationId: 'live requests',
     method: 'GET',
@@ -359,49 +349,35 @@ function liveEndpoint(options: RequestsOptions): Endpoint {
     refusalPage: dashboardRefusalPage(new URL(publicUrl).host),
     queryParameters: Type.Object({ after: Type.String({ pattern: '^[0-9]{1,15}$' }) }),
     responses: {},
-    async answer({ caller, query }) {
+    answer({ caller, query }) {
       const session = sessionOf(caller)
-      const keys = await findShownKeys(db, {
-        accountId: session.accountId,
-        now: options.clock(),
-        endedMax: namedKeysMax,
-      })
-      const names = new Map(keys.map(({ id, name }) => [id, name]))
+      const { sessionId, accountId } = session
       return {
         events: {
-          follow: (stream) =>
-            followCalls(options, { stream, session, names, after: Number(query.after) }),
+          limits: [
+            { of: 'session', id: sessionId, max: streamsOfSessionMax },
+            { of: 'account', id: accountId, max: streamsOfAccountMax },
+          ],
+          async follow({ send, ended }) {
+            const keys = await findShownKeys(db, {
+              accountId,
+              now: clock(),
+              endedMax: namedKeysMax,
+            })
+            const names = new Map(keys.map(({ id, name }) => [id, name]))
+            await calls.follow({
+              session,
+              after: Number(query.after),
+              ended,
+              send: (news) => {
+                for (const call of news) send(eventOf(call, names, clock()))
+              },
+            })
+          },
         },
       }
     },
   })
-}
-
-/** Sends new calls until the reader is gone or the session has ended. */
-async function followCalls(
-  { db, isSessionValid, clock }: RequestsOptions,
-  given: {
-    stream: EventStream
-    session: SessionCaller
-    names: ReadonlyMap<string, string>
-    after: number
-  },
-): Promise<void> {
-  const { stream, session, names } = given
-  const { accountId } = session
-  const sent = new Set<number>()
-  let last = given.after
-  while (!stream.ended.aborted) {
-    if (!(await isSessionValid(session))) return
-    const from = Math.max(given.after, last - overlap)
-    const found = await findEntriesAfter(db, { accountId, after: from, limit: overlap + sentMax })
-    const news = found.filter(({ seq }) => !sent.has(seq))
-    for (const call of news.slice(-sentMax)) stream.send(eventOf(call, names, clock()))
-    for (const { seq } of news) sent.add(seq)
-    last = Math.max(last, ...news.map(({ seq }) => seq))
-    for (const seq of sent) if (seq <= last - overlap) sent.delete(seq)
-    await wait(lookEveryMs, undefined, { signal: stream.ended }).catch(() => {})
-  }
 }
 
 function eventOf(call: LogEntry, names: ReadonlyMap<string, string>, now: Date) {

@@ -102,9 +102,12 @@ return element instanceof HTMLButtonElement ? element : null
 }
 const live = document.querySelector             ('[data-live]')
 if (live !== null) followCalls(live)
+const refusedMs = 15_000
 function followCalls(list             )       {
 const row = list.querySelector('template')?.content.querySelector('tbody tr')
 const badge = document.querySelector             ('[data-live-state]')
+const full = document.querySelector             ('[data-live-full]')
+const url = list.dataset.live ?? ''
 const body = list.querySelector('tbody')
 const rowsMax = Number(list.dataset.rows)
 const toggle = document.querySelector             ('[data-live-toggle]')
@@ -126,15 +129,31 @@ if (narrow !== null) narrow.textContent = `${cells.time} · ${cells.duration}`
 body.prepend(added)
 while (body.rows.length > rowsMax) body.lastElementChild?.remove()
 }
+const sayIfFull = async ()                => {
+const answer = await fetch(url, { redirect: 'manual' }).catch(() => null)
+void answer?.body?.cancel()
+if (answer?.status === 429) full?.removeAttribute('hidden')
+}
 const stream = ()                =>
 new Promise((resolve) => {
-const source = new EventSource(list.dataset.live ?? '')
-source.addEventListener('open', () => badge?.removeAttribute('hidden'))
-source.addEventListener('error', () => badge?.setAttribute('hidden', ''))
+const source = new EventSource(url)
+let retry
+source.addEventListener('open', () => {
+badge?.removeAttribute('hidden')
+full?.setAttribute('hidden', '')
+})
+source.addEventListener('error', () => {
+badge?.setAttribute('hidden', '')
+if (source.readyState !== EventSource.CLOSED) return
+void sayIfFull()
+retry = setTimeout(update, refusedMs)
+})
 source.addEventListener('message', ({ data }) => add(JSON.parse(data)           ))
 end = () => {
+clearTimeout(retry)
 source.close()
 badge?.setAttribute('hidden', '')
+full?.setAttribute('hidden', '')
 resolve()
 }
 })
