@@ -26,6 +26,7 @@ const allowed: Record<string, readonly string[]> = {
     'platform',
     'scoring-core',
     'audit',
+    'operations',
     'webhooks',
     'skill-standard',
     'score-credentials',
@@ -36,6 +37,7 @@ const allowed: Record<string, readonly string[]> = {
   privacy: [
     'platform',
     'audit',
+    'operations',
     'webhooks',
     'agent-decisions',
     'score-credentials',

@@ -127,12 +127,6 @@ export function textUpTo(max: number): Parser<string> {
   }
 }
 
-/** Parses the version of a consent text. */
-export function parseTextVersion(text: string): string {
-  if (/^[0-9A-Za-z][0-9A-Za-z._:-]{0,63}$/.test(text)) return text
-  return invalid('Use 1 to 64 letters, digits or . _ : -, beginning with a letter or digit.')
-}
-
 /** Parses the name of an account, a key or a user. */
 export const parseName = textUpTo(120)
 

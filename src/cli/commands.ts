@@ -46,12 +46,16 @@ export const commands: readonly CommandRow[] = [
   {
     name: 'consent',
     description: 'What a worker allows',
-    load: () => import('./commands/consent.ts'),
+    load: fromOperations(
+      async () => (await import('../scores/sharing-operations.ts')).consentOperations,
+    ),
   },
   {
     name: 'identity',
     description: 'Checks of the identity of a worker',
-    load: () => import('./commands/identity.ts'),
+    load: fromOperations(
+      async () => (await import('../scores/sharing-operations.ts')).identityOperations,
+    ),
   },
   {
     name: 'sources',
@@ -67,7 +71,7 @@ export const commands: readonly CommandRow[] = [
   {
     name: 'disputes',
     description: 'Disputes of workers, and their outcomes',
-    load: fromOperations(() => import('../disputes/operations.ts')),
+    load: fromOperations(async () => (await import('../disputes/operations.ts')).disputeOperations),
   },
   {
     name: 'recompute',
@@ -134,10 +138,10 @@ export const commands: readonly CommandRow[] = [
 
 /** The commands of a noun that all come from operations. */
 function fromOperations(
-  loadOperations: () => Promise<{ operations: Parameters<DeclareOperations>[1] }>,
+  loadOperations: () => Promise<Parameters<DeclareOperations>[1]>,
 ): () => Promise<CommandFile> {
   return async () => {
-    const [{ declareOperations }, { operations }] = await Promise.all([
+    const [{ declareOperations }, operations] = await Promise.all([
       import('./operation-command.ts'),
       loadOperations(),
     ])

@@ -265,7 +265,7 @@ function quoted(value: unknown): string {
 }
 
 function helpOf(form: FieldForm = {}): string {
-  return (form.description ?? '').replace(/^must (be|have) /, '')
+  return form['x-help'] ?? (form.description ?? '').replace(/^must (be|have) /, '')
 }
 
 function flagOf(forms: Readonly<Record<string, FieldForm>>, field: string): string {

@@ -22,7 +22,7 @@ import type { Queryable, Tx } from '../platform/db/db.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
 import type { Scoring } from '../scores/scoring.ts'
 import { findWorkerFacts, findWorkerId } from '../workers/store.ts'
-import { usernameField } from '../workers/username.ts'
+import { unknownWorker, usernameField } from '../workers/username.ts'
 import { type Dispute, disputeKinds, type Ending, resolutions } from './dispute.ts'
 import { endDispute } from './end-dispute.ts'
 import { notTheirs, openDispute, reviewDispute, unknownDispute } from './open-dispute.ts'
@@ -285,7 +285,7 @@ export const disputesList = read({
   path: {},
   input: {
     all: flagField('the latest ones, ended ones too'),
-    username: Type.Optional({ ...usernameField, description: 'all of this worker' }),
+    username: Type.Optional({ ...usernameField, 'x-help': 'all of this worker' }),
     limit: limitField,
     after: afterField,
   },
@@ -394,12 +394,8 @@ async function wireDisputes(
   }))
 }
 
-function unknownWorker(username: string) {
-  return refuse('worker_not_found', { message: `No worker has the username ${username}.` })
-}
-
 /** In the order of the help. */
-export const operations = [
+export const disputeOperations = [
   disputesOpen,
   disputesReview,
   disputesResolve,

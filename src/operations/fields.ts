@@ -1,5 +1,6 @@
 /** Fields that the input and output of many operations have. */
 import { type TSchema, Type } from 'typebox'
+import { dayOf, instantOf } from '../platform/instant.ts'
 
 /** Forbids members that are not declared. */
 export const closed = { additionalProperties: false } as const
@@ -52,4 +53,17 @@ export function pageOf<Row>(
   const shown = rows.slice(0, limit)
   const last = rows.length > limit ? shown.at(-1) : undefined
   return { rows: shown, next: last === undefined ? null : idOf(last) }
+}
+
+/** The start of a day in UTC, or a time with its zone. Seconds may be left out. */
+export function timeField(help: string) {
+  return Type.String({
+    format: 'date-time',
+    description: 'must be a day or a time in UTC, such as 2026-05-14T09:00Z',
+    'x-help': help,
+    oneSpelling: (text: string) => {
+      const time = text.replace(/T(\d\d:\d\d)(?=[Z+-])/, 'T$1:00')
+      return (dayOf(text) ?? instantOf(time))?.toISOString() ?? text
+    },
+  })
 }

@@ -57,6 +57,13 @@ export function changed<const Output, const Entry extends object>(
   return { output, entries: [entry], ...more }
 }
 
+export function unchanged<const Output>(
+  output: Output,
+  more: More = {},
+): { output: Output; entries: readonly [] } & More {
+  return { output, entries: [], ...more }
+}
+
 export type Cell = string | number | boolean | null | readonly string[]
 
 /** Columns of a table in their order: a field of the row, or a pure function of it. */

@@ -55,6 +55,13 @@ export async function insertReplay(
     values (${actor}, ${key}, ${fingerprint}, ${text}, ${now})`)
 }
 
+/** Deletes the answers that hold one of these texts, such as a worker's id. */
+export async function eraseReplays(tx: Tx, texts: readonly string[]): Promise<void> {
+  await tx.run(sql`
+    delete from operation_replays
+    where exists (select from unnest(${texts}::text[]) as held where position(held in answer) > 0)`)
+}
+
 /** Deletes answers that are older than a day. */
 export function deleteOldReplays(db: Queryable, now: Date): Promise<number> {
   const dayBefore = new Date(now.getTime() - 86_400_000)

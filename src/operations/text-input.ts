@@ -7,7 +7,10 @@ export interface FieldForm {
   items?: FieldForm
   enum?: readonly string[]
   default?: unknown
+  /** If it begins with "must", it is the text of a refusal. */
   description?: string
+  /** What the field means, if the description says only its form. */
+  'x-help'?: string
   /** The name of the flag, if it differs from the field's. */
   'x-flag'?: string
   /** The operation whose list shows such ids. */
@@ -34,14 +37,12 @@ export type Texts = Readonly<Record<string, string | boolean | readonly string[]
 
 /**
  * Returns the values of the texts by the schemas of their fields. A text that is no such value
- * stays a text, so that the check of the input names the field. An empty text is an absent field.
+ * stays a text, so that the check of the input names the field.
  */
 export function valuesOfTexts(operation: Fields, texts: Texts): Record<string, unknown> {
   const forms = fieldForms(operation)
   return Object.fromEntries(
-    Object.entries(texts)
-      .filter(([, text]) => text !== '')
-      .map(([name, text]) => [name, valueOf(forms[name] ?? {}, text)]),
+    Object.entries(texts).map(([name, text]) => [name, valueOf(forms[name] ?? {}, text)]),
   )
 }
 
@@ -51,7 +52,6 @@ function valueOf(form: FieldForm, text: string | boolean | readonly string[]): u
     const texts = typeof text === 'string' ? text.split(/[\s,]+/) : [text].flat()
     return texts.filter((one) => one !== '').map((one) => scalarOf(value.items ?? {}, one))
   }
-  // A nullable field is switched off by a word: an empty text means that it is absent.
   if (text === 'off' && value !== form) return null
   return scalarOf(value, text)
 }

@@ -11,6 +11,7 @@ import { eraseReportsAbout } from '../agent-decisions/retention.ts'
 import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import { eraseDisputes } from '../disputes/personal-store.ts'
 import { eraseEvidence } from '../evidence/personal-store.ts'
+import { eraseReplays } from '../operations/replay-store.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { eraseCredentials } from '../score-credentials/personal-store.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
@@ -59,6 +60,7 @@ export async function eraseWorker(
   await eraseEvents(tx, workerId)
   const scoreIds = scores.map(({ snapshotId }) => snapshotId)
   const reportsErased = await eraseReportsAbout(tx, { usernames, scoreIds })
+  await eraseReplays(tx, [workerId, username, ...usernames])
   await eraseWorkerRows(tx, workerId, at)
   return { workerId, credentialsErased: credentials.length, evidenceErased, reportsErased }
 }

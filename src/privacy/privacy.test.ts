@@ -1,4 +1,5 @@
 /** A worker with private data in every table is exported whole and erased whole. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -33,6 +34,7 @@ import { indexQueuedWorkers } from '../candidates/search-indexer.ts'
 import { openDispute } from '../disputes/open-dispute.ts'
 import { ingestEvidence } from '../evidence/ingest-evidence.ts'
 import type { EvidenceLine } from '../evidence/schema.ts'
+import { insertReplay } from '../operations/replay-store.ts'
 import { type Db, sql, type Tx } from '../platform/db/db.ts'
 import { issueCredentials } from '../score-credentials/issue.ts'
 import { findStatuses } from '../score-credentials/store.ts'
@@ -92,6 +94,8 @@ async function canaryWorker() {
     select encode(snapshot_id, 'hex') as id from score_snapshots
     where worker_id = ${workerId} and state = 'active'`)
   await report({ kind: 'score', scoreId: active?.id ?? '' })
+  const call = { actor: 'token', key: `canary-replay-${workerId}`, fingerprint: Buffer.alloc(32) }
+  await db.transaction((tx) => insertReplay(tx, call, { output: { workerId } }, scoredAt))
   return { workerId, username, before, line }
 }
 
@@ -312,7 +316,7 @@ test('a consent and an identity check that arrive during an erasure find no work
       (tx) => eraseWorker(tx, worker.username, byCanary),
       () => db.transaction((tx) => request(tx, worker)),
     )
-    assert.deepEqual(outcome, { refusal: 'worker_not_found' })
+    assert.partialDeepStrictEqual(outcome, { refusal: 'worker_not_found' })
     assert.deepEqual(await tablesWith(/canary/i), [])
     const held = await tablesWith(new RegExp(worker.workerId))
     for (const table of ['consents', 'identities']) assert.ok(!held.includes(table), table)

@@ -110,8 +110,10 @@ test('consent granted again, then a correction with an equal result: the score i
 test('a consent that was granted already, or of an unknown worker, changes nothing', async () => {
   const { workerId, username } = await workerWithScore()
   await consent(username, 'score_sharing', true)
-  assert.equal((await consent(username, 'score_sharing', true)).outcome, 'unchanged')
-  assert.equal((await consent('nobody-at-all', 'score_sharing', true)).outcome, 'unknown_worker')
+  assert.partialDeepStrictEqual(await consent(username, 'score_sharing', true), { change: null })
+  assert.partialDeepStrictEqual(await consent('nobody-at-all', 'score_sharing', true), {
+    refusal: 'worker_not_found',
+  })
   assert.equal(await openCredentials(username), 1)
   assert.equal(await isMarked(db, workerId), false)
 })
@@ -188,9 +190,13 @@ test('a refusal of a consent that was never granted revokes credentials issued b
   assert.ok(worker !== undefined)
   const { username } = worker
   const { vcSha256 } = await issueOne(db, { username })
-  assert.equal((await consent(username, 'search_listing', false)).outcome, 'changed')
+  assert.partialDeepStrictEqual(await consent(username, 'search_listing', false), {
+    change: { granted: false },
+  })
   assert.equal(await countUnrevoked([vcSha256]), 1)
-  assert.equal((await consent(username, 'score_sharing', false)).outcome, 'changed')
+  assert.partialDeepStrictEqual(await consent(username, 'score_sharing', false), {
+    change: { granted: false },
+  })
   assert.equal(await countUnrevoked([vcSha256]), 0)
 })
 

@@ -8,17 +8,12 @@ import { markForRecomputation } from '../evidence/recomputation-store.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { findUnrevokedDigests } from '../score-credentials/personal-store.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
-import {
-  type Attribution,
-  type ConsentOutcome,
-  type ConsentRequest,
-  recordConsent,
-} from '../workers/consent.ts'
-import { type IdentityOutcome, type Move, recordIdentityMove } from '../workers/identity.ts'
+import { type Attribution, type ConsentRequest, recordConsent } from '../workers/consent.ts'
+import { type Move, recordIdentityMove } from '../workers/identity.ts'
 import { findUsernameDigests } from '../workers/personal-store.ts'
 import { type Registered, registerOrEditWorkers } from '../workers/register.ts'
 import type { Registration } from '../workers/registration.ts'
-import { findWorkerFacts, findWorkerId, lockWorkers } from '../workers/store.ts'
+import { findWorkerFacts, lockWorkers } from '../workers/store.ts'
 import { endsSharing, mayShare, mustRevokeCredentials } from './sharing.ts'
 import { clearCredentials, findWorkerCredentials } from './store.ts'
 
@@ -27,22 +22,22 @@ export async function changeConsent(
   tx: Tx,
   username: string,
   request: ConsentRequest & Attribution,
-): Promise<ConsentOutcome> {
-  const changed = await recordConsent(tx, username, request)
-  if (changed.outcome !== 'changed') return changed
-  const { workerId } = changed.change
+): ReturnType<typeof recordConsent> {
+  const recorded = await recordConsent(tx, username, request)
+  if ('refusal' in recorded || recorded.change === null) return recorded
+  const { workerId } = recorded.change
   if (endsSharing(request)) await revokeAllCredentials(tx, workerId, request.at)
   await keepSharing(tx, [workerId], request.at)
-  return changed
+  return recorded
 }
 
 export async function moveIdentity(
   tx: Tx,
   move: Move & { workerId: string },
   attribution: Attribution,
-): Promise<IdentityOutcome> {
+): ReturnType<typeof recordIdentityMove> {
   const moved = await recordIdentityMove(tx, move, attribution)
-  if (moved.outcome !== 'changed') return moved
+  if ('refusal' in moved || moved.to === null) return moved
   const { workerId } = move
   if (moved.to === 'revoked') await revokeAllCredentials(tx, workerId, attribution.at)
   await keepSharing(tx, [workerId], attribution.at)
@@ -101,40 +96,6 @@ async function keepSharing(tx: Tx, workerIds: readonly string[], now: Date): Pro
     { reason: 'sharing_allowed', now },
   )
 }
-
-/** Enters a worker's decision about a permission, as `changeConsent` does. */
-export function setConsent(
-  context: ActionContext,
-  username: string,
-  request: ConsentRequest & { by: string },
-): Promise<ConsentOutcome> {
-  const action = request.textVersion === null ? 'consent.withdrawn' : 'consent.granted'
-  return audited(context, action, async (tx, now) => {
-    const answer = await changeConsent(tx, username, { ...request, at: now })
-    if (answer.outcome !== 'changed') return unchanged(answer)
-    const details = { permission: request.permission }
-    return changed(answer, { subjects: [answer.change.workerId], details })
-  })
-}
-
-/** Enters the result of an identity check by an operator, as `moveIdentity` does. */
-export function setIdentity(
-  context: ActionContext,
-  username: string,
-  { by, ...move }: OperatorMove & { by: string },
-): Promise<IdentityOutcome> {
-  const action = move.move === 'verify' ? 'identity.verified' : 'identity.revoked'
-  return audited(context, action, async (tx, now) => {
-    const workerId = await findWorkerId(tx, username)
-    if (workerId === null) return unchanged({ outcome: 'unknown_worker' })
-    const answer = await moveIdentity(tx, { ...move, workerId }, { by, at: now })
-    if (answer.outcome !== 'changed') return unchanged(answer)
-    return changed(answer, { subjects: [workerId] })
-  })
-}
-
-/** The moves that operators make. */
-export type OperatorMove = Move & { move: 'verify' | 'revoke' }
 
 /** Registers workers or edits their profiles, as `registerWorkers` does. */
 export function importWorkers(

@@ -26,6 +26,25 @@ export interface ConsentChange extends ConsentRow {
   previousGranted: boolean | null
 }
 
+export interface RecordedChange extends Omit<ConsentChange, 'workerId'> {
+  by: string
+  effectiveAt: Date
+}
+
+/** Returns the consent changes of a worker, the newest first. */
+export function findConsentChanges(
+  db: Queryable,
+  workerId: string,
+  limit: number,
+): Promise<RecordedChange[]> {
+  return db.rows<RecordedChange>(sql`
+    select permission, granted, previous_granted as "previousGranted",
+      text_version as "textVersion", consent_version as "consentVersion", actor as by,
+      effective_at as "effectiveAt"
+    from consent_changes where worker_id = ${workerId}
+    order by consent_version desc limit ${limit}`)
+}
+
 /**
  * Records changes and updates the current consents. The changes of one worker must stand in
  * ascending order of their versions.

@@ -10,10 +10,12 @@
  */
 import { wireTime } from '../platform/clock.ts'
 import type { Tx } from '../platform/db/db.ts'
+import type { Refusal } from '../platform/http/errors.ts'
 import { publishEvents } from '../webhooks/events/outbox.ts'
 import { type ConsentChange, findConsents, insertConsentChanges } from './consent-store.ts'
 import type { Permission } from './schema.ts'
 import { completeOnboarding, findWorkerId, lockWorker, lockWorkers } from './store.ts'
+import { unknownWorker } from './username.ts'
 
 export interface Attribution {
   /** Actor of the change. The name is kept with the change and never leaves the service. */
@@ -27,11 +29,11 @@ export interface ConsentRequest {
   textVersion: string | null
 }
 
-export type ConsentOutcome =
-  | { outcome: 'changed'; change: ConsentChange; onboardedNow: boolean }
-  /** The consent was the same before: nothing is recorded, and no event is sent. */
-  | { outcome: 'unchanged' }
-  | { outcome: 'unknown_worker' }
+export interface RecordedConsent {
+  /** Null if the consent was the same before: nothing is recorded, and no event is sent. */
+  change: ConsentChange | null
+  onboardedNow: boolean
+}
 
 /**
  * Grants a permission under a text, or withdraws it. A repetition changes nothing, except that a
@@ -41,13 +43,13 @@ export async function recordConsent(
   tx: Tx,
   username: string,
   { by, at, ...request }: ConsentRequest & Attribution,
-): Promise<ConsentOutcome> {
+): Promise<RecordedConsent | Refusal<'worker_not_found'>> {
   const workerId = await findWorkerId(tx, username)
-  if (workerId === null || !(await lockWorker(tx, workerId))) return { outcome: 'unknown_worker' }
+  if (workerId === null || !(await lockWorker(tx, workerId))) return unknownWorker(username)
   const [change] = await recordConsents(tx, [{ workerId, ...request }], { by, at })
-  if (change === undefined) return { outcome: 'unchanged' }
+  if (change === undefined) return { change: null, onboardedNow: false }
   const onboarded = await completeOnboarding(tx, [workerId], at)
-  return { outcome: 'changed', change, onboardedNow: onboarded.length > 0 }
+  return { change, onboardedNow: onboarded.length > 0 }
 }
 
 export interface WorkerConsentRequest extends ConsentRequest {

@@ -17,6 +17,22 @@ export function findIdentities(
     from identities where worker_id = any(${workerIds}::uuid[])`)
 }
 
+export interface RecordedMove extends StoredIdentity {
+  by: string
+  changedAt: Date
+}
+
+/** Returns the identity changes of a worker, the newest first. */
+export function findIdentityChanges(
+  db: Queryable,
+  workerId: string,
+  limit: number,
+): Promise<RecordedMove[]> {
+  return db.rows<RecordedMove>(sql`
+    select state, verified_until as "verifiedUntil", actor as by, changed_at as "changedAt"
+    from identity_changes where worker_id = ${workerId} order by change desc limit ${limit}`)
+}
+
 /** Records changes. The last change of each worker becomes its current state. */
 export async function insertIdentityChanges(
   tx: Tx,

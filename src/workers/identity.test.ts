@@ -29,6 +29,11 @@ async function historyOf(username: string): Promise<string[]> {
   return rows.map(({ change, state }) => `${change} ${state}`)
 }
 
+function outcomeOf(answer: object): string {
+  if ('refusal' in answer) return String(answer.refusal)
+  return 'to' in answer && answer.to !== null ? 'changed' : 'unchanged'
+}
+
 test('an identity is begun, verified, renewed, revoked and begun again: every state is recorded as a row', async () => {
   await register(db, [line({ username: 'walker' })])
   const outcomes = []
@@ -45,8 +50,7 @@ test('an identity is begun, verified, renewed, revoked and begun again: every st
     { move: 'revoke' as const },
     verify(day('2029-01-01')),
   ]) {
-    const { outcome } = await moved('walker', move)
-    outcomes.push(outcome)
+    outcomes.push(outcomeOf(await moved('walker', move)))
   }
   assert.deepEqual(outcomes, [
     'changed',
@@ -54,7 +58,7 @@ test('an identity is begun, verified, renewed, revoked and begun again: every st
     'changed',
     'unchanged',
     'changed',
-    'refused',
+    'identity_state',
     'changed',
     'unchanged',
     'changed',
@@ -73,19 +77,24 @@ test('an identity is begun, verified, renewed, revoked and begun again: every st
   ])
 })
 
-test('a revocation is refused if no verification was begun; an unknown worker id gives unknown_worker', async () => {
+test('a revocation is refused if no verification was begun; an unknown worker id gives worker_not_found', async () => {
   await register(db, [line({ username: 'fresh' })])
-  assert.deepEqual(await moved('fresh', { move: 'revoke' }), { outcome: 'refused', from: 'none' })
+  assert.deepEqual(await moved('fresh', { move: 'revoke' }), {
+    refusal: 'identity_state',
+    message: 'There is nothing to revoke: the identity is none.',
+  })
   assert.deepEqual(await historyOf('fresh'), [])
-  assert.deepEqual(await movedById(randomUUID(), { move: 'revoke' }), { outcome: 'unknown_worker' })
+  assert.deepEqual(await movedById(randomUUID(), { move: 'revoke' }), {
+    refusal: 'worker_not_found',
+  })
 })
 
-test('an end in the past, or too far ahead, is unusable', async () => {
+test('an end in the past, or too far ahead, is refused', async () => {
   await register(db, [line({ username: 'ends' })])
   const past = await moved('ends', verify(now))
-  assert.ok(past.outcome === 'unusable')
-  assert.deepEqual(past.fault, { field: 'until', reason: 'must be in the future' })
-  assert.equal((await moved('ends', verify(day('2036-05-15')))).outcome, 'unusable')
+  const message = 'until must be in the future.'
+  assert.deepEqual(past, { refusal: 'invalid_field', message })
+  assert.equal(outcomeOf(await moved('ends', verify(day('2036-05-15')))), 'invalid_field')
   assert.deepEqual(await historyOf('ends'), [])
 })
 
@@ -96,7 +105,7 @@ test('an expired verification is verified again through pending', async () => {
   assert.equal(identityAt(identity, day('2026-05-31')), 'verified')
   assert.equal(identityAt(identity, day('2026-06-01')), 'expired')
   const again = await moved('expiring', verify(day('2027-06-01')), day('2026-06-02'))
-  assert.deepEqual(again, { outcome: 'changed', from: 'expired', to: 'verified' })
+  assert.deepEqual(again, { from: 'expired', to: 'verified' })
   assert.deepEqual(await historyOf('expiring'), [
     '1 pending',
     '2 verified',
@@ -107,12 +116,12 @@ test('an expired verification is verified again through pending', async () => {
 
 test('20 concurrent moves of one worker run one after the other, and their rows are numbered without a gap', async () => {
   await register(db, [line({ username: 'crowd' })])
-  const outcomes = await Promise.all(
+  const answers = await Promise.all(
     Array.from({ length: 20 }, (_, i) =>
       moved('crowd', i % 2 === 0 ? verify(day(`2027-01-${10 + i}`)) : { move: 'revoke' }),
     ),
   )
-  const changed = outcomes.filter(({ outcome }) => outcome === 'changed').length
+  const changed = answers.filter((answer) => outcomeOf(answer) === 'changed').length
   const history = await historyOf('crowd')
   assert.ok(history.length >= changed && changed > 0)
   assert.deepEqual(

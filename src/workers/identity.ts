@@ -3,7 +3,7 @@
  * recorded as a row, except expiry, which follows from the time.
  */
 import type { Tx } from '../platform/db/db.ts'
-import type { Fault } from '../platform/json/shape-fault.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
 import type { Attribution } from './consent.ts'
 import {
   faultOfUntil,
@@ -20,33 +20,37 @@ export type Move =
   /** The verification counts before this time. */
   | { move: 'verify'; until: Date }
 
-export type IdentityOutcome =
-  | { outcome: 'changed'; from: IdentityState; to: IdentityState }
-  | { outcome: 'unchanged'; from: IdentityState }
-  /** The state `from` allows no such move. */
-  | { outcome: 'refused'; from: IdentityState }
-  | { outcome: 'unusable'; fault: Fault }
-  | { outcome: 'unknown_worker' }
+export interface MovedIdentity {
+  from: IdentityState
+  /** Null if there was nothing to do. */
+  to: IdentityState | null
+}
+
+export type IdentityRefusal = Refusal<'worker_not_found' | 'identity_state' | 'invalid_field'>
 
 /** Moves the identity of a worker within the caller's transaction and records every state. */
 export async function recordIdentityMove(
   tx: Tx,
   move: Move & { workerId: string },
   { by, at }: Attribution,
-): Promise<IdentityOutcome> {
+): Promise<MovedIdentity | IdentityRefusal> {
   const { workerId } = move
   const until = move.move === 'verify' ? move.until : null
   const fault = move.move === 'verify' ? faultOfUntil('until', until, at) : null
-  if (fault !== null) return { outcome: 'unusable', fault }
-  if (!(await lockWorker(tx, workerId))) return { outcome: 'unknown_worker' }
+  if (fault !== null)
+    return refuse('invalid_field', { message: `${fault.field ?? 'until'} ${fault.reason}.` })
+  if (!(await lockWorker(tx, workerId))) return refuse('worker_not_found')
   const [stored = null] = await findIdentities(tx, [workerId])
   const from = identityAt(stored, at)
   const states = statesOf(move.move, from)
-  if (states === null) return { outcome: 'refused', from }
+  if (states === null)
+    return refuse('identity_state', {
+      message: `There is nothing to ${move.move}: the identity is ${from}.`,
+    })
   const to = states.at(-1)
   const isRenewalOfNothing =
     to === 'verified' && stored?.verifiedUntil?.getTime() === until?.getTime()
-  if (to === undefined || isRenewalOfNothing) return { outcome: 'unchanged', from }
+  if (to === undefined || isRenewalOfNothing) return { from, to: null }
   const changes = states.map((state, i) => ({
     workerId,
     change: (stored?.change ?? 0) + i + 1,
@@ -54,7 +58,7 @@ export async function recordIdentityMove(
     verifiedUntil: state === 'verified' ? until : null,
   }))
   await insertIdentityChanges(tx, changes, { by, at })
-  return { outcome: 'changed', from, to }
+  return { from, to }
 }
 
 /**

@@ -22,7 +22,7 @@ function orNull<Text extends string>(description: string) {
   return Type.Unsafe<Text | null>(Type.Union([Type.String(), Type.Null()], { description }))
 }
 
-const textVersion = Type.String({
+export const textVersion = Type.String({
   pattern: '^[0-9A-Za-z][0-9A-Za-z._:-]{0,63}$',
   description: 'must be 1 to 64 letters, digits or . _ : -, a letter or digit first',
 })

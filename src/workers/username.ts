@@ -4,6 +4,7 @@
  */
 import { Type } from 'typebox'
 import { sha256 } from '../platform/crypto/bytes.ts'
+import { refuse } from '../platform/http/errors.ts'
 
 const form = '[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]'
 /** The API has a path of this name. */
@@ -36,3 +37,7 @@ export const usernameField = Type.String({
     'must have 3 to 30 of the characters a-z, 0-9, _ and -, with a letter or digit at both ends',
   oneSpelling: (username: string) => username.replace(/^@/, ''),
 })
+
+export function unknownWorker(username: string) {
+  return refuse('worker_not_found', { message: `No worker has the username ${username}.` })
+}

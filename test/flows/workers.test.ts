@@ -280,7 +280,7 @@ test('show, consent, identity: a worker goes from registered to public and back'
   assert.equal((await consentEvents(db)).length, 2)
 
   const refused = await report('identity', 'revoke', 'ada')
-  assert.deepEqual([refused.code, refused.ok, refused.from], [1, false, 'none'])
+  assert.deepEqual([refused.code, refused.ok, refused.error], [1, false, 'identity_state'])
   const until = `${new Date().getUTCFullYear() + 2}-01-01`
   const verified = await report('identity', 'verify', 'ada', '--until', until)
   assert.deepEqual([verified.code, verified.verifiedUntil], [0, `${until}T00:00:00Z`])
@@ -315,12 +315,15 @@ test('1: the username is unknown; 2: the username, permission, date or actor is 
   const wrong: [string[], RegExp][] = [
     [['workers', 'show', 'Ada'], /Use 3 to 30/],
     [['workers', 'import'], /--from/],
-    [['consent', 'grant', 'ada', 'email'], /Use public_profile, search_listing or score_sharing/],
+    [
+      ['consent', 'grant', 'ada', 'email'],
+      /permission must be one of public_profile, search_listing, score_sharing/,
+    ],
     [['consent', 'grant', 'ada', 'score_sharing', '--text-version', ''], /--text-version/],
     [['consent', 'grant', 'ada', 'score_sharing', '--by', ''], /--by.*holds nothing/],
     [['consent', 'withdraw', 'ada', 'score_sharing', '--by', 'x'.repeat(201)], /--by[^]*is longer/],
-    [['identity', 'verify', 'ada', '--until', '2026-02-30'], /Use a day or a time/],
-    [['identity', 'verify', 'ada', '--until', 'soon'], /Use a day or a time/],
+    [['identity', 'verify', 'ada', '--until', '2026-02-30'], /--until must be a day or a time/],
+    [['identity', 'verify', 'ada', '--until', 'soon'], /--until must be a day or a time/],
   ]
   for (const [args, message] of wrong) {
     const { code, out, err } = await run(args)

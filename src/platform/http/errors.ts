@@ -275,6 +275,13 @@ export const errorTable = {
     message: 'The API key is revoked, has expired, or was rotated before.',
     advice: 'List the API keys, and rotate the latest one of its line or create another.',
   },
+  identity_state: {
+    status: 409,
+    message: 'The identity is not in a state for this.',
+    advice: 'Read the history of the identity.',
+    command: '`assay identity history` shows its changes.',
+    isOperatorOnly: true,
+  },
   evidence_revoked: {
     status: 409,
     message: 'The evidence is revoked, for ever.',

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { type Db, type Queryable, sql } from '../../../src/platform/db/db.ts'
 import {
   type Attribution,
-  type ConsentOutcome,
   type ConsentRequest,
   recordConsent,
 } from '../../../src/workers/consent.ts'
@@ -57,7 +56,7 @@ export function setConsent(
   db: Db,
   username: string,
   request: ConsentRequest & Attribution,
-): Promise<ConsentOutcome> {
+): ReturnType<typeof recordConsent> {
   return db.transaction((tx) => recordConsent(tx, username, request))
 }
 
