@@ -195,6 +195,16 @@ test('badge: a name longer than 24 graphemes is cut', async () => {
   assert.ok(shown.length > 10 && shown.length < 24, shown)
 })
 
+test('profile: the download for a wallet comes first', async () => {
+  const text = String((await get('/u/ada-lovelace')).body)
+  const offered = [...text.matchAll(/credential\.json\?proof=([\w-]+)" download>([^<]+)</g)]
+  assert.deepEqual(
+    offered.map(([, form]) => form),
+    ['eddsa-rdfc-2022', 'eddsa-jcs-2022', 'native'],
+  )
+  assert.match(offered[0]?.[2] ?? '', /^For a wallet/)
+})
+
 test('download: each form of proof verifies, and all have the same payload', async () => {
   const payloads = new Set<string>()
   for (const form of proofForms) {

@@ -97,10 +97,11 @@ function subtitle({ title, memberSince, username }: CandidateDetail): string {
   return [title ?? `@${username}`, since].filter((part) => part !== null).join(' · ')
 }
 
+/** The form that most wallets take comes first. */
 const downloads = [
-  { form: 'native', word: 'Native proof (.json)' },
-  { form: 'eddsa-rdfc-2022', word: 'W3C, eddsa-rdfc-2022 (.json)' },
+  { form: 'eddsa-rdfc-2022', word: 'For a wallet: eddsa-rdfc-2022 (.json)' },
   { form: 'eddsa-jcs-2022', word: 'W3C, eddsa-jcs-2022 (.json)' },
+  { form: 'native', word: 'Native proof (.json)' },
 ] as const
 
 function actions({ profilePath }: CandidateDetail, published: PublishedScore | null): Part {
