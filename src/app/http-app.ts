@@ -125,6 +125,7 @@ export function createService(options: ServiceOptions): Service {
       ...standard,
       sandbox,
       library: docs.library,
+      registryCache,
       verifier,
       candidates,
       provider,
@@ -152,6 +153,7 @@ interface PageOptions
     'sandbox' | 'verifier' | 'candidates' | 'vocabulary' | 'releases' | 'notes'
   > {
   library: DocsLibrary
+  registryCache: RegistryCache
   provider: SignInProviderClient | null
 }
 
@@ -159,7 +161,8 @@ function servicePages(
   { config, db, clock, secrets }: ServiceOptions,
   { sandbox, library, provider, ...standard }: PageOptions,
 ): Endpoint[] {
-  const { publicUrl, sessions, mail, signUp, webhookEndpointsMax, webhooks } = config
+  const { publicUrl, formerPublicUrls, sessions, mail, signUp, webhookEndpointsMax, webhooks } =
+    config
   const creation = { ring: secrets, rules: webhooks.rules, activeMax: webhookEndpointsMax }
   const context = { db, clock, publicUrl }
   return [
@@ -175,6 +178,7 @@ function servicePages(
     }),
     ...publicPages({
       publicUrl,
+      formerPublicUrls,
       clock,
       ...standard,
       sandbox,

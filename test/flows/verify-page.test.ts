@@ -87,13 +87,16 @@ const documents: Record<string, [document: unknown, reason: string, browser?: st
 let callers = 0
 const newCaller = () => `198.18.${++callers >> 8}.${callers & 255}`
 
-async function open(javaScriptEnabled = true): Promise<{ page: Page; faults: string[] }> {
+async function open(
+  javaScriptEnabled = true,
+  at = base,
+): Promise<{ page: Page; faults: string[] }> {
   const browser = await openBrowser()
   const context = await browser.newContext({ javaScriptEnabled, locale: 'en-GB' })
   context.setDefaultTimeout(20_000)
   await context.setExtraHTTPHeaders({ 'X-Forwarded-For': newCaller() })
   const page = await context.newPage()
-  return { page, faults: watchFaults(page, base) }
+  return { page, faults: watchFaults(page, at) }
 }
 
 interface Shown {
@@ -102,9 +105,9 @@ interface Shown {
   outcome: string | null
 }
 
-async function checkIn(page: Page, text: string): Promise<Shown> {
+async function checkIn(page: Page, text: string, at = base): Promise<Shown> {
   await page.context().setExtraHTTPHeaders({ 'X-Forwarded-For': newCaller() })
-  await page.goto(`${base}/verify`)
+  await page.goto(`${at}/verify`)
   await page.fill('#document', text)
   await Promise.all([page.waitForNavigation(), page.click('button[type=submit]')])
   return shownOn(page)
@@ -260,7 +263,7 @@ test('verify page: if service and browser disagree, the page says so and shows n
     verificationMethod: [{ id, type: 'Multikey', publicKeyMultibase: kid }],
     assertionMethod: [id],
   }
-  await page.route('**/.well-known/did.json', (route) =>
+  await page.route('**/did.json', (route) =>
     route.fulfill({ contentType: 'application/json', body: JSON.stringify(otherKey) }),
   )
   assert.deepEqual(await checkIn(page, JSON.stringify(valid)), {
@@ -272,7 +275,7 @@ test('verify page: if service and browser disagree, the page says so and shows n
   assert.equal(await page.getAttribute('.verdict', 'data-tone'), 'negative')
   assert.equal(await page.locator('[data-facts]').isVisible(), false)
   assert.equal(await page.locator('[data-seal=negative]').isVisible(), true)
-  await page.unroute('**/.well-known/did.json')
+  await page.unroute('**/did.json')
   await page.route('**/status-lists/**', (route) => route.fulfill({ body: '{}' }))
   assert.deepEqual(await checkIn(page, JSON.stringify(valid)), {
     service: 'valid',
@@ -520,4 +523,47 @@ test('home, verify and status: each page weighs at most 60 KB in gzip, the scrip
     assert.ok(total <= pageBytesMax, `${total} bytes`)
     assert.ok(scripts <= 12 * 1_024, `${scripts} bytes of scripts`)
   }
+})
+
+test('verify page: after a move, service and browser agree on credentials of both addresses', {
+  skip: noBrowser,
+}, async (t) => {
+  const movedUrl = 'http://localhost:9090'
+  const moved = await startService(movedUrl, service, { env: { FORMER_PUBLIC_URLS: publicUrl } })
+  t.after(() => moved.stop())
+  const movedIssuer = await startIssuing(moved, issuer.signer)
+  const fresh = await movedIssuer.issue(score({ username: 'carol' }))
+  const withdrawn = await movedIssuer.issue(score({ username: 'dave' }))
+  await revokeCredentials(contextAt(service.database.db, new Date()), [
+    { by: 'token', bytes: Buffer.from(withdrawn.statusToken, 'hex') },
+  ])
+  await movedIssuer.publish()
+  const { page, faults } = await open(true, moved.base)
+  for (const [host, held, taken] of [
+    ['localhost:8080', credential, revoked.credential],
+    ['localhost:9090', fresh.credential, withdrawn.credential],
+  ] as const) {
+    const genuine = JSON.parse(JSON.stringify(held)) as Json
+    for (const [document, reason] of [
+      [genuine, 'valid'],
+      [taken, 'revoked'],
+      [tamper(genuine), 'signature_invalid'],
+    ] as const) {
+      const shown = await checkIn(page, JSON.stringify(document), moved.base)
+      assert.deepEqual(shown, { service: reason, browser: reason, outcome: 'agree' }, host)
+      const keys = await page.getAttribute('.steps a', 'href')
+      assert.equal(keys, `/verify/issuers/${host.replace(':', '%3A')}/did.json`)
+      if (reason !== 'valid') continue
+      const sentence = (await page.textContent('[data-sentence]')) ?? ''
+      assert.equal(sentence, `Issued by ${host}, unchanged since, and not revoked.`)
+      assert.match((await page.getAttribute('.facts a', 'href')) ?? '', /^\/u\//, 'the holder')
+    }
+  }
+  const stranger = await checkIn(page, JSON.stringify(documents.foreign?.[0]), moved.base)
+  assert.equal(stranger.outcome, 'agree')
+  assert.equal(stranger.browser, 'issuer_mismatch')
+  assert.deepEqual(faults, [])
+  await page.context().close()
+  const elsewhere = await ask(moved.base, { path: '/verify/issuers/example.org/did.json' })
+  assert.equal(elsewhere.status, 404, 'a host that is no address of this deployment')
 })

@@ -142,7 +142,7 @@ async function checkShown(box: HTMLElement): Promise<void> {
 /** Null: neither the keys nor WebCrypto are there. */
 async function checkInBrowser(text: string): Promise<Verdict | null> {
   try {
-    const keyDocument = await fetchJson('/.well-known/did.json')
+    const keyDocument = await fetchJson(keysPathFor(text))
     const first = await verifyCredential(text, { keyDocument, statusLists: [] })
     const list = listUrlIn(text)
     // A list of another issuer is not here.
@@ -151,6 +151,25 @@ async function checkInBrowser(text: string): Promise<Verdict | null> {
     return await verifyCredential(text, { keyDocument, statusLists })
   } catch {
     return null
+  }
+}
+
+/**
+ * The path of the keys of the issuer that the document names, if this service answers for it under
+ * its present address or a former one. Otherwise the path of its present keys: by them the document
+ * is of another issuer.
+ */
+function keysPathFor(text: string): string {
+  const issuers = form?.dataset.issuers?.split(' ') ?? []
+  const issuer = issuers.find((one) => one === issuerIn(text)) ?? issuers[0] ?? ''
+  return `/verify/issuers/${issuer.replace('did:web:', '')}/did.json`
+}
+
+function issuerIn(text: string): unknown {
+  try {
+    return JSON.parse(text).issuer
+  } catch {
+    return undefined
   }
 }
 

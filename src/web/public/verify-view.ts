@@ -2,6 +2,7 @@
 import { deflateRawSync } from 'node:zlib'
 import { canonicalJson } from '../../platform/json/canonical-json.ts'
 import { isJsonObject } from '../../platform/json/json-object.ts'
+import type { Origin } from '../../score-credentials/payload.ts'
 import type { VerifyResult } from '../../score-credentials/schema.ts'
 import { inconclusive, type Rows, rowsOf, type State } from '../assets/verdict-rows.ts'
 import { code } from '../components.ts'
@@ -12,6 +13,8 @@ import { qrBytesMax, qrCode } from '../qr.ts'
 import { count, dateTag, fullTime, timeTag } from '../text.ts'
 
 export interface FormView {
+  /** The address of this deployment, and its former ones. */
+  origins: readonly Origin[]
   /** The demo's documents, by the words of their buttons. Empty: no demo. */
   demos: readonly { name: string; word: string }[]
   /** Name of the demo document that the page shows. */
@@ -20,6 +23,9 @@ export interface FormView {
   problem?: string
   text?: string
 }
+
+/** The host of an issuer follows, and the name of its DID document. */
+export const issuerKeysPath = '/verify/issuers'
 
 const title = 'Check a credential'
 const description =
@@ -44,9 +50,9 @@ ${explanation}`
   return { ...page, title: form.problem === undefined ? title : `Error: ${title}`, main }
 }
 
-function inputForm({ demos, demo, problem, text = '' }: FormView): Html {
+function inputForm({ origins, demos, demo, problem, text = '' }: FormView): Html {
   const described = problem === undefined ? 'document-help' : 'input-problem document-help'
-  return html`<form class="card-body stack" id="check" method="post" action="/verify">
+  return html`<form class="card-body stack" id="check" method="post" action="/verify" data-issuers="${origins.map(({ issuer }) => issuer).join(' ')}">
 <div class="field"><label for="document">Credential (JSON)</label>
 <textarea class="textarea" id="document" name="document" rows="6" spellcheck="false" autocomplete="off" aria-describedby="${described}" aria-invalid="${problem === undefined ? 'false' : 'true'}">
 ${text}</textarea>
@@ -95,7 +101,7 @@ const sealIcons: Record<Outcome['tone'], IconName> = {
   info: 'help',
 }
 
-export interface ResultView {
+export interface ResultView extends Omit<FormView, 'problem'> {
   /** The document as received. */
   text: string
   /** Null if the document is no JSON object, or is ambiguous: then it has no single meaning. */
@@ -104,18 +110,18 @@ export interface ResultView {
   publicUrl: string
   host: string
   now: Date
-  demos: FormView['demos']
-  demo?: string | undefined
 }
 
 export function resultView(view: ResultView): PublicView {
-  const { text, result, host, now, demos, demo } = view
+  const { text, result, host, now, origins, demos, demo } = view
   const source = demos.find(({ name }) => name === demo)
   const { tone, word } = outcomeOf(result)
   const rows = rowsOf(result)
   const { valid, reason, issuerMatch, signatureValid, revocation } = result
   const checked = JSON.stringify({ valid, reason, issuerMatch, signatureValid, revocation })
-  const sentence = valid ? `Issued by ${host}, unchanged since, and not revoked.` : result.message
+  const sentence = valid
+    ? `Issued by ${hostOf(result.credential?.issuer)}, unchanged since, and not revoked.`
+    : result.message
   const main = html`${head}
 <section class="card no-print" aria-label="Document"><div class="row apart card-body"><div class="row">${icon('file', 'md')}<div>${source !== undefined && html`<p class="strong">Demo document: ${source.word.toLowerCase()}</p>`}<p class="small muted">${count(Buffer.byteLength(text))} bytes, checked ${timeTag(now, now)}</p></div></div><a class="button" href="#another">Check another credential</a></div></section>
 <div class="columns main-side">
@@ -133,9 +139,14 @@ ${share(view)}
 ${explanation}
 </aside>
 </div>
-<section class="card roomy no-print" id="another" aria-labelledby="another-title"><div class="card-head"><h2 id="another-title">Check another credential</h2></div>${inputForm({ demos, demo })}</section>
+<section class="card roomy no-print" id="another" aria-labelledby="another-title"><div class="card-head"><h2 id="another-title">Check another credential</h2></div>${inputForm({ origins, demos, demo })}</section>
 <p class="print-only small">Checked on ${fullTime(now)} by ${host}, and in the browser that printed this page.${typeof result.presented.payloadSha256 === 'string' && html` Digest of the document: <span class="break">${result.presented.payloadSha256}</span>.`}</p>`
   return { ...page, title: `${word}: ${title.toLowerCase()}`, main, isIndexed: false }
+}
+
+/** Returns the host that a did:web names. */
+function hostOf(issuer: unknown): string {
+  return decodeURIComponent(String(issuer).replace('did:web:', ''))
 }
 
 /** The seal, and the one that a script shows if service and browser disagree. */
@@ -147,11 +158,12 @@ function seals(tone: Outcome['tone']): Part {
   )
 }
 
-function claims({ document, result: { credential }, publicUrl, now }: ResultView): Part {
+function claims({ document, result: { credential }, origins, now }: ResultView): Part {
   if (credential === undefined || document === null) return null
   const subject = String(credential.subject)
   const name = decodeName(subject)
-  const isOurs = subject.startsWith(`${publicUrl}/u/`)
+  // The profile of a former address has the same path at the present one.
+  const isOurs = origins.some(({ url }) => subject.startsWith(`${url}/u/`))
   const { validUntil, credentialSubject } = document
   const evidence = isJsonObject(credentialSubject) ? credentialSubject.evidenceCount : undefined
   const rows: [string, Part][] = [
@@ -217,7 +229,7 @@ function checksTable(rows: Rows, { revocation, notes, reason }: VerifyResult): H
 </table>`
 }
 
-function work({ text, document, result: { presented } }: ResultView): Html {
+function work({ text, document, result: { presented, issuerMatch } }: ResultView): Html {
   const { proof, ...payload } = document ?? {}
   const { payloadSha256, optionsSha256, verificationMethod } = presented
   const proofValue = isJsonObject(proof) ? proof.proofValue : undefined
@@ -230,7 +242,7 @@ ${
   payloadSha256 !== undefined &&
   html`<li><h3>Canonical text</h3><p class="muted small">The credential without its proof, in canonical JSON (RFC 8785).</p>${code({ id: 'canonical', label: 'Canonical JSON', text: canonicalJson(payload), isWrapped: true, isShort: true })}</li>
 <li><h3>Two digests</h3><p class="muted small">The signature covers both, one after the other: 64 bytes.</p><dl class="facts rows">${value('SHA-256 of the proof options', optionsSha256)}${value('SHA-256 of the canonical text', payloadSha256)}</dl></li>
-<li><h3>Key and signature</h3><p class="muted small">Ed25519. The keys of the issuer are in its <a href="/.well-known/did.json">DID document</a>.</p><dl class="facts rows">${value('Verification method', verificationMethod)}${value('Signature', proofValue)}</dl></li>`
+<li><h3>Key and signature</h3><p class="muted small">Ed25519.${issuerMatch && html` The keys of the issuer are in its <a href="${`${issuerKeysPath}/${String(presented.issuer).replace('did:web:', '')}/did.json`}">DID document</a>.`}</p><dl class="facts rows">${value('Verification method', verificationMethod)}${value('Signature', proofValue)}</dl></li>`
 }
 <li id="list-step" hidden><h3>Revocation list</h3><p class="muted small" data-list="sentence"></p><dl class="facts rows"><div><dt>List</dt><dd class="mono break" data-list="url"></dd></div><div><dt>Published</dt><dd data-list="published"></dd></div><div><dt>Entries</dt><dd data-list="entries"></dd></div></dl></li>
 </ol></div></details></section>`
@@ -246,11 +258,11 @@ function share({ document, publicUrl }: ResultView): Part {
 }
 
 /** The state of a credential of which the visitor has only the URL of its status. */
-export function statusView(state: StatusState, demos: FormView['demos']): PublicView {
+export function statusView(state: StatusState, form: FormView): PublicView {
   const { tone, word, sentence } = statusWords[state]
   const main = html`${head}
 <section class="verdict" data-tone="${tone}" data-reason="status ${state}" aria-labelledby="verdict-title"><div class="verdict-head"><span class="seal">${icon(sealIcons[tone])}</span><div role="status"><h2 id="verdict-title">${word}</h2><p>${sentence}</p></div></div></section>
-<section class="card roomy no-print" aria-labelledby="another-title"><div class="card-head"><h2 id="another-title">Check a whole credential</h2></div>${inputForm({ demos })}</section>`
+<section class="card roomy no-print" aria-labelledby="another-title"><div class="card-head"><h2 id="another-title">Check a whole credential</h2></div>${inputForm(form)}</section>`
   return { ...page, title: `${word}: status of a credential`, main, isIndexed: false }
 }
 

@@ -9,6 +9,9 @@ import { type Answer, type Endpoint, endpoint } from '../../platform/http/endpoi
 import { refuse, UnavailableError } from '../../platform/http/errors.ts'
 import { isJsonObject } from '../../platform/json/json-object.ts'
 import { parseStrictJson } from '../../platform/json/strict-json.ts'
+import { didDocumentOf } from '../../score-credentials/documents.ts'
+import { originOf } from '../../score-credentials/payload.ts'
+import type { RegistryCache } from '../../score-credentials/registry-cache.ts'
 import {
   anonymousVerifyLimits,
   verifyBodyBytesMax,
@@ -18,11 +21,14 @@ import type { Verifier } from '../../score-credentials/verifier.ts'
 import { pageDocument, publicEndpoint, type Site, viewAnswer } from '../public-page.ts'
 import { publicRefusalPage } from '../refusal-page.ts'
 import { readInput } from './verify-input.ts'
-import { type FormView, resultView, startView, statusView } from './verify-view.ts'
+import { type FormView, issuerKeysPath, resultView, startView, statusView } from './verify-view.ts'
 
 export interface VerifyPageOptions {
   clock: Clock
   verifier: Verifier
+  /** Holds the keys of every address of this deployment. */
+  registryCache: Pick<RegistryCache, 'keys'>
+  formerPublicUrls: readonly string[]
   /** Returns a credential of the demo by its name. Null: there is no demo. */
   demoDocument: ((name: string) => Promise<string | null>) | null
 }
@@ -40,15 +46,29 @@ export const demoWords = [
 const formBytesMax = 3 * verifyBodyBytesMax + 1_024
 
 export function verifyPages(site: Site, options: VerifyPageOptions): Endpoint[] {
-  const { demoDocument } = options
-  const demos: FormView['demos'] = demoDocument === null ? [] : demoWords
-  const start = pageDocument(site, startView({ demos }))
-  const check = (given: string, demo?: string) => answerTo(given, { ...options, site, demos, demo })
+  const { demoDocument, registryCache, formerPublicUrls } = options
+  const origins = [site.publicUrl, ...formerPublicUrls].map(originOf)
+  const form: FormView = { demos: demoDocument === null ? [] : demoWords, origins }
+  const start = pageDocument(site, startView(form))
+  const check = (given: string, demo?: string) => answerTo(given, { ...options, site, form, demo })
   return [
     publicEndpoint(site, {
       name: 'verify page',
       path: verifyPagePath,
       answer: () => ({ document: start }),
+    }),
+    // A page may not fetch from another host, so it gets the keys of former addresses here.
+    publicEndpoint(site, {
+      name: 'verify issuer',
+      path: `${issuerKeysPath}/{host}/did.json`,
+      pathParameters: Type.Object({ host: Type.String() }),
+      answer({ path }) {
+        const origin = origins.find(({ url }) => new URL(url).host === path.host)
+        const keys = registryCache.keys()
+        return origin === undefined || keys.length === 0
+          ? refuse('not_found')
+          : { status: 200, body: didDocumentOf(origin, keys) }
+      },
     }),
     endpoint({
       operationId: 'verify form',
@@ -89,17 +109,17 @@ export function verifyPages(site: Site, options: VerifyPageOptions): Endpoint[] 
 
 interface Asked extends VerifyPageOptions {
   site: Site
-  demos: FormView['demos']
+  form: FormView
   demo: string | undefined
 }
 
-async function answerTo(given: string, { site, demos, demo, ...asked }: Asked): Promise<Answer> {
+async function answerTo(given: string, { site, form, demo, ...asked }: Asked): Promise<Answer> {
   const input = readInput(given)
   const refused = (problem: string, text = '') =>
-    viewAnswer(site, { ...startView({ demos, problem, text }), isIndexed: false }, 400)
+    viewAnswer(site, { ...startView({ ...form, problem, text }), isIndexed: false }, 400)
   if (input.kind === 'problem') return refused(input.message)
   if (input.kind === 'status')
-    return viewAnswer(site, statusView(await stateOf(input.token, asked), demos))
+    return viewAnswer(site, statusView(await stateOf(input.token, asked), form))
   const { text } = input
   const read = parseStrictJson(Buffer.from(text))
   if (read.kind === 'invalid')
@@ -115,7 +135,7 @@ async function answerTo(given: string, { site, demos, demo, ...asked }: Asked): 
   const { publicUrl, host } = site
   return viewAnswer(
     site,
-    resultView({ text, document, result, publicUrl, host, now: asked.clock(), demos, demo }),
+    resultView({ ...form, text, document, result, publicUrl, host, now: asked.clock(), demo }),
   )
 }
 

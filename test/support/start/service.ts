@@ -106,12 +106,15 @@ export interface TestIssuer {
   publish(): Promise<void>
 }
 
-/** Creates and registers a signing key, and issues with it. */
-export async function startIssuing(service: TestService): Promise<TestIssuer> {
+/**
+ * Issues for the address of the service with `signer`, the active key of another node. Without it,
+ * creates and registers a signing key.
+ */
+export async function startIssuing(
+  service: TestService,
+  signer: Signer = newSigner(),
+): Promise<TestIssuer> {
   const { db } = service.database
-  const { privateKey } = generateKeyPairSync('ed25519')
-  const signer = signerOfPem(String(privateKey.export({ type: 'pkcs8', format: 'pem' })))
-  if (signer === null) throw new Error('a fresh Ed25519 key is no signing key')
   await createSigningKey(contextAt(db, systemClock()), signer.kid)
   service.signers.set(signer.kid, signer)
   const origin = originOf(service.publicUrl)
@@ -132,4 +135,11 @@ export async function startIssuing(service: TestService): Promise<TestIssuer> {
         return issued
       }),
   }
+}
+
+function newSigner(): Signer {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const signer = signerOfPem(String(privateKey.export({ type: 'pkcs8', format: 'pem' })))
+  if (signer === null) throw new Error('a fresh Ed25519 key is no signing key')
+  return signer
 }

@@ -642,7 +642,7 @@ box.dataset.browser = verdict.reason ?? 'valid'
 }
 async function checkInBrowser(text        )                          {
 try {
-const keyDocument = await fetchJson('/.well-known/did.json')
+const keyDocument = await fetchJson(keysPathFor(text))
 const first = await verifyCredential(text, { keyDocument, statusLists: [] })
 const list = listUrlIn(text)
 if (!first.issuerMatch || list === null) return first
@@ -650,6 +650,18 @@ const statusLists = [await fetchJson(list).catch(() => null)]
 return await verifyCredential(text, { keyDocument, statusLists })
 } catch {
 return null
+}
+}
+function keysPathFor(text        )         {
+const issuers = form?.dataset.issuers?.split(' ') ?? []
+const issuer = issuers.find((one) => one === issuerIn(text)) ?? issuers[0] ?? ''
+return `/verify/issuers/${issuer.replace('did:web:', '')}/did.json`
+}
+function issuerIn(text        )          {
+try {
+return JSON.parse(text).issuer
+} catch {
+return undefined
 }
 }
 async function fetchJson(url        )                   {
