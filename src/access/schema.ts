@@ -50,7 +50,7 @@ export const apiKeyRequest = Type.Object(
 const apiKey = Type.Object(
   {
     id: Type.String({ format: 'uuid', description: 'Names the key in paths.' }),
-    name: text(120, 'The name that its creator gave it.'),
+    name: text(keyNameLengthMax, 'The name that its creator gave it.'),
     environment: Type.Enum([...environments], {
       type: 'string',
       description: 'A test key reads fictional candidates and costs nothing.',

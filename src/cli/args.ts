@@ -127,7 +127,7 @@ export function textUpTo(max: number): Parser<string> {
   }
 }
 
-/** Parses the name of an account, a key or a user. */
+/** Parses the name of an account or a user. */
 export const parseName = textUpTo(120)
 
 /** Parses a number of credits, which may be below 0. */

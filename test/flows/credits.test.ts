@@ -185,6 +185,7 @@ test('a command with a typing error changes nothing and ends with exit code 2 an
     ['api-keys', 'create', 'Example Ltd', '--scope', 'everything'],
     ['api-keys', 'create', 'Example Ltd', '--scope', 'scores:read', '--environment', 'prod'],
     ['api-keys', 'create', 'Example Ltd', '--scope', 'scores:read', '--allow-from', 'example.org'],
+    ['api-keys', 'create', 'Example Ltd', '--scope', 'scores:read', '--name', 'n'.repeat(81)],
     ['api-keys', 'restrict', 'svc_live_abc', '--anywhere'],
     ['api-keys', 'restrict', '00000000-0000-4000-8000-000000000000'],
     ['api-keys', 'rotate', 'svc_live_abc'],

@@ -10,7 +10,7 @@ import {
   revokeApiKey,
   rotateApiKey,
 } from '../../access/manage.ts'
-import { overlapHoursMax } from '../../access/schema.ts'
+import { keyNameLengthMax, overlapHoursMax } from '../../access/schema.ts'
 import { findKeys, type StoredKey } from '../../access/store.ts'
 import { wireTime } from '../../platform/clock.ts'
 import { type Environment, environments, type Scope, scopes } from '../../platform/http/callers.ts'
@@ -19,8 +19,8 @@ import {
   each,
   idFrom,
   oneOf,
-  parseName,
   parseNetwork,
+  textUpTo,
   wholeNumber,
 } from '../args.ts'
 import { act, command } from '../command.ts'
@@ -31,6 +31,9 @@ import { done, type Outcome } from '../output.ts'
 import { type Columns, listed } from '../render.ts'
 
 const keyArgument = ['<id>', 'id of the key', idFrom('assay api-keys list ACCOUNT')] as const
+
+/** The same limit as in the dashboard and its routes. */
+const parseKeyName = textUpTo(keyNameLengthMax)
 
 export function declareCommand(apiKeys: Command): void {
   command(
@@ -51,7 +54,7 @@ export function declareCommand(apiKeys: Command): void {
       oneOf(environments),
       'live',
     )
-    .option('--name <name>', 'tells the keys of the account apart', parseName, 'API key')
+    .option('--name <name>', 'tells the keys of the account apart', parseKeyName, 'API key')
     .option('--expires-days <n>', 'default: valid until it is revoked', wholeNumber(1, 3_650))
     .option(
       '--allow-from <network...>',
