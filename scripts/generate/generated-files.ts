@@ -22,6 +22,7 @@ import {
 } from '../../src/platform/http/errors.ts'
 import { interfaceVersion } from '../../src/platform/http/identifiers.ts'
 import { bundleName, coreBundle } from '../../src/scores/bundle.ts'
+import { retrySpan, retryWaitsSeconds } from '../../src/webhooks/delivery/retry.ts'
 import { dataSchema, webhookDeclarations } from '../../src/webhooks/events/contract.ts'
 import { eventTypeNames } from '../../src/webhooks/events/event-types.ts'
 import { exampleEnvelope } from '../../src/webhooks/events/examples.ts'
@@ -49,6 +50,7 @@ export const generatedFiles: readonly GeneratedFile[] = [
   { path: 'docs/errors.md', text: errorsPage },
   { path: 'docs/configure.md', text: configurePage },
   { path: 'docs/audit.md', text: auditPage },
+  { path: 'docs/receive-webhooks.md', text: waitsPage },
   { path: 'schema.sql', text: schemaSql },
   {
     get path() {
@@ -143,6 +145,14 @@ function configurePage(root: string): string {
 function auditPage(root: string): string {
   const page = readFileSync(join(root, 'docs/audit.md'), 'utf8')
   return withPart(page, { name: 'Actions', text: actionsTable() })
+}
+
+/** The waits before a delivery is repeated. */
+function waitsPage(root: string): string {
+  const page = readFileSync(join(root, 'docs/receive-webhooks.md'), 'utf8')
+  const waits = retryWaitsSeconds.map((seconds) => retrySpan([seconds]))
+  const text = `The waits are ${waits.slice(0, -1).join(', ')} and ${waits.at(-1)}, unless the operator set others: ${retrySpan(retryWaitsSeconds)} in all.`
+  return withPart(page, { name: 'Waits', text })
 }
 
 /** Replaces the text between two marks. */

@@ -163,7 +163,8 @@ function servicePages(
 ): Endpoint[] {
   const { publicUrl, formerPublicUrls, sessions, mail, signUp, webhookEndpointsMax, webhooks } =
     config
-  const creation = { ring: secrets, rules: webhooks.rules, activeMax: webhookEndpointsMax }
+  const { rules, retryWaitsSeconds } = webhooks
+  const endpoints = { ring: secrets, rules, activeMax: webhookEndpointsMax, retryWaitsSeconds }
   const context = { db, clock, publicUrl }
   return [
     ...assetEndpoints(),
@@ -188,7 +189,7 @@ function servicePages(
     ...dashboardPages({
       ...context,
       sessionRules: sessions,
-      webhooks: creation,
+      webhooks: endpoints,
       sendsMail: mail !== null,
       sandbox,
       verify: standard.verifier.verify,

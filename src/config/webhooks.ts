@@ -5,7 +5,7 @@
 
 import { type Keyring, parseKeyring } from '../platform/crypto/keyring.ts'
 import { type EgressRules, strangerRules } from '../platform/egress/rules.ts'
-import { parseRetryWaits } from '../webhooks/delivery/retry.ts'
+import { parseRetryWaits, retryWaitsSeconds } from '../webhooks/delivery/retry.ts'
 import {
   flag,
   httpUrl,
@@ -44,7 +44,7 @@ export const webhooksSettings = {
     default: '',
     unit: 'addresses or CIDR networks, comma-separated',
     effect:
-      'Your own networks that webhooks may be sent to; otherwise only public addresses are called.',
+      'Your own networks that webhooks may be sent to, also by names of `/etc/hosts`; otherwise only public addresses are called.',
     parse: networks,
   }),
   WEBHOOK_DENY_CIDRS: setting({
@@ -75,7 +75,7 @@ export const webhooksSettings = {
     parse: path,
   }),
   WEBHOOK_RETRY_SCHEDULE: setting({
-    default: '5,300,1800,7200,18000,36000,50400,72000,86400',
+    default: retryWaitsSeconds.join(','),
     unit: 'seconds, comma-separated',
     effect:
       'Waits before the second and further attempts, each varied by up to a fifth; then the delivery is given up.',

@@ -8,7 +8,7 @@ import { deadlineMs } from '../deadlines.ts'
 import { dialer, trusting } from './dial.ts'
 import { type EgressAnswer, exchange } from './exchange.ts'
 import { EgressError } from './failures.ts'
-import { ownResolver, type Resolve, systemResolver } from './names.ts'
+import { ownResolver, type Resolve, systemResolver, withHostsFile } from './names.ts'
 import { type EgressRules, vetUrl } from './rules.ts'
 
 export interface EgressOptions {
@@ -131,7 +131,13 @@ async function dispatcherOf(
       requestTls: { minVersion: 'TLSv1.2', ...trusting(extraCa) },
     })
   const { connectMs, dnsMs } = deadlines
-  const usual = rules.urlsOf === 'operator' ? systemResolver : ownResolver({ deadlineMs: dnsMs })
+  const usual = rules.urlsOf === 'operator' ? systemResolver : strangerResolver(rules, dnsMs)
   const connect = dialer({ rules, resolve: resolve ?? usual, connectMs, extraCa })
   return new Agent({ ...shared, connect })
+}
+
+/** With an allow-list, hosts of the operator's own networks are named in the hosts file as well. */
+function strangerResolver({ allow }: EgressRules, deadlineMs: number): Resolve {
+  const resolve = ownResolver({ deadlineMs })
+  return allow.length === 0 ? resolve : withHostsFile(resolve, { networks: allow })
 }

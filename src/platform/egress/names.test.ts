@@ -1,15 +1,18 @@
 /** Tests the resolver against a real name server: its answers, its cache, and hostile answers. */
 import assert from 'node:assert/strict'
+import { rmSync, writeFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
 import {
   type NameAnswer,
   type Question,
   startNameServer,
 } from '../../../test/support/start/name-server.ts'
+import { temporaryFolder } from '../../../test/support/start/processes.ts'
 import { startPlainTalker } from '../../../test/support/start/receiver.ts'
 import { openEgress } from './client.ts'
-import { ownResolver } from './names.ts'
+import { ownResolver, withHostsFile } from './names.ts'
 import { strangerRules } from './rules.ts'
 
 const name = 'hooks.example'
@@ -55,6 +58,26 @@ test('an alias is followed to its addresses; an alias without an address has non
   assert.deepEqual(await led.resolve(name), ['192.0.2.7'])
   const nowhere = await resolving(() => ({ records: [alias] }))
   await assert.rejects(nowhere.resolve(name), /has no address/)
+})
+
+test('a name of the hosts file resolves if its address is in an allowed network, else by DNS', async () => {
+  const file = join(temporaryFolder(), 'hosts')
+  writeFileSync(
+    file,
+    '127.0.0.1 localhost\n10.0.0.7\tHooks.Internal hooks # hooks.example\n10.0.0.8 hooks\nfd00::7 hooks\n192.168.0.1 far.internal\n',
+  )
+  const resolve = withHostsFile((asked) => Promise.resolve([`DNS ${asked}`]), {
+    networks: strangerRules({ allowCidrs: ['10.0.0.0/8'] }).allow,
+    file,
+  })
+  assert.deepEqual(await resolve('hooks.internal'), ['10.0.0.7'])
+  assert.deepEqual(await resolve('hooks'), ['10.0.0.7', '10.0.0.8'])
+  for (const other of ['localhost', 'far.internal', 'hooks.example', '10.0.0.7'])
+    assert.deepEqual(await resolve(other), [`DNS ${other}`])
+  writeFileSync(file, '10.0.0.9 hooks')
+  assert.deepEqual(await resolve('hooks'), ['10.0.0.9'], 'a change takes effect')
+  rmSync(file)
+  assert.deepEqual(await resolve('hooks'), ['DNS hooks'], 'no file, no names')
 })
 
 for (const [what, code] of [

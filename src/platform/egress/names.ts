@@ -1,10 +1,12 @@
 /**
  * Resolves names to addresses. Names from strangers are resolved by a resolver of our own: the
  * system's runs on four threads, so four names that hang would stop every look-up of the process.
- * The hosts file is not read. Answers are cached for their TTL (5 to 60 seconds), failures for five
+ * Of the hosts file it reads only names in networks that the operator allows. Answers are cached for their TTL (5 to 60 seconds), failures for five
  * seconds.
  */
 import { lookup, Resolver } from 'node:dns/promises'
+import { readFile } from 'node:fs/promises'
+import { isWithin, type Network, parseAddress } from '../http/networks.ts'
 import { RecentMap } from '../recent-map.ts'
 
 /**
@@ -36,6 +38,41 @@ export function ownResolver({
   const resolver = new Resolver({ timeout: deadlineMs, tries: 2 })
   if (servers !== undefined) resolver.setServers(servers)
   return remembering((name) => lookUp(resolver, name, deadlineMs))
+}
+
+/**
+ * Returns `resolve`, preceded by the names of the hosts file whose addresses are in one of
+ * `networks`. The file is read at each look-up, so that a change takes effect at once.
+ */
+export function withHostsFile(
+  resolve: Resolve,
+  { networks, file = '/etc/hosts' }: { networks: readonly Network[]; file?: string },
+): Resolve {
+  return async (name) => {
+    const addresses = hostAddresses(await textOf(file), name).filter((text) => {
+      const address = parseAddress(text)
+      return address !== null && isWithin(address, networks)
+    })
+    return addresses.length > 0 ? addresses : resolve(name)
+  }
+}
+
+/** Returns the addresses of a name in the text of a hosts file. */
+function hostAddresses(text: string, name: string): string[] {
+  return text.split('\n').flatMap((line) => {
+    const [address = '', ...names] = line.replace(/#.*/, '').trim().toLowerCase().split(/\s+/)
+    return names.includes(name.toLowerCase()) ? [address] : []
+  })
+}
+
+/** A machine without the file has no such names. */
+async function textOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
+    throw error
+  }
 }
 
 /** Resolves like the machine does, hosts file included. For names from the settings. */

@@ -34,7 +34,12 @@ export interface DashboardOptions extends PagesContext {
   /** State of an account whose agent reporting the operator has not set. */
   reportingState: ReportingState
   requestLog: Pick<RequestsOptions, 'requestLogDays' | 'validSessions'>
-  webhooks: { ring: Keyring | null; rules: EgressRules; activeMax: number }
+  webhooks: {
+    ring: Keyring | null
+    rules: EgressRules
+    activeMax: number
+    retryWaitsSeconds: readonly number[]
+  }
 }
 
 export function dashboardPages({
@@ -55,7 +60,7 @@ export function dashboardPages({
     ...keysPage(context),
     ...newKeyPage(context),
     ...keyPage(context),
-    ...webhooksPage(context),
+    ...webhooksPage({ ...context, ...webhooks }),
     ...newWebhookPage({ ...context, ...webhooks }),
     ...webhookPage({ ...context, ...webhooks }),
     ...webhookChangePages({ ...context, ...webhooks }),

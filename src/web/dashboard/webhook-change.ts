@@ -3,6 +3,7 @@ import type { Keyring } from '../../platform/crypto/keyring.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
 import { type EndpointHealth, findEndpointHealth } from '../../webhooks/delivery/history-store.ts'
+import { retrySpan } from '../../webhooks/delivery/retry.ts'
 import {
   announceSecret,
   replaceLeakedSecret,
@@ -20,6 +21,8 @@ import { endpointPath, hostOf, webhooksPath } from './webhook-words.ts'
 export interface WebhookChangeOptions extends PagesContext {
   /** Null: no secret can be sealed. */
   ring: Keyring | null
+  /** The waits between the attempts at a delivery. */
+  retryWaitsSeconds: readonly number[]
 }
 
 const noRing = 'This service keeps no webhook secrets. Its operator sets SECRETS_KEYRING.'
@@ -129,7 +132,7 @@ function replacePage(options: WebhookChangeOptions): Endpoint[] {
     main: html`${more.problem !== undefined && notice({ tone: 'warning', title: 'Nothing was replaced.', text: more.problem, isResult: true })}${confirmation(
       {
         title: 'Replace the signing secret now?',
-        text: `The secret that begins with ${secretPrefix} signs nothing from now on. Until your server knows the new one, it rejects every delivery; rejected deliveries are sent again for three days.`,
+        text: `The secret that begins with ${secretPrefix} signs nothing from now on. Until your server knows the new one, it rejects every delivery; rejected deliveries are sent again for ${retrySpan(options.retryWaitsSeconds)}.`,
         url: `${endpointPath(id)}/replace-secret`,
         action: 'replace',
         fields: { secretPrefix },

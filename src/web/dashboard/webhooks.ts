@@ -2,6 +2,7 @@
 import { Type } from 'typebox'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { type EndpointHealth, findEndpointHealth } from '../../webhooks/delivery/history-store.ts'
+import { retrySpan } from '../../webhooks/delivery/retry.ts'
 import { card, empty, none, notice, pageHead, table } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
@@ -9,7 +10,13 @@ import { dashboardPage, type PagesContext, queryText } from '../page.ts'
 import { count, counted, timeTag } from '../text.ts'
 import { endpointPath, webhooksPath as path, stateBadge, urlText } from './webhook-words.ts'
 
-export function webhooksPage(context: PagesContext): Endpoint[] {
+export interface WebhooksPageOptions extends PagesContext {
+  /** The waits between the attempts at a delivery. */
+  retryWaitsSeconds: readonly number[]
+}
+
+export function webhooksPage(context: WebhooksPageOptions): Endpoint[] {
+  const span = retrySpan(context.retryWaitsSeconds)
   return dashboardPage(context, {
     name: 'webhooksPage',
     path,
@@ -41,7 +48,7 @@ ${card({
   isFlush: true,
   body:
     active.length === 0
-      ? nothingYet(add, disabled.length > 0)
+      ? nothingYet(add, { hasDisabled: disabled.length > 0, span })
       : endpointTable('Endpoints', active, now),
 })}
 ${
@@ -58,11 +65,14 @@ ${
   })
 }
 
-function nothingYet(action: Part, hasDisabled: boolean): Html {
+function nothingYet(
+  action: Part,
+  { hasDisabled, span }: { hasDisabled: boolean; span: string },
+): Html {
   return empty({
     icon: 'hook',
     title: hasDisabled ? 'No active endpoint' : 'No endpoint yet',
-    text: 'Add the URL of your server. Each event is signed, and is sent again for three days until your server takes it.',
+    text: `Add the URL of your server. Each event is signed, and is sent again for ${span} until your server takes it.`,
     action,
   })
 }

@@ -1,4 +1,5 @@
 /** Pure: the time of the next attempt. Time and chance are arguments. */
+import { counted } from '../../platform/counted.ts'
 
 /**
  * Waits before attempts 2, 3, … in seconds: 75 hours and 35 minutes in all, then the delivery is
@@ -7,6 +8,18 @@
 export const retryWaitsSeconds: readonly number[] = [
   5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400,
 ]
+
+/** Returns in words how long an event is sent again: `3 days`. */
+export function retrySpan(waitsSeconds: readonly number[]): string {
+  const seconds = waitsSeconds.reduce((sum, wait) => sum + wait, 0)
+  const units = [
+    [86_400, 'day'],
+    [3_600, 'hour'],
+    [60, 'minute'],
+  ] as const
+  const [size, unit] = units.find(([size]) => seconds >= size) ?? [1, 'second']
+  return counted(Math.floor(seconds / size), unit)
+}
 
 /**
  * Each wait is randomly up to this fraction shorter or longer, so that receivers that failed

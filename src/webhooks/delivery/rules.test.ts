@@ -6,7 +6,13 @@ import type { EgressAnswer } from '../../platform/egress/exchange.ts'
 import type { EgressFailure } from '../../platform/egress/failures.ts'
 import { failingAction } from './failing-rule.ts'
 import { outcomeOf, shown } from './outcome.ts'
-import { nextAttemptAt, parseRetryWaits, retryAfterOf, retryWaitsSeconds } from './retry.ts'
+import {
+  nextAttemptAt,
+  parseRetryWaits,
+  retryAfterOf,
+  retrySpan,
+  retryWaitsSeconds,
+} from './retry.ts'
 import { dealSlots } from './slots.ts'
 import { startWithinMs, untilNothingStarts } from './start-window.ts'
 
@@ -31,6 +37,17 @@ test('ten attempts over 75 hours and 35 minutes, each wait within 20 % of the sc
     ),
   )
   assert.equal(nextAttemptAt({ attempt: 10, failedAt: now, retryAfter: null, chance: 0 }), null)
+})
+
+test('the words for the schedule follow it', () => {
+  for (const [waits, words] of [
+    [retryWaitsSeconds, '3 days'],
+    [[86_400], '1 day'],
+    [[5, 7_300], '2 hours'],
+    [[60], '1 minute'],
+    [[1, 1], '2 seconds'],
+  ] as const)
+    assert.equal(retrySpan(waits), words)
 })
 
 test('chance moves a wait by up to 20 % in either direction', () => {
