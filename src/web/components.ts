@@ -26,7 +26,7 @@ const levelGlyphs = [0, 1, 2, 3].map((reached) => {
 export interface Notice {
   tone: 'info' | 'positive' | 'warning' | 'negative'
   /** A whole sentence. */
-  title: string
+  title: Part
   text?: Part
   /** Whether assistive software reads it at once: for the result of an action. */
   isResult?: boolean

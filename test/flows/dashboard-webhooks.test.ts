@@ -66,6 +66,27 @@ test('every webhook page of a busy account: axe finds nothing, and no text of a 
   await context.close()
 })
 
+test('the home page names a failing endpoint; while it is paused nothing announces a next attempt', async () => {
+  const { owner, broken } = await busyAccount()
+  const read = async (path: string): Promise<string> => {
+    const { body } = await ask(service.base, { path, headers: owner.headers })
+    return String(body).replaceAll('<wbr>', '')
+  }
+  const path = `/dashboard/webhooks/${broken.id}`
+  assert.match(
+    await read('/dashboard'),
+    /The webhook endpoint hooks\.example\S*\/broken is failing\./,
+  )
+  assert.match(await read(path), /Next <time/)
+  assert.equal((await dashboard.send(owner, path, { do: 'pause' })).status, 303)
+  const page = await read(path)
+  assert.match(page, /Nothing is sent while paused/)
+  assert.doesNotMatch(page, /Next <time|The next attempt is/)
+  const deliveries = await read(`/api/account/webhooks/endpoints/${broken.id}/deliveries`)
+  for (const { nextAttemptAt } of JSON.parse(deliveries).deliveries)
+    assert.equal(nextAttemptAt, null)
+})
+
 for (const javaScriptEnabled of [true, false])
   test(`a member adds an endpoint, tests it, rotates, replaces and disables it, ${javaScriptEnabled ? 'with' : 'without'} scripts`, {
     skip: noBrowser,

@@ -488,7 +488,9 @@ function rotateSecret(id: string, { hours, now = false, dropOld }: RotateFlags):
     const signsFrom = wireTime(rotated.signsFrom)
     return done({ endpointId: id, signingSecret: rotated.secret, signsFrom }, [
       `The new secret, shown once: ${rotated.secret}`,
-      `It signs from ${signsFrom} on. Until then, it signs a header beside that of the old one.`,
+      announcedHours === 0
+        ? 'It signs from now on. For a day, the old one signs a header beside it.'
+        : `It signs from ${signsFrom} on. Until then, it signs a header beside that of the old one.`,
     ])
   })
 }

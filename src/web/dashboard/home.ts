@@ -16,7 +16,7 @@ import { dashboardPage, type PagesContext } from '../page.ts'
 import { count, counted } from '../text.ts'
 import { callTable } from './requests.ts'
 import { usageChart } from './usage.ts'
-import { answerWord, endpointPath, lengthSince } from './webhook-words.ts'
+import { answerWord, endpointPath, lengthSince, urlText } from './webhook-words.ts'
 
 const path = '/dashboard'
 const failingMax = 5
@@ -167,12 +167,12 @@ function stepItem({ title, isDone, body }: Step, position: number): Html {
 }
 
 function failingNotice(
-  { id, failingSince, waiting, responseStatus, errorCode }: FailingNow,
+  { id, url, failingSince, waiting, responseStatus, errorCode }: FailingNow,
   now: Date,
 ): Html {
   return notice({
     tone: 'warning',
-    title: 'A webhook endpoint is failing.',
+    title: html`The webhook endpoint ${urlText(url)} is failing.`,
     text: html`It has failed for ${lengthSince(failingSince, now)}. Its last answer: ${answerWord({ responseStatus, errorCode })}. ${counted(waiting, 'delivery waits', 'deliveries wait')}. <a href="${endpointPath(id)}">See what failed</a>`,
   })
 }

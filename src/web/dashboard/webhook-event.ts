@@ -94,7 +94,7 @@ ${card({
   isFlush: true,
   body:
     attempts.length === 0
-      ? empty({ icon: 'clock', title: 'Not sent yet', text: waitingText(event, now) })
+      ? empty({ icon: 'clock', title: 'Not sent yet', text: waitingText(event, { endpoint, now }) })
       : eventAttemptTable(attempts, now),
 })}
 ${answered !== undefined && answerCard(answered)}
@@ -181,7 +181,12 @@ function statusBadge({ status }: SentEvent, isTest: boolean): Html {
   return badge('info', 'clock', status === 'sending' ? 'Sending' : 'Waiting')
 }
 
-function waitingText({ dueAt, status }: SentEvent, now: Date): Html {
+function waitingText(
+  { dueAt, status }: SentEvent,
+  { endpoint, now }: { endpoint: EndpointHealth; now: Date },
+): Html {
+  if (status === 'pending' && endpoint.pausedAt !== null)
+    return html`It is sent once you resume the endpoint.`
   if (status !== 'pending') return html`The first attempt is under way.`
   return dueAt > now
     ? html`The first attempt is ${timeTag(dueAt, now)}.`

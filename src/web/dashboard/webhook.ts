@@ -304,7 +304,12 @@ function summaryTiles(
     {
       label: 'Waiting',
       value: count(waiting),
-      comparison: nextDueAt === null ? 'Nothing to send' : html`Next ${dueTag(nextDueAt, now)}`,
+      comparison:
+        nextDueAt !== null
+          ? html`Next ${dueTag(nextDueAt, now)}`
+          : waiting === 0
+            ? 'Nothing to send'
+            : 'Nothing is sent while paused',
     },
   ])
 }

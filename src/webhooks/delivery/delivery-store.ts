@@ -160,7 +160,7 @@ export interface AttemptsWanted extends EndpointOf {
 
 /**
  * Returns the attempts at an endpoint, newest first, or null if the account has no such endpoint. A
- * delivery that has ended announces no further attempt. The rows contain no secret and no
+ * delivery that has ended announces no further attempt, and neither does a paused endpoint. The rows contain no secret and no
  * signature.
  */
 export async function findAttempts(
@@ -174,7 +174,8 @@ export async function findAttempts(
         a.result as status, a.response_status as "responseStatus", a.error_code as "errorCode",
         a.duration_ms as "durationMs", a.response_body as "responseBody",
         a.started_at as "requestedAt",
-        case when d.finished_at is null then a.next_attempt_at end as "nextAttemptAt"
+        case when d.finished_at is null and n.paused_at is null
+          then a.next_attempt_at end as "nextAttemptAt"
       from webhook_attempts a join webhook_deliveries d on d.id = a.delivery_id
       where a.endpoint_id = n.id
       order by a.started_at desc, a.id desc limit ${limit}

@@ -237,6 +237,7 @@ export async function countFailingEndpoints(db: Queryable, userId: string): Prom
 
 export interface FailingNow {
   id: string
+  url: string
   failingSince: Date
   consecutiveFailures: number
   lastSuccessAt: Date | null
@@ -259,7 +260,7 @@ export function findFailingNow(
 ): Promise<FailingNow[]> {
   const userId = ownerId(owner)
   return db.rows<FailingNow>(sql`
-    select n.id, n.failing_since as "failingSince",
+    select n.id, n.url, n.failing_since as "failingSince",
       n.consecutive_failures as "consecutiveFailures", n.last_success_at as "lastSuccessAt",
       a.response_status as "responseStatus", a.error_code as "errorCode",
       (select count(*)::int from webhook_deliveries d

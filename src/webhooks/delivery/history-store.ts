@@ -22,6 +22,7 @@ export interface EndpointHealth {
   consecutiveFailures: number
   /** Number of pending deliveries. */
   waiting: number
+  /** When the next attempt is due. Null if nothing waits, and while the endpoint is paused. */
   nextDueAt: Date | null
   /** The beginning of the secret that signs now. */
   secretPrefix: string
@@ -46,7 +47,9 @@ export function findEndpointHealth(
       n.paused_at as "pausedAt", n.parked_until as "parkedUntil", n.tested_at as "testedAt",
       n.last_success_at as "lastSuccessAt", n.last_failure_at as "lastFailureAt",
       n.failing_since as "failingSince", n.consecutive_failures as "consecutiveFailures",
-      coalesce(w.waiting, 0) as waiting, w.next_due_at as "nextDueAt",
+      coalesce(w.waiting, 0) as waiting,
+      case when n.paused_at is null and w.waiting > 0
+        then greatest(w.next_due_at, n.parked_until) end as "nextDueAt",
       s.prefix as "secretPrefix", s.next_signs_from as "nextSecretSignsFrom",
       s.previous_ends_at as "previousSecretEndsAt"
     from webhook_endpoints n
@@ -119,7 +122,8 @@ export function findAttemptsBy(
       a.result as status, a.response_status as "responseStatus", a.error_code as "errorCode",
       a.duration_ms as "durationMs", a.response_body as "responseBody",
       a.started_at as "requestedAt",
-      case when d.finished_at is null then a.next_attempt_at end as "nextAttemptAt"
+      case when d.finished_at is null and n.paused_at is null
+        then a.next_attempt_at end as "nextAttemptAt"
     from webhook_endpoints n join webhook_attempts a on a.endpoint_id = n.id
     join webhook_deliveries d on d.id = a.delivery_id
     where n.id = ${endpointId}::uuid and n.user_id = ${userId}
