@@ -73,7 +73,8 @@ export function openOidcProvider(options: OidcProviderOptions): OidcProvider {
       const oidc = await import('openid-client')
       return await withDeadline(work(oidc), 'providerSignIn', () => Promise.reject(tooLate()))
     } catch (error) {
-      known = undefined
+      // An answer of OAuth shows that the provider works as it was discovered.
+      if (!isAnswer(error)) known = undefined
       return { outcome: 'failed', why: failureOf(error) }
     } finally {
       waiting--
@@ -103,6 +104,7 @@ export function openOidcProvider(options: OidcProviderOptions): OidcProvider {
     complete: (parameters, secrets) =>
       attempt(async (oidc) => {
         const config = await configuration(oidc)
+        if (isTampered(config.serverMetadata(), parameters)) return { outcome: 'stale' }
         try {
           return await redeem(oidc, { config, options, parameters, secrets })
         } catch (error) {
@@ -178,6 +180,29 @@ async function redeem(
       verifiedEmail: typeof email === 'string' && isVerified === true ? email : null,
     },
   }
+}
+
+/**
+ * Returns whether the parameters cannot come from this provider: another issuer, neither a code nor
+ * an error, or an error that OAuth and OpenID Connect do not have. Anyone can write such a URL, so
+ * it says nothing about the provider.
+ */
+function isTampered(
+  { issuer, authorization_response_iss_parameter_supported: namesIssuer }: Oidc.ServerMetadata,
+  { code, iss, error }: CallbackParameters,
+): boolean {
+  if (iss === undefined ? namesIssuer === true : iss !== issuer) return true
+  return error === undefined ? !code : !knownErrors.test(error)
+}
+
+/** RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6. */
+const knownErrors =
+  /^(access_denied|server_error|temporarily_unavailable|unauthorized_client|unsupported_response_type|invalid_(request|scope|request_uri|request_object)|(request|request_uri|registration)_not_supported|(interaction|login|account_selection|consent)_required)$/
+
+/** Returns whether the provider answered in the form of OAuth, with an error. */
+function isAnswer(error: unknown): boolean {
+  const isNamed = error instanceof Error && 'error' in error
+  return isNamed && typeof error.error === 'string'
 }
 
 /** Returns how the attempt ended for the user, or null if the provider failed. */

@@ -206,16 +206,26 @@ test('503: an ID token with a foreign signature is rejected', async () => {
   await assertNoSession(await signIn(), 503, /The sign-in did not work/, userId)
 })
 
-test('503: a callback that names another issuer is rejected', async () => {
+test('400: a tampered callback is rejected, and the provider is not discovered again', async () => {
   const { userId } = await invited()
   const { back, cookie } = await atProvider()
   const iss = `iss=${encodeURIComponent(provider.issuer)}`
   assert.ok(back.includes(iss))
+  provider.requests.length = 0
   for (const wrong of [
     back.replace(iss, 'iss=https%3A%2F%2Fevil.example'),
     back.replace(iss, 'x=y'),
+    back.replace(/code=[^&]*/, 'code='),
+    back.replace(/code=[^&]*/, 'x=y'),
+    back.replace(/code=[^&]*/, 'error=made_up'),
+    back.replace(/code=[^&]*/, 'code=another'),
   ])
-    await assertNoSession(await comeBack(wrong, cookie), 503, /did not work/, userId)
+    await assertNoSession(await comeBack(wrong, cookie), 400, /cannot be completed/, userId)
+  const down = back.replace(/code=[^&]*/, 'error=server_error')
+  await assertNoSession(await comeBack(down, cookie), 503, /did not work/, userId)
+  assert.equal((await signIn()).status, 303)
+  const discoveries = provider.requests.filter((request) => request.includes('/.well-known/'))
+  assert.deepEqual(discoveries, [], 'its configuration is kept')
 })
 
 test('400: a used code, an expired code and the code of another browser are rejected', async () => {
