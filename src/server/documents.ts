@@ -66,7 +66,7 @@ function representations(
   const vary = `Accept-Encoding, ${versionHeader}${isNegotiated ? ', Accept' : ''}`
   const isPage = document.contentType.startsWith('text/html')
   const shared = [
-    ...(isPage ? sets.publicPage : sets.common),
+    ...(isPage ? sets.withPermissions(sets.publicPage, document.headers) : sets.common),
     'Cache-Control',
     document.cacheControl,
     'Vary',

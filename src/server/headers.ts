@@ -8,6 +8,7 @@ import {
   interfaceVersion,
   versionHeader,
 } from '../platform/http/identifiers.ts'
+import { permissionsHeader, permissionsPolicy } from '../platform/http/permissions.ts'
 
 export interface HeaderSets {
   /** On every response: version, security, CORS. */
@@ -30,6 +31,8 @@ export interface HeaderSets {
   publicPage: readonly string[]
   /** For preflight requests. */
   preflight: readonly string[]
+  /** Returns the headers of a page, with the permissions that it declares in `own`, or none. */
+  withPermissions(page: readonly string[], own?: Readonly<Record<string, unknown>>): string[]
   /** Returns a Link to the page that explains an error. */
   helpLink(error: string): string
 }
@@ -51,6 +54,8 @@ const exposed = [
 ].join(', ')
 
 const allowed = `Authorization, Content-Type, Idempotency-Key, If-None-Match, ${versionHeader}, X-PAYMENT, PAYMENT-SIGNATURE`
+
+const nothingPermitted = permissionsPolicy({ camera: false })
 
 const pagePolicy = [
   "default-src 'none'",
@@ -108,6 +113,8 @@ export function headerSets(publicUrl: string): HeaderSets {
     page,
     publicPage,
     preflight,
+    withPermissions: (page, own = {}) =>
+      permissionsHeader in own ? [...page] : [...page, permissionsHeader, nothingPermitted],
     helpLink: (error) => `<${publicUrl}/docs/errors/${error}>; rel="help"`,
   }
 }

@@ -38,7 +38,7 @@ export function renderRefusal(
   const version = refusal === 'unsupported_version' ? { supported_version: interfaceVersion } : {}
   if (refusalPage !== undefined) {
     const page = refusalPage({ error: refusal, status, message: message ?? row.message, target })
-    const headers = [...sets.page, 'Content-Type', 'text/html; charset=utf-8']
+    const headers = [...sets.withPermissions(sets.page), 'Content-Type', 'text/html; charset=utf-8']
     return typeof page === 'string'
       ? { status, headers: [...headers, ...Object.entries(extraHeaders).flat()], body: page }
       : { status: 303, headers: [...headers, 'Location', page.redirectTo], body: '' }

@@ -59,7 +59,9 @@ export function createWriter(options: WriterOptions): Writer {
     const { status, body, text, contentType = 'application/json', headers } = given
     const error = status >= 400 ? errorOf(body) : undefined
     const isPage = contentType.startsWith('text/html')
-    const lines = isPage ? [...sets.page] : [...headerSetOf(sets, context, headers)]
+    const lines = isPage
+      ? sets.withPermissions(sets.page, headers)
+      : [...headerSetOf(sets, context, headers)]
     lines.push('Content-Type', contentType)
     if (error !== undefined) lines.push('Link', sets.helpLink(error))
     for (const name in headers) pushHeader(lines, name, headers[name])

@@ -74,6 +74,7 @@ test('200: a static page has an ETag and brotli, allows no foreign code, and is 
   assert.equal(headers['content-type'], 'text/html; charset=utf-8')
   assert.equal(headers['cache-control'], 'public, max-age=300')
   assert.match(String(headers['content-security-policy']), /require-trusted-types-for 'script'/)
+  assert.match(String(headers['permissions-policy']), /^camera=\(\), /)
   assert.match(String(body), /<h1>/)
   const compressed = await get('/', { 'Accept-Encoding': 'br' })
   assert.equal(compressed.headers['content-encoding'], 'br')

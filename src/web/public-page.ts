@@ -18,6 +18,7 @@ import type { RateLimits } from '../platform/http/contract.ts'
 import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
 import { type Answer, type Endpoint, endpoint } from '../platform/http/endpoint.ts'
 import { linkHeader } from '../platform/http/link-header.ts'
+import { permissionsHeader, permissionsPolicy } from '../platform/http/permissions.ts'
 import type { AssetName } from './assets.ts'
 import { html, type Part } from './html.ts'
 import { pageAnswer, pageType, renderPage, type SiteColumns } from './layout.ts'
@@ -56,6 +57,8 @@ export interface PublicView {
   scripts?: readonly AssetName[]
   columns?: SiteColumns
   headers?: Readonly<Record<string, string>>
+  /** Whether the page reads QR codes. */
+  usesCamera?: boolean
   /** Seconds in which caches serve the page without asking. 300 unless given. */
   maxAgeSeconds?: number
 }
@@ -127,6 +130,14 @@ function framed({ host }: Site, view: PublicView) {
   return { title, host, main, site, isIndexed, scripts, ...described, head: [alternates, head] }
 }
 
-function headersOf({ alternates = [], headers = {} }: PublicView): Record<string, string> {
-  return alternates.length === 0 ? { ...headers } : { Link: alternateLink(alternates), ...headers }
+function headersOf({
+  alternates = [],
+  headers = {},
+  usesCamera = false,
+}: PublicView): Record<string, string> {
+  return {
+    ...(alternates.length === 0 ? {} : { Link: alternateLink(alternates) }),
+    ...(usesCamera ? { [permissionsHeader]: permissionsPolicy({ camera: true }) } : {}),
+    ...headers,
+  }
 }

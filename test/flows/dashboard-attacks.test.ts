@@ -229,6 +229,11 @@ test('every page, also a refusal, has the strict policy and is never stored', as
     assert.match(String(reply.headers['content-type']), /^text\/html/, path)
     assert.equal(reply.headers['content-security-policy'], policy, path)
     assert.match(String(reply.headers['cache-control']), /no-store/, path)
+    assert.match(
+      String(reply.headers['permissions-policy']),
+      /^camera=\(\), .*microphone=\(\)/,
+      path,
+    )
     assert.equal(reply.headers['x-content-type-options'], 'nosniff', path)
     assert.doesNotMatch(
       String(reply.body),

@@ -35,6 +35,7 @@ const page = {
   current: '/verify',
   description,
   scripts: ['verify-page.ts'],
+  usesCamera: true,
   alternates: [{ path: '/api/v1/score-vc/verify', type: 'application/json' }],
 } as const satisfies Partial<PublicView>
 
