@@ -22,9 +22,9 @@ const single = new Map(
 const absoluteForm = /^https?:\/\/([^/?#@]+)([/?].*)?$/i
 
 /**
- * Rewrites an absolute-form target that names one of our own hosts to its path. Such a target
- * replaces the Host header (RFC 9112 §3.2.2). A target of another host stays as it is, and is then
- * rejected.
+ * Rewrites an absolute-form target to its path if it names one of our own hosts, or the host that
+ * the Host header names as well: that is the same request in origin form. The target replaces the
+ * Host header (RFC 9112 §3.2.2). A target of another host stays as it is, and is then rejected.
  */
 export function acceptAbsoluteForm(
   request: IncomingMessage,
@@ -33,7 +33,7 @@ export function acceptAbsoluteForm(
   const match = absoluteForm.exec(request.url ?? '')
   if (match === null) return
   const host = (match[1] as string).toLowerCase()
-  if (!isOwnHost(host)) return
+  if (!isOwnHost(host) && host !== request.headers.host?.toLowerCase()) return
   const rest = match[2] ?? ''
   request.url = rest.startsWith('/') ? rest : `/${rest}`
   if (request.headers.host !== undefined) request.headers.host = host
@@ -44,7 +44,9 @@ export function requestProblem(request: IncomingMessage): Refusal | null {
   if (rawHeaders.length > 2 * headersMax)
     return refuse('headers_too_large', { message: `More than ${headersMax} headers.` })
   const target = request.url ?? ''
-  if (!originForm.test(target)) return bad('The request target is not a path in printable ASCII.')
+  const isAsterisk = target === '*' && request.method === 'OPTIONS'
+  if (!isAsterisk && !originForm.test(target))
+    return bad('The request target is not a path in printable ASCII.')
   if (target.includes('%')) {
     const why = pathProblem(target)
     if (why !== null) return bad(why)

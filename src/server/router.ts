@@ -37,7 +37,15 @@ export function createRouter(options: RouterOptions): Router {
     found.on('GET', routerPath(path.path), byMethod(pathHandlers(options, path)))
   for (const { route, answer } of probes)
     found.on('GET', route.path, byMethod(probeHandlers(options, route, answer)))
+  const everyMethod = [...new Set(options.paths.flatMap(({ allow }) => allow.split(', ')))].sort()
+  const allow = ['Allow', everyMethod.join(', ')]
   return (request, response) => {
+    // `OPTIONS *` asks for the server as a whole (RFC 9110 §9.3.7).
+    if (request.url === '*') {
+      const context = open(request, response, unmatched)
+      servePublic(edge, context, () => edge.writer.empty(context, allow))
+      return
+    }
     const match = found.find('GET', request.url ?? '')
     if (match === null) {
       const context = open(request, response, unmatched)

@@ -44,6 +44,20 @@ for (const host of ownHosts)
     assert.equal(faultOfError(root, 'not_found'), null)
   })
 
+test('200: an absolute-form target is served if the Host header names the same host', async () => {
+  const plain = await ask(edge.port, request('GET /document'))
+  const lines = 'HTTP/1.1\r\nHost: 127.0.0.1:3000\r\n\r\n'
+  const absolute = await ask(edge.port, `GET http://127.0.0.1:3000/document ${lines}`)
+  assert.deepEqual([absolute.status, absolute.body], [200, plain.body])
+})
+
+test('204: OPTIONS * names every method of the service', async () => {
+  const answer = await ask(edge.port, request('OPTIONS *'))
+  assert.equal(answer.status, 204)
+  assert.equal(answer.headers.allow, 'GET, HEAD, OPTIONS, POST')
+  assert.match(answer.headers['x-request-id'] ?? '', /^[\w-]{16}$/)
+})
+
 for (const host of ['evil.example', 'user@scores.example.org', 'scores.example.org:8080', ''])
   test(`400: an absolute-form target of another host is rejected: "${host}"`, async () => {
     const lines = 'HTTP/1.1\r\nHost: scores.example.org\r\n\r\n'

@@ -18,7 +18,7 @@ const framing: HostileCase[] = [
     400,
     'bad_request',
   ],
-  ['asterisk form', lines('OPTIONS * HTTP/1.1', 'Host: x'), 400, 'bad_request'],
+  ['asterisk form', lines('GET * HTTP/1.1', 'Host: x'), 400, 'bad_request'],
   ['authority form', lines('CONNECT evil.example:443 HTTP/1.1', 'Host: x'), 400, 'bad_request'],
   ['a fragment', get('/document#x'), 400, 'bad_request'],
   ['raw bytes in the path', Buffer.from(get('/dö'), 'latin1'), 400, 'bad_request'],
