@@ -520,6 +520,27 @@ for (const [name, question] of Object.entries(own.good))
     assert.equal((await ask(service.base, good.listSessions as Question)).status, 200)
   })
 
+test('a UUID in a path is taken in either case', async () => {
+  const { path, ...deliveries } = good.listWebhookDeliveries as Question
+  const inCapitals = path.replace(/[0-9a-f-]{36}/, (id) => id.toUpperCase())
+  assert.notEqual(inCapitals, path)
+  assert.equal((await ask(service.base, { ...deliveries, path: inCapitals })).status, 200)
+  const unknown = 'ABCDEF00-0000-7000-8000-ABCDEF000000'
+  const named = operations.filter((each) =>
+    /\{(endpoint|key|user|session|delivery)Id\}/.test(each.path),
+  )
+  assert.ok(named.length > 10)
+  const { ownOrigin } = await newSession(db)
+  for (const { name, isSession } of named) {
+    const question = withHeaders(good[name] as Question, isSession ? ownOrigin : {})
+    const asked = {
+      ...question,
+      path: question.path.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, unknown),
+    }
+    assert.equal((await ask(service.base, asked)).status, 404, name)
+  }
+})
+
 const isOpenGet = ({ method, isOpen }: Operation) => method === 'GET' && isOpen
 for (const { name, responses, isOpen } of operations.filter(({ method }) => method === 'GET')) {
   const question = good[name] as Question

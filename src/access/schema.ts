@@ -1,7 +1,13 @@
 /** Wire shapes of the API keys of an account. Their routes are extensions of the specification. */
 import { Type } from 'typebox'
 import { environments, scopes } from '../platform/http/callers.ts'
-import { dateTime, dateTimeOrNull, schemaVersionField, text } from '../platform/http/fields.ts'
+import {
+  dateTime,
+  dateTimeOrNull,
+  schemaVersionField,
+  text,
+  uuidParameter,
+} from '../platform/http/fields.ts'
 
 export const overlapHoursMax = 168
 export const allowedNetworksMax = 20
@@ -10,20 +16,26 @@ const closed = { additionalProperties: false }
 export const keyNameLengthMax = 80
 const validDaysMax = 3_650
 
+const scopeField = Type.Enum([...scopes], {
+  type: 'string',
+  description: `must be one of ${scopes.join(', ')}`,
+})
+
 /** Each `description` that begins with "must" is also the message to a caller. */
 export const apiKeyRequest = Type.Object(
   {
     name: Type.String({
       minLength: 1,
       maxLength: keyNameLengthMax,
-      pattern: '^[^\\p{Cc}]*\\S[^\\p{Cc}]*$',
+      // No control character, and not spaces alone. `\\xNN` means the same in every engine.
+      pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]*[^\\s\\x00-\\x1f\\x7f-\\x9f][^\\x00-\\x1f\\x7f-\\x9f]*$',
       description: `must be text of 1 to ${keyNameLengthMax} characters`,
     }),
     environment: Type.Enum([...environments], {
       type: 'string',
       description: 'must be live or test',
     }),
-    scopes: Type.Array(Type.Enum([...scopes], { type: 'string' }), {
+    scopes: Type.Array(scopeField, {
       minItems: 1,
       maxItems: scopes.length,
       uniqueItems: true,
@@ -113,8 +125,5 @@ export const rotateRequest = Type.Object(
 )
 
 export const keyIdPath = Type.Object({
-  keyId: Type.String({
-    pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
-    description: 'A UUID in lower case.',
-  }),
+  keyId: uuidParameter('A UUID.'),
 })

@@ -1,7 +1,13 @@
 /** Wire shapes of the session list. Its routes are extensions of the specification. */
 import { Type } from 'typebox'
 import { roles } from '../platform/http/callers.ts'
-import { dateTime, schemaVersionField, text, textOrNull } from '../platform/http/fields.ts'
+import {
+  dateTime,
+  schemaVersionField,
+  text,
+  textOrNull,
+  uuidParameter,
+} from '../platform/http/fields.ts'
 
 const closed = { additionalProperties: false }
 const emailLengthMax = 254
@@ -76,17 +82,11 @@ export const memberRemoved = Type.Object(
 )
 
 export const memberIdPath = Type.Object({
-  userId: Type.String({
-    pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
-    description: 'A UUID in lower case.',
-  }),
+  userId: uuidParameter('A UUID.'),
 })
 
 export const sessionIdPath = Type.Object({
-  sessionId: Type.String({
-    pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
-    description: 'A UUID in lower case.',
-  }),
+  sessionId: uuidParameter('A UUID.'),
 })
 
 export const sessionList = Type.Object(

@@ -223,7 +223,7 @@ test('session routes ignore an API key, and key routes ignore a session', async 
     assert.equal(JSON.parse(String(body)).accountId, session.accountId)
     const keyAlone = await read({ Authorization })
     assert.equal(errorOf(keyAlone), '401 session_required')
-    assert.equal(keyAlone.headers['www-authenticate'], undefined)
+    assert.equal(keyAlone.headers['www-authenticate'], 'Cookie form-action="/sign-in"')
   }
   const making = (headers: object): Question => ({
     method: 'POST',

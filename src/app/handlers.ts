@@ -1,6 +1,8 @@
 /** The handlers of every endpoint in the contract. */
+
 import { apiKeyHandlers } from '../access/handlers.ts'
 import { accountHandlers } from '../accounts/handlers.ts'
+import { sessionCookieName } from '../accounts/session-cookie.ts'
 import { agentDecisionHandlers } from '../agent-decisions/handlers.ts'
 import { auditHandlers } from '../audit/handlers.ts'
 import { candidateHandlers } from '../candidates/handlers.ts'
@@ -120,6 +122,7 @@ export function serviceHandlers(options: HandlerOptions): Handlers<typeof contra
     }),
     ...discoveryHandlers({
       publicUrl,
+      sessionCookie: sessionCookieName(publicUrl),
       operations: operationsOf(contract, config),
       webhooks: webhookDeclarations,
       release,
@@ -136,7 +139,11 @@ export function serviceHandlers(options: HandlerOptions): Handlers<typeof contra
 export function openApiOf(config: Config) {
   const { publicUrl } = config
   const operations = operationsOf(contract, config)
-  return openApiDocument(operations, { publicUrl, webhooks: webhookDeclarations })
+  return openApiDocument(operations, {
+    publicUrl,
+    webhooks: webhookDeclarations,
+    sessionCookie: sessionCookieName(publicUrl),
+  })
 }
 
 type ServiceVerifierOptions = Pick<

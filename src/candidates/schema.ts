@@ -12,11 +12,7 @@ import {
 } from '../platform/http/fields.ts'
 import { type ProofForm, proofForms } from '../score-credentials/proof.ts'
 import { scoreBands } from '../skill-standard/bands.ts'
-import {
-  profilePathPattern,
-  publicUsernamePattern,
-  usernamePathPattern,
-} from '../workers/username.ts'
+import { profilePathForm, publicUsernameForm, usernamePathForm } from '../workers/username.ts'
 
 const closed = { additionalProperties: false }
 
@@ -80,11 +76,11 @@ export type SearchResult = Static<typeof searchResult>
 const scoreNumber = (description: string) =>
   Type.Integer({ minimum: 0, maximum: 1000, description })
 const publicUsername = Type.String({
-  pattern: publicUsernamePattern,
+  ...publicUsernameForm,
   description: 'Names the candidate in paths.',
 })
 const profilePath = Type.String({
-  pattern: profilePathPattern,
+  ...profilePathForm,
   description: 'The path of the public profile: /u/ and the username.',
 })
 
@@ -185,7 +181,7 @@ export type PublicScore = Static<typeof publicScore>
 
 export const usernamePath = Type.Object({
   username: Type.String({
-    pattern: usernamePathPattern,
+    ...usernamePathForm,
     description:
       'A username, with or without a leading @: 3 to 30 characters a-z, 0-9, _ and -, first and last a letter or digit; not the word search.',
     oneSpelling: (username: string) => username.replace(/^@/, ''),

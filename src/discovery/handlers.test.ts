@@ -34,6 +34,7 @@ function start(engine: EngineFacts = exampleEngine) {
   const state: State = { verificationMethod: null, engine }
   const handlers = discoveryHandlers({
     publicUrl,
+    sessionCookie: '__Host-session',
     operations,
     webhooks: [],
     release: exampleRelease,

@@ -13,6 +13,8 @@ import { type EnvelopeSigner, provenanceStatement, signedEnvelope } from './prov
 import { type ReleaseFacts, releaseManifestOf } from './release-manifest.ts'
 
 export interface DiscoveryOptions {
+  /** Name of the cookie that holds a session. */
+  sessionCookie: string
   /** Base address without a trailing slash, e.g. `https://scores.example.org` (decision D3). */
   publicUrl: string
   /** Every operation of the service. */
@@ -36,7 +38,17 @@ export interface DiscoveryOptions {
 const maxAgeSeconds = 300
 
 export function discoveryHandlers(options: DiscoveryOptions): Handlers<typeof discoveryContract> {
-  const { publicUrl, operations, webhooks, release, engine, standard, signing, signer } = options
+  const {
+    publicUrl,
+    sessionCookie,
+    operations,
+    webhooks,
+    release,
+    engine,
+    standard,
+    signing,
+    signer,
+  } = options
   const contract = lastDocument({
     Link: linkHeader([{ url: '/docs/api', rel: 'alternate', type: 'text/html' }]),
   })
@@ -46,7 +58,9 @@ export function discoveryHandlers(options: DiscoveryOptions): Handlers<typeof di
   const errors = errorDocuments(options.errorPage)
 
   const getOpenApi = () => ({
-    document: contract('', () => openApiDocument(operations, { publicUrl, webhooks })),
+    document: contract('', () =>
+      openApiDocument(operations, { publicUrl, webhooks, sessionCookie }),
+    ),
   })
   return {
     getOpenApi,

@@ -58,7 +58,7 @@ export function answerHeaders(operation: Operation, status: number): Record<stri
   if (operation.policy.kind === 'paid' && status === 402) names.push('PAYMENT-REQUIRED')
   if (operation.policy.kind === 'paid' && (status === 200 || status === 402))
     names.push('PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE')
-  if (status === 401 && operation.policy.kind !== 'session') names.push('WWW-Authenticate')
+  if (status === 401) names.push('WWW-Authenticate')
   if (status === 429 || status === 503) names.push('Retry-After')
   const headers = Object.fromEntries(names.map((name) => [name, refTo('headers', name)]))
   const link = hasScoreLinks
@@ -82,6 +82,9 @@ function isCounted({ policy }: Operation, status: number): boolean {
 }
 
 const text = { type: 'string' }
+
+/** The cookie of a deployment with https. */
+export const httpsSessionCookie = '__Host-session'
 
 const idempotencyKey = {
   name: 'Idempotency-Key',
@@ -225,7 +228,7 @@ export const fixedComponents = {
     session: {
       type: 'apiKey',
       in: 'cookie',
-      name: '__Host-session',
+      name: httpsSessionCookie,
       description:
         'The session of a signed-in browser. A request that changes something must come from a page of this service. An Authorization header is ignored.',
     },

@@ -1,12 +1,13 @@
 /** The published contract is a sound OpenAPI 3.1 document, and the builder keeps its promises. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { Type } from 'typebox'
 import { type Endpoint, endpoint } from '../platform/http/endpoint.ts'
-import { errorTable } from '../platform/http/errors.ts'
+import { errorTable, publicErrorNames } from '../platform/http/errors.ts'
 import { openApiDocument } from './openapi.ts'
 
 type Json = Record<string, unknown>
@@ -232,7 +233,7 @@ test('contract: a schema says null by its type, a choice of texts by enum, and a
     },
   })
   const { error } = schemas.ErrorResponse.properties
-  assert.deepEqual(error['x-extensible-enum'], Object.keys(errorTable))
+  assert.deepEqual(error['x-extensible-enum'], publicErrorNames)
 })
 
 test('contract: path parameters are exactly those of the path, and the version header is on every operation', () => {
@@ -487,4 +488,75 @@ test('builder: a status lists the error values that its declaration names, other
 function examplesOf({ example, examples }: Json): unknown[] {
   if (example !== undefined) return [example]
   return Object.values(Object(examples)).map((named) => resolved(contract, named).value)
+}
+
+test('the document names the session cookie of its deployment', () => {
+  const session = declared({ policy: { kind: 'session' } })
+  const nameIn = (more: { sessionCookie?: string }) =>
+    Object(openApiDocument([session], { publicUrl, ...more }).components).securitySchemes.session
+      .name
+  assert.deepEqual(
+    [nameIn({}), nameIn({ sessionCookie: 'session' })],
+    ['__Host-session', 'session'],
+  )
+})
+
+/** Yields every pattern of the contract and of the event schemas. */
+function* patternsOf(value: unknown): Generator<string> {
+  for (const [, node] of nodes(value)) {
+    if (typeof node.pattern === 'string') yield node.pattern
+    yield* Object.keys(Object(node.patternProperties))
+  }
+}
+
+test('contract: every pattern compiles in ECMAScript, Python and RE2', () => {
+  const events = readdirSync('events').map((file) => readFileSync(`events/${file}`, 'utf8'))
+  const documents = [contract, ...events.map((text) => JSON.parse(text))]
+  const patterns = [...new Set(documents.flatMap((document) => [...patternsOf(document)]))]
+  assert.ok(patterns.length > 30)
+  for (const pattern of patterns) {
+    for (const flags of ['', 'u']) assert.ok(new RegExp(pattern, flags), pattern)
+    assert.equal(unsharedPart(pattern), null, pattern)
+  }
+  // Python itself, where this machine has it.
+  const program = 'import json, re, sys\nfor p in json.load(sys.stdin): re.compile(p)'
+  const python = spawnSync('python3', ['-c', program], { input: JSON.stringify(patterns) })
+  if (python.error === undefined) assert.equal(python.status, 0, String(python.stderr))
+})
+
+test('what one of the three engines lacks is found in a pattern', () => {
+  for (const pattern of [
+    '(?!a)b',
+    '(?<=a)b',
+    '(?<name>a)',
+    '(a)\\1',
+    '\\p{Cc}',
+    '\\u0000',
+    '\\cA',
+    '\\k<a>',
+    'a++',
+    'a{1,1001}',
+    '[[:alpha:]]',
+    '[a&&b]',
+  ])
+    assert.notEqual(unsharedPart(pattern), null, pattern)
+  for (const pattern of [
+    '(?:a|b)+?',
+    '\\d{4}-\\x1f',
+    '[^\\s\\x00]',
+    'a\\.b',
+    '\\S',
+    '[a-z]{1,1000}',
+  ])
+    assert.equal(unsharedPart(pattern), null, pattern)
+})
+
+/**
+ * Returns the part of a pattern that ECMAScript, Python's `re` and RE2 do not share, or null. RE2
+ * has no lookaround, no backreference and no repetition over 1,000.
+ */
+function unsharedPart(pattern: string): string | null {
+  const unshared =
+    /\(\?(?!:)[^)]?|\\(?![dDwWsSnrtbB.\\/^$*+?()[\]{}|-]|x[0-9a-f]{2})[^]?|[+*?}]\+|\[[^\]]*(?:\[:|&&|--)|\{(?:\d+,)?(?:[1-9]\d{4,}|[2-9]\d{3}|1(?!000\})\d{3})\}/
+  return unshared.exec(pattern)?.[0] ?? null
 }

@@ -9,7 +9,13 @@ import { interfaceVersion } from '../platform/http/identifiers.ts'
 import { paymentChallenge } from '../platform/http/payment-challenge.ts'
 import { admissionOf, securityOf } from './openapi-admission.ts'
 import { refusalExamples, valuesOf } from './openapi-errors.ts'
-import { answerHeaders, errorSchema, fixedComponents, refTo } from './openapi-parts.ts'
+import {
+  answerHeaders,
+  errorSchema,
+  fixedComponents,
+  httpsSessionCookie,
+  refTo,
+} from './openapi-parts.ts'
 import { published } from './openapi-schemas.ts'
 import { type WebhookDeclaration, webhookParameters, webhooksOf } from './openapi-webhooks.ts'
 
@@ -21,7 +27,16 @@ type Json = Record<string, unknown>
  */
 export function openApiDocument(
   operations: readonly Operation[],
-  { publicUrl, webhooks = [] }: { publicUrl: string; webhooks?: readonly WebhookDeclaration[] },
+  {
+    publicUrl,
+    webhooks = [],
+    sessionCookie = httpsSessionCookie,
+  }: {
+    publicUrl: string
+    webhooks?: readonly WebhookDeclaration[]
+    /** Name of the cookie that holds a session. */
+    sessionCookie?: string
+  },
 ): Json {
   const schemas = new Map<string, Json>()
   const publish = (schema: object): unknown => published(schema, schemas)
@@ -34,6 +49,9 @@ export function openApiDocument(
   const sent = webhooksOf(webhooks, publish)
   publish(errorSchema)
   const parameters = { ...fixedComponents.parameters, ...webhookParameters(webhooks) }
+  const session = { ...fixedComponents.securitySchemes.session, name: sessionCookie }
+  const securitySchemes = { ...fixedComponents.securitySchemes, session }
+  const components = { ...fixedComponents, parameters, securitySchemes }
   return {
     openapi: '3.1.0',
     info: {
@@ -50,7 +68,7 @@ export function openApiDocument(
     ...(webhooks.length === 0 ? {} : { webhooks: sent }),
     components: {
       schemas: Object.fromEntries([...schemas].sort(([a], [b]) => compare(a, b))),
-      ...usedOf({ ...fixedComponents, parameters }, JSON.stringify([paths, sent, refusals])),
+      ...usedOf(components, JSON.stringify([paths, sent, refusals])),
     },
   }
 }

@@ -1,6 +1,12 @@
 /** Wire shapes of the request log. Its route is an extension of the specification. */
 import { Type } from 'typebox'
-import { schemaVersionField, text, textOrNull, total } from '../platform/http/fields.ts'
+import {
+  schemaVersionField,
+  text,
+  textOrNull,
+  total,
+  uuidParameter,
+} from '../platform/http/fields.ts'
 import { limitParameter } from '../platform/http/page.ts'
 
 const closed = { additionalProperties: false }
@@ -20,12 +26,7 @@ export const requestLogQuery = Type.Object({
       published: { type: 'string', format: 'date-time' },
     }),
   ),
-  key: Type.Optional(
-    Type.String({
-      pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
-      description: 'Id of an API key.',
-    }),
-  ),
+  key: Type.Optional(uuidParameter('Id of an API key.')),
   operation: Type.Optional(
     Type.String({ pattern: '^[A-Za-z]{1,64}$', description: 'Operation id, such as getScore.' }),
   ),

@@ -36,7 +36,7 @@ export async function authenticateCaller(
   if (policy.kind === 'session') {
     // An Authorization header or a payment is ignored (decision D17).
     const caller = await edge.authenticateSession(cookie)
-    if (caller === null) return refuse('session_required')
+    if (caller === null) return refuse('session_required', { headers: sessionChallenge })
     logCall(route, context, { accountId: caller.accountId, keyId: null })
     return { caller, key: null }
   }
@@ -94,6 +94,9 @@ export function missingKey({ request: { headers } }: RequestContext): Refusal {
   const message = headers['x-api-key'] === undefined ? undefined : messages.otherHeader
   return challenged('missing_api_key', message)
 }
+
+/** A 401 names the way to authenticate (RFC 9110 §11.6.1): a browser signs in at this path. */
+const sessionChallenge = { 'WWW-Authenticate': 'Cookie form-action="/sign-in"' }
 
 function challenged(refusal: 'missing_api_key' | 'invalid_api_key', message?: string): Refusal {
   return refuse(refusal, {

@@ -12,11 +12,18 @@ const reserved = 'search'
 
 /** 3 to 30 characters. */
 export const usernamePattern = `^${form}$`
+/**
+ * Parts of JSON Schema. `not` excludes the reserved word, because Python and RE2 do not share a
+ * lookahead with ECMAScript.
+ */
 /** Username in a path, with or without a leading @. */
-export const usernamePathPattern = `^@?(?!${reserved}$)${form}$`
+export const usernamePathForm = {
+  pattern: `^@?${form}$`,
+  not: { enum: [reserved, `@${reserved}`] },
+}
 /** Username in an answer. */
-export const publicUsernamePattern = `^(?!${reserved}$)${form}$`
-export const profilePathPattern = `^/u/(?!${reserved}$)${form}$`
+export const publicUsernameForm = { pattern: usernamePattern, not: { enum: [reserved] } }
+export const profilePathForm = { pattern: `^/u/${form}$`, not: { enum: [`/u/${reserved}`] } }
 
 export function isReserved(username: string): boolean {
   return username === reserved

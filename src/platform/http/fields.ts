@@ -42,3 +42,15 @@ export function total(description: string) {
 export function openObject(description: string) {
   return Type.Object({}, { additionalProperties: true, description })
 }
+
+/** A UUID that a caller sends. Either case of it names the same thing. */
+export function uuidParameter(description: string) {
+  return Type.String({
+    format: 'uuid',
+    pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
+    description,
+    oneSpelling: (id: string) => id.toLowerCase(),
+  })
+}
+
+export const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i

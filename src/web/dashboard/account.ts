@@ -1,11 +1,11 @@
 /** The form of the header that moves a session to another account of its user. */
+
 import { updateSessionAccount } from '../../accounts/session-store.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
+import { uuidForm } from '../../platform/http/fields.ts'
 import { accountSwitchPath } from '../layout.ts'
 import { dashboardPage, type PagesContext } from '../page.ts'
-
-const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 export function accountPage(context: PagesContext): Endpoint[] {
   return dashboardPage(context, {

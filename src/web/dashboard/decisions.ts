@@ -1,4 +1,5 @@
 /** The pages of agent decision reports: the list, one report, and the state of the lock. */
+
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { ReportingState, ReportRow } from '../../agent-decisions/store.ts'
@@ -7,6 +8,7 @@ import { requestUnlockReview } from '../../agent-decisions/unlock.ts'
 import { findOpenReview, findState, type UnlockReview } from '../../agent-decisions/unlock-store.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
+import { uuidParameter } from '../../platform/http/fields.ts'
 import { cursorOf, cursorParameter, uuidOfCursor } from '../../platform/http/page.ts'
 import {
   card,
@@ -190,10 +192,7 @@ function reportPage(options: PagesContext): Endpoint[] {
     path: `${path}/{reportId}`,
     entry: path,
     pathParameters: Type.Object({
-      reportId: Type.String({
-        pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
-        description: 'The id of a report: a UUID in lower case.',
-      }),
+      reportId: uuidParameter('The id of a report: a UUID.'),
     }),
     async show({ session: { accountId: userId }, path: { reportId: id }, now }) {
       const report = await findReportOf(options.db, { userId, id })

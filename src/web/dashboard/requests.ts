@@ -1,11 +1,13 @@
 /**
  * The pages of the request log: the list with its filters, one call, and the stream of new calls.
  */
+
 import { Type } from 'typebox'
 import { findShownKeys } from '../../access/store.ts'
 import { sessionOf } from '../../platform/http/callers.ts'
 import { type Endpoint, endpoint } from '../../platform/http/endpoint.ts'
 import { errorTable, refuse } from '../../platform/http/errors.ts'
+import { uuidForm } from '../../platform/http/fields.ts'
 import { readLogFilter } from '../../request-log/log-filter.ts'
 import { findEntries, findEntry, type LogEntry } from '../../request-log/store.ts'
 import {
@@ -132,7 +134,7 @@ interface Chosen {
 const forms: Readonly<Record<keyof Chosen, RegExp>> = {
   status: /^[1-5](xx|\d\d)$/,
   operation: /^[A-Za-z]{1,64}$/,
-  key: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+  key: uuidForm,
   error: /^[a-z_0-9]{1,64}$/,
 }
 
@@ -140,7 +142,11 @@ const forms: Readonly<Record<keyof Chosen, RegExp>> = {
 function chosenOf(query: Readonly<Record<string, string | undefined>>): Chosen {
   const names = Object.keys(forms) as (keyof Chosen)[]
   return Object.fromEntries(
-    names.flatMap((name) => (forms[name].test(query[name] ?? '') ? [[name, query[name]]] : [])),
+    names.flatMap((name) => {
+      const value = query[name] ?? ''
+      if (!forms[name].test(value)) return []
+      return [[name, name === 'key' ? value.toLowerCase() : value]]
+    }),
   )
 }
 

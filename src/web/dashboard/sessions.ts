@@ -4,14 +4,13 @@ import { Type } from 'typebox'
 import { deleteOwnSession, findOwnSessions, type OwnSession } from '../../accounts/session-store.ts'
 import { type SessionRules, sessionTimes } from '../../accounts/sessions.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
+import { uuidForm } from '../../platform/http/fields.ts'
 import { actionForm, badge, card, notice, pageHead, table } from '../components.ts'
 import { html } from '../html.ts'
 import { dashboardPage, type PagesContext, queryText } from '../page.ts'
 import { dateTag, timeTag } from '../text.ts'
 
 const path = '/dashboard/sessions'
-
-const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 export interface SessionsPageOptions extends PagesContext {
   rules: SessionRules

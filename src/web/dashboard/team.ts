@@ -5,6 +5,7 @@ import { inviteMember, membersMax, removeMember } from '../../accounts/members.t
 import { findMembers, type Member } from '../../accounts/store.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
+import { uuidForm } from '../../platform/http/fields.ts'
 import {
   badge,
   card,
@@ -24,7 +25,6 @@ import { dashboardPage, type PagesContext, queryText, type View } from '../page.
 import { dateTag } from '../text.ts'
 
 const path = '/dashboard/team'
-const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 export interface TeamPageOptions extends PagesContext {
   sendsMail: boolean
@@ -70,7 +70,8 @@ ${isOwner && inviteCard(form)}
     path,
     entry: path,
     queryParameters: Type.Object({ done: queryText, remove: queryText }),
-    async show({ session, query: { done, remove: userId = '' } }) {
+    async show({ session, query: { done, remove = '' } }) {
+      const userId = remove.toLowerCase()
       if (session.role !== 'owner' || userId === session.userId || !uuidForm.test(userId))
         return view(session, { done })
       const members = await findMembers(db, session.accountId)

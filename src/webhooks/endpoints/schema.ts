@@ -1,6 +1,6 @@
 /** Wire shapes of webhook endpoints. */
 import { type Static, Type } from 'typebox'
-import { schemaVersionField, textOrNull, total } from '../../platform/http/fields.ts'
+import { schemaVersionField, textOrNull, total, uuidParameter } from '../../platform/http/fields.ts'
 import { limitParameter } from '../../platform/http/page.ts'
 import { attemptResults, triggers } from '../delivery/outcome.ts'
 import { type EventType, eventTypeNames } from '../events/event-types.ts'
@@ -18,12 +18,7 @@ const eventTypeList = {
 
 /** Either case of a UUID names the same endpoint. */
 export const endpointIdPath = Type.Object({
-  endpointId: Type.String({
-    format: 'uuid',
-    pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',
-    description: 'The id of an endpoint of the account: a UUID.',
-    oneSpelling: (id: string) => id.toLowerCase(),
-  }),
+  endpointId: uuidParameter('The id of an endpoint of the account: a UUID.'),
 })
 
 export const deliveriesQuery = Type.Object({ limit: limitParameter })
