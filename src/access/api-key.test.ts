@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import fc from '../../test/support/oracle/fc.ts'
 import { bearerKey, isApiKey, keyDigest, newApiKey, shownKey } from './api-key.ts'
+import { readKeyRequest } from './key-request.ts'
 
 test('a key has its published form and checksum, and 1,000 keys are distinct', () => {
   const keys = new Set(Array.from({ length: 1_000 }, () => newApiKey('live')))
@@ -56,4 +57,18 @@ test('the shown text and the stored digest do not reveal the key', () => {
   const key = newApiKey('live')
   assert.match(shownKey(key), /^svc_live_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}$/)
   assert.deepEqual(keyDigest(key), createHash('sha256').update(key).digest())
+})
+
+test('an unknown scope is refused with the four that exist, and a name with a control character or of spaces alone is refused', () => {
+  const read = (over: object) => {
+    const body = { name: 'crawler', environment: 'live', scopes: ['scores:read'], ...over }
+    return readKeyRequest(body, { accountId: 'a', now: new Date() })
+  }
+  assert.deepEqual(read({ scopes: ['scores:write'] }), {
+    fault:
+      'scopes.0 must be one of candidates:read, scores:read, webhooks:write, agent-decisions:write.',
+  })
+  for (const name of [' \u00a0', 'a\u0085b', 'a\nb', ''])
+    assert.deepEqual(read({ name }), { fault: 'name must be text of 1 to 80 characters.' })
+  assert.ok('key' in read({ name: 'José 名' }))
 })
