@@ -19,6 +19,7 @@ import {
   assertRefused,
   chainTest,
   pay,
+  sendReverted,
   signedHeader,
   terms,
 } from '../support/start/paid-loop.ts'
@@ -164,6 +165,40 @@ chainTest(
       assert.equal(await loop.spent(wallet), spent)
       assertPaid(await pay(server, header))
       assert.equal(await loop.spent(wallet), spent + 10_000)
+    }
+  },
+)
+
+chainTest(
+  '402 at once: the facilitator reports a transaction that the chain has reverted; the same payment buys later',
+  async () => {
+    const wallet = await loop.richWallet()
+    const header = await signedHeader(wallet)
+    facilitator.claimed = await sendReverted(loop.chain)
+    const failed = { '/settle': 'failed transaction' } as const
+    assertRefused(await broken(failed, () => pay(server, header)), 'invalid_transaction_state')
+    assert.equal(await stateOf(header), 'failed')
+    assertPaid(await pay(server, header))
+    assert.equal(await loop.spent(wallet), 10_000)
+  },
+)
+
+chainTest(
+  '503: a failed transaction that the chain does not show as reverted, or that no node can be asked about, leaves the payment open',
+  async () => {
+    const wallet = await loop.richWallet()
+    const mined = assertPaid(await pay(server, await signedHeader(wallet)))
+    const reverted = await sendReverted(loop.chain)
+    const cases = [
+      [server, mined],
+      [server, `0x${'ab'.repeat(32)}`],
+      [blind, reverted],
+    ] as const
+    for (const [one, claimed] of cases) {
+      facilitator.claimed = claimed
+      const header = await signedHeader(wallet)
+      assertPending(await broken({ '/settle': 'failed transaction' }, () => pay(one, header)))
+      assert.equal(await stateOf(header), 'unknown')
     }
   },
 )

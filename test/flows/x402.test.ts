@@ -154,6 +154,28 @@ chainTest(
 )
 
 chainTest(
+  '200: two payments that the official client names by the payment identifier are charged once',
+  async () => {
+    const wallet = await loop.richWallet()
+    const client = registerExactEvmScheme(new x402Client(), { signer: wallet })
+    // `appendPaymentIdentifierToExtensions` of @x402/extensions names a purchase in this way, and
+    // only if the challenge declares the extension.
+    client.onBeforePaymentCreation(async ({ paymentRequired }) => {
+      const declared = Object(paymentRequired.extensions?.['payment-identifier'])
+      if (typeof declared.info?.required === 'boolean')
+        declared.info.id = 'pay_7d5d747be160e280504c099d984bcfe0'
+    })
+    const fetchPaid = wrapFetchWithPayment(fetch, client)
+    const buy = async () => {
+      const { headers } = await fetchPaid(`${second.base}/things/1`)
+      return readBase64Json(headers.get('payment-response'))
+    }
+    assert.deepEqual(await buy(), await buy())
+    assert.equal(await loop.spent(wallet), 10_000)
+  },
+)
+
+chainTest(
   '200: a client that knows only version 2 pays if the operator chose the header of version 2',
   async () => {
     const wallet = await loop.richWallet()

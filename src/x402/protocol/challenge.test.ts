@@ -53,6 +53,15 @@ test('with header version 2 the body stays version 1, and clients of version 2 r
   assert.equal(resource.url, testTerms.resource)
 })
 
+test('only the header of version 2 declares the payment identifier, in the form that the official helpers look for', () => {
+  const { body, headers } = challengeOf(testTerms, { ...parts, headerVersion: 2 })
+  assert.equal(Object.hasOwn(Object(body), 'extensions'), false)
+  const { extensions } = Object(readBase64Json(headers['PAYMENT-REQUIRED']))
+  const { info, schema } = extensions['payment-identifier']
+  assert.deepEqual(info, { required: false })
+  assert.deepEqual(Object.keys(schema.properties), ['required', 'id'])
+})
+
 test('a quote has 64 characters of an alphabet that every client accepts', () => {
   assert.match(quote, /^[A-Za-z0-9_-]{64}$/)
 })

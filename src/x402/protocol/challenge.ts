@@ -61,7 +61,28 @@ function challengeV2(terms: Terms, extra: Extra) {
     x402Version: 2,
     resource: { url: resource, description, mimeType: 'application/json' },
     accepts: [{ ...requirementV2(terms), extra }],
+    extensions: { [paymentIdentifierName]: paymentIdentifier },
   }
+}
+
+/** The extension by which a payment of version 2 names its purchase. */
+export const paymentIdentifierName = 'payment-identifier'
+
+/**
+ * Declares the extension. The official helpers name a purchase only if they find it here, with the
+ * member `required`; the schema is the one that they publish.
+ */
+const paymentIdentifier = {
+  info: { required: false },
+  schema: {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+    properties: {
+      required: { type: 'boolean' },
+      id: { type: 'string', minLength: 16, maxLength: 128, pattern: '^[a-zA-Z0-9_-]+$' },
+    },
+    required: ['required'],
+  },
 }
 
 /** Returns the terms in the form in which a facilitator compares a payment with them. */

@@ -37,6 +37,8 @@ test('the payment identifier names the purchase; without one, the key that the p
   assert.equal(named({}), null)
   assert.equal(named({}, echoed), 'echoed-purchase-0001')
   assert.equal(named({ extensions: identifier }, echoed), 'named-purchase-00001')
+  const declared = { 'payment-identifier': { info: { required: false } } }
+  assert.equal(named({ extensions: declared }, echoed), 'echoed-purchase-0001')
   assert.equal(named({}, { idempotencyKey: 'short' }), null)
 })
 

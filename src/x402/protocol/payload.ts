@@ -6,6 +6,7 @@
 import { PaymentPayloadV1Schema, PaymentPayloadV2Schema, z } from '@x402/core/schemas'
 import { idempotencyKeyPattern } from '../../platform/http/contract.ts'
 import { parseStrictJson } from '../../platform/json/strict-json.ts'
+import { paymentIdentifierName } from './challenge.ts'
 import type { PaymentReason } from './reasons.ts'
 
 export const paymentHeaderBytesMax = 8_192
@@ -108,7 +109,7 @@ function decodeV2(value: object): Decoded {
   if (signed === null) return { reason: 'invalid_payload' }
   const { scheme, network, amount, asset, payTo, extra } = accepted
   const quote = text.safeParse(extra?.['nonce']).data ?? null
-  const named = paymentIdentifier.safeParse(extensions?.['payment-identifier']).data?.info.id
+  const named = paymentIdentifier.safeParse(extensions?.[paymentIdentifierName]).data?.info.id
   const echoed = purchaseKey.safeParse(extra?.['idempotencyKey']).data
   return {
     payment: {

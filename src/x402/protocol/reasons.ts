@@ -28,6 +28,9 @@ export const usedReason = 'invalid_transaction_state' satisfies PaymentReason
 /** The official name for a transfer that a node refused to simulate for a reason without a name. */
 export const simulationFailed = 'invalid_exact_evm_transaction_simulation_failed'
 
+/** The official name for a transaction that is sent and not yet in a block. */
+export const settlementPending = 'settlement_pending'
+
 /** Other names in use for the same reasons. */
 const synonyms: Readonly<Record<string, PaymentReason>> = {
   invalid_exact_evm_signature: 'invalid_exact_evm_payload_signature',

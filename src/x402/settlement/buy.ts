@@ -196,6 +196,10 @@ async function settle(
     return settlement
   }
   context.onTrouble('whether a payment was made is not known', { payment: id, why: settlement.why })
+  const { reason, isSimulation = false, failedTransaction } = settlement
+  // Asked before the fate, so that the fate is of the block of the transaction or of a later one.
+  const isReverted =
+    failedTransaction !== undefined && (await context.chain?.isReverted(failedTransaction)) === true
   const fate = await context.chain?.fateOf(payment.authorization, terms, since)
   if (fate?.fate === 'paid')
     return paid(context, order, { id, transaction: fate.transaction, answer })
@@ -203,8 +207,8 @@ async function settle(
     await failPayment(db, id, { reason: usedReason, now: clock() })
     return { outcome: 'refused', reason: usedReason }
   }
-  const { reason, isSimulation = false } = settlement
-  if (isSimulation && fate?.fate === 'open') {
+  // The only attempt to send this payment has moved nothing.
+  if ((isSimulation || isReverted) && fate?.fate === 'open') {
     await failPayment(db, id, { reason, now: clock() })
     return { outcome: 'refused', reason }
   }

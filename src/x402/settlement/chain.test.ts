@@ -106,6 +106,18 @@ test('a claimed transaction is confirmed if it used this authorization and moved
   assert.equal(await shows([{ ...used, address: testTerms.payTo }, transfer]), false)
 })
 
+test('a transaction is reverted only if its receipt says so', async () => {
+  const isReverted = (receipt: object | Error) =>
+    chainOf(async () => {
+      if (receipt instanceof Error) throw receipt
+      return receipt
+    }).isReverted(transaction)
+  assert.equal(await isReverted({ status: '0x0', logs: [] }), true)
+  assert.equal(await isReverted({ status: '0x1', logs: [] }), false)
+  assert.equal(await isReverted({ logs: [] }), false)
+  assert.equal(await isReverted(new Error('down')), false)
+})
+
 test('a node that is behind is asked again; a node that does not answer confirms nothing', async () => {
   const answers = [null, { logs: [used, transfer] }]
   const behind = chainOf(() => Promise.resolve(answers.shift()))

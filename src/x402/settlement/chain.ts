@@ -27,6 +27,11 @@ export interface Chain {
    * node that does not have the transaction yet. False if the node does not answer.
    */
   shows(transaction: string, authorization: Authorization, price: Price): Promise<boolean>
+  /**
+   * Returns whether this transaction was reverted, so that it moved nothing. Waits like `shows`.
+   * False if the node does not answer.
+   */
+  isReverted(transaction: string): Promise<boolean>
 }
 
 /** One JSON-RPC call. Rejects if the node does not answer or answers with an error. */
@@ -37,11 +42,16 @@ export function chainOf(rpc: Rpc): Chain {
     fateOf: (authorization, price, since) =>
       fateOf(rpc, { authorization, price, since }).catch((): Fate => ({ fate: 'unclear' })),
     shows: (transaction, authorization, price) =>
-      withDeadline(
-        shows(rpc, transaction, { authorization, price }).catch(() => false),
-        'chainShows',
-        () => false,
+      // The payer may have paid us by another authorization in that transaction: ours must be used
+      // in it.
+      ofReceipt(
+        rpc,
+        transaction,
+        (receipt) =>
+          isUsedIn(receipt, { authorization, price }) &&
+          isTransferred(receipt, { authorization, price }),
       ),
+    isReverted: (transaction) => ofReceipt(rpc, transaction, ({ status }) => status === '0x0'),
   }
 }
 
@@ -117,19 +127,25 @@ async function paidIn(
 
 const behindPollMs = 200
 
-async function shows(
+/** Returns false if the node has no receipt of the transaction in time, or does not answer. */
+function ofReceipt(
   rpc: Rpc,
   transaction: string,
-  payment: Omit<Question, 'since'>,
+  holds: (receipt: Receipt) => boolean,
 ): Promise<boolean> {
+  const asked = receiptInTime(rpc, transaction).then(
+    (receipt) => receipt !== null && holds(receipt),
+    () => false,
+  )
+  return withDeadline(asked, 'chainShows', () => false)
+}
+
+async function receiptInTime(rpc: Rpc, transaction: string): Promise<Receipt | null> {
   const deadline = performance.now() + deadlineMs('chainBehind')
   for (;;) {
     const answer = await rpc('eth_getTransactionReceipt', [transaction])
     const receipt = receiptOf.nullable().parse(answer)
-    // The payer may have paid us by another authorization in that transaction: ours must be used in
-    // it.
-    if (receipt !== null) return isUsedIn(receipt, payment) && isTransferred(receipt, payment)
-    if (performance.now() >= deadline) return false
+    if (receipt !== null || performance.now() >= deadline) return receipt
     await pause(behindPollMs)
   }
 }
@@ -188,5 +204,8 @@ const log = z.object({
   transactionHash: word,
 })
 const logs = z.array(log)
-const receiptOf = z.object({ logs: z.array(log.extend({ data: z.string() })) })
+const receiptOf = z.object({
+  status: z.string().nullish(),
+  logs: z.array(log.extend({ data: z.string() })),
+})
 type Receipt = z.infer<typeof receiptOf>

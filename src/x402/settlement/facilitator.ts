@@ -12,6 +12,7 @@ import {
   isFirmRefusal,
   type PaymentReason,
   paymentReason,
+  settlementPending,
   simulationFailed,
 } from '../protocol/reasons.ts'
 import type { Price } from '../protocol/terms.ts'
@@ -36,7 +37,14 @@ export type Settlement =
    * It may have been paid. `isSimulation`: not by us, because the simulation before sending was
    * refused.
    */
-  | { outcome: 'unknown'; reason: PaymentReason; why: string; isSimulation?: boolean }
+  | {
+      outcome: 'unknown'
+      reason: PaymentReason
+      why: string
+      isSimulation?: boolean
+      /** The transaction that the facilitator sent and reports as failed. */
+      failedTransaction?: string
+    }
 
 export interface Facilitator {
   /** `none` takes no payment. */
@@ -83,14 +91,17 @@ export function facilitatorOf(name: FacilitatorName, official: OfficialFacilitat
       if (success && transactionPattern.test(transaction))
         return { outcome: 'settled', transaction: transaction.toLowerCase() }
       const reason = paymentReason(errorReason, 'unexpected_settle_error')
-      return !success && transaction === '' && isFirmRefusal(reason)
-        ? { outcome: 'refused', reason }
-        : {
-            outcome: 'unknown',
-            reason,
-            why: 'it could not tell',
-            isSimulation: !success && transaction === '' && isOwnSimulation(name, errorReason),
-          }
+      const isUnsent = !success && transaction === ''
+      if (isUnsent && isFirmRefusal(reason)) return { outcome: 'refused', reason }
+      const isFailed =
+        !success && errorReason !== settlementPending && transactionPattern.test(transaction)
+      return {
+        outcome: 'unknown',
+        reason,
+        why: isFailed ? 'its transaction failed' : 'it could not tell',
+        isSimulation: isUnsent && isOwnSimulation(name, errorReason),
+        ...(isFailed ? { failedTransaction: transaction.toLowerCase() } : {}),
+      }
     },
   }
 }

@@ -166,10 +166,20 @@ function abiOf(name: string, types: readonly string[]): Abi {
   return [{ type: 'function', name, stateMutability: 'nonpayable', outputs: [], inputs }]
 }
 
-/** Sends a transaction from an account of the chain and resolves once it is mined. */
-async function send(chain: TestChain, data: string): Promise<void> {
+/**
+ * Sends a transaction from an account of the chain, resolves once it is mined, and returns its hash.
+ * With `gas` it is sent without an estimate, so it may be reverted.
+ */
+async function send(chain: TestChain, data: string, gas?: string): Promise<string> {
   const [, sender] = (await chain.call('eth_accounts')) as string[]
-  const hash = await chain.call('eth_sendTransaction', [{ from: sender, to: terms.asset, data }])
+  const sent = { from: sender, to: terms.asset, data, ...(gas === undefined ? {} : { gas }) }
+  const hash = await chain.call('eth_sendTransaction', [sent])
   for (let receipt: unknown = null; receipt === null; )
     receipt = await chain.call('eth_getTransactionReceipt', [hash])
+  return String(hash)
+}
+
+/** Returns the hash of a transaction that the token has reverted. */
+export function sendReverted(chain: TestChain): Promise<string> {
+  return send(chain, '0x00000000', '0x30d40')
 }

@@ -28,6 +28,8 @@ export type Fault =
   | 'nulls'
   /** The facilitator does nothing and claims that the transaction `claimed` made the payment. */
   | 'false claim'
+  /** The facilitator does nothing and reports the transaction `claimed` as failed. */
+  | 'failed transaction'
 
 export interface TestFacilitator {
   url: string
@@ -35,7 +37,7 @@ export interface TestFacilitator {
   faults: { '/verify': Fault; '/settle': Fault }
   /** Number of requests to each path. */
   asked: { '/verify': number; '/settle': number }
-  /** Transaction of a false claim. */
+  /** Transaction of a false claim, or of a failed transaction. */
   claimed: string
   /** The answer of `/supported`. If null, the connection ends instead. */
   kinds: readonly unknown[] | null
@@ -80,6 +82,12 @@ export async function startFacilitator({ chain, database }: PaidLoop): Promise<T
     }
     if (fault === 'false claim') {
       response.end(JSON.stringify({ success: true, transaction: facilitator.claimed }))
+      return
+    }
+    if (fault === 'failed transaction') {
+      const errorReason = 'invalid_exact_evm_transaction_failed'
+      const { claimed: transaction } = facilitator
+      response.end(JSON.stringify({ success: false, errorReason, transaction }))
       return
     }
     const { paymentPayload, paymentRequirements } = JSON.parse(await textOf(request))
