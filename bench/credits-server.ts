@@ -3,6 +3,7 @@
  * balances in memory, which is the most that the edge can do. `one by one`: every look-up, read and
  * debit is a statement of its own, as in a first implementation. The first message says which.
  */
+
 import { keyDigest } from '../src/access/api-key.ts'
 import { presentedKey } from '../src/access/authenticate.ts'
 import { findValidKeys } from '../src/access/store.ts'
@@ -13,6 +14,7 @@ import { findBySnapshot, findByUsername } from '../src/candidates/public-store.t
 import { type CandidateReads, foundCandidate } from '../src/candidates/reads.ts'
 import { candidateSearch } from '../src/candidates/search.ts'
 import { skillNames } from '../src/candidates/skill-names.ts'
+import { readConfig } from '../src/config/config.ts'
 import { debitBatch } from '../src/credits/debit.ts'
 import { type Db, openDb } from '../src/platform/db/db.ts'
 import type { Metering } from '../src/platform/http/admission.ts'
@@ -54,6 +56,7 @@ async function serve(order: CreditsServerOrder): Promise<void> {
   const { live, ...parts } =
     kind === 'one by one' ? oneByOne(db, order) : await withoutDatabase(db, order)
   const endpoints = endpointsOf(candidateContract, candidateHandlers({ live, sandbox: live }), {
+    ...readConfig({}),
     keyLimits: limits,
     agentReportLimits: limits,
   })

@@ -11,7 +11,8 @@ import { type Debit, type DebitRow, insertDebits } from './store.ts'
 
 export type Debited =
   | { outcome: 'charged'; remaining: number }
-  | { outcome: 'short' }
+  /** `remaining` is less than the price. */
+  | { outcome: 'short'; remaining: number }
   | { outcome: 'suspended' }
   /** Not charged, because of a defect of this call alone. */
   | { outcome: 'failed'; error: unknown }
@@ -63,7 +64,7 @@ export async function debitBatch(db: Queryable, debits: readonly Debit[]): Promi
     return debits.length === 1 ? [{ outcome: 'failed', error }] : eachAlone(db, debits)
   }
   // The default outcome, because an account that never had credits has no row.
-  const outcomes = debits.map((): Debited => ({ outcome: 'short' }))
+  const outcomes = debits.map((): Debited => ({ outcome: 'short', remaining: 0 }))
   /** Calls that the balance covers, refused because a larger call before them was counted. */
   const passedOver: number[] = []
   for (const { place, isAccepted, isSuspended, remaining } of rows) {
@@ -71,6 +72,7 @@ export async function debitBatch(db: Queryable, debits: readonly Debit[]): Promi
     if (isAccepted) outcomes[i] = { outcome: 'charged', remaining }
     else if (isSuspended) outcomes[i] = { outcome: 'suspended' }
     else if ((debits[i] as Debit).amount <= remaining) passedOver.push(i)
+    else outcomes[i] = { outcome: 'short', remaining }
   }
   if (passedOver.length === 0) return outcomes
   passedOver.sort((a, b) => a - b)

@@ -207,6 +207,8 @@ test('a refused purchase was not made: it costs as soon as the account has credi
   const key = await newKey(db, { credits: 1 })
   assert.partialDeepStrictEqual(await meter.charge(callOf(key, { purchase })), {
     refusal: 'insufficient_credits',
+    message: 'This call costs 2 credits, and the account of this API key has 1 credit.',
+    headers: { 'Service-Credits-Charged': '0', 'Service-Credits-Remaining': '1' },
   })
   const { accountId } = key
   const grant = { accountId, kind: 'grant', delta: 5, reason: 'more' } as const

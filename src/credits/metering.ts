@@ -17,6 +17,7 @@ import { withDeadline } from '../platform/deadlines.ts'
 import type { Charge, MeteredCall, Metering } from '../platform/http/admission.ts'
 import type { PresentedKey } from '../platform/http/callers.ts'
 import { type Refusal, refuse, UnavailableError } from '../platform/http/errors.ts'
+import { creditsChargedHeader, creditsRemainingHeader } from '../platform/http/identifiers.ts'
 import { type Debited, debitBatch, openDebits } from './debit.ts'
 import type { Prices } from './meters.ts'
 import { chargeReference } from './months.ts'
@@ -120,7 +121,18 @@ function shortfallOf(
 ): Refusal | null {
   if (price === 0) return null
   if (suspended) return refuse('metering_suspended')
-  return balance < price ? refuse('insufficient_credits') : null
+  return balance < price ? tooFewCredits(price, balance) : null
+}
+
+function tooFewCredits(price: number, remaining: number): Refusal {
+  return refuse('insufficient_credits', {
+    message: `This call costs ${inCredits(price)}, and the account of this API key has ${inCredits(remaining)}.`,
+    headers: { [creditsChargedHeader]: '0', [creditsRemainingHeader]: `${remaining}` },
+  })
+}
+
+function inCredits(count: number): string {
+  return count === 1 ? '1 credit' : `${count} credits`
 }
 
 function debitOf(call: MeteredCall, amount: number): Debit {
@@ -137,7 +149,7 @@ function chargeOf(debited: Debited | undefined, amount: number): Charge | Refusa
   if (debited === undefined) throw new Error('a charge has no outcome')
   if (debited.outcome === 'failed') throw debited.error
   if (debited.outcome === 'suspended') return refuse('metering_suspended')
-  if (debited.outcome === 'short') return refuse('insufficient_credits')
+  if (debited.outcome === 'short') return tooFewCredits(amount, debited.remaining)
   return { charged: amount, remaining: debited.remaining }
 }
 
@@ -155,7 +167,7 @@ function chargePurchase(
   return db.transaction(async (tx) => {
     const { accountId } = wanted
     const account = await lockCreditAccount(tx, accountId)
-    if (account === undefined) return refuse('insufficient_credits')
+    if (account === undefined) return tooFewCredits(wanted.amount, 0)
     if (account.suspendedAt !== null) return refuse('metering_suspended')
     const made = {
       accountId,

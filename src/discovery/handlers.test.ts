@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Compile } from 'typebox/compile'
+import { readConfig } from '../config/config.ts'
 import { operationsOf } from '../platform/http/contract.ts'
 import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
 import { type Answer, anybody } from '../platform/http/endpoint.ts'
@@ -21,7 +22,11 @@ const standard = {
 }
 
 const limits = { perMinute: 1, perDay: 1 }
-const operations = operationsOf(discoveryContract, { keyLimits: limits, agentReportLimits: limits })
+const operations = operationsOf(discoveryContract, {
+  ...readConfig({}),
+  keyLimits: limits,
+  agentReportLimits: limits,
+})
 
 interface State {
   verificationMethod: string | null

@@ -11,8 +11,8 @@ export function securityOf({ policy }: Operation): object[] {
   return [key, { payment: [] }, { paymentSignature: [] }]
 }
 
-/** Returns the facts that OpenAPI has no field for: scope, meter and limits. */
-export function admissionOf({ policy }: Operation): Record<string, object> {
+/** Returns the facts that OpenAPI has no field for: scope, meter, price and limits. */
+export function admissionOf({ policy, credits }: Operation): Record<string, object> {
   if (policy.kind === 'open' || policy.kind === 'page') return {}
   if (policy.kind === 'session')
     return { 'x-rate-limits': { session: { perMinute: sessionLimits.perMinute } } }
@@ -22,7 +22,7 @@ export function admissionOf({ policy }: Operation): Record<string, object> {
       policy.kind === 'optional-key' ? { anonymous: policy.anonymous, ...limits } : limits,
     'x-api-key': {
       scope: policy.scope,
-      ...('meter' in policy ? { meter: policy.meter } : {}),
+      ...('meter' in policy ? { meter: policy.meter, credits } : {}),
     },
   }
 }

@@ -53,7 +53,7 @@ export function answerHeaders(operation: Operation, status: number): Record<stri
   if (isDocument) names.push('ETag')
   if (status >= 400) names.push('Link')
   if (isCounted(operation, status)) names.push('RateLimit', 'RateLimit-Policy')
-  if ('meter' in operation.policy && status === 200)
+  if ('meter' in operation.policy && (status === 200 || status === 402))
     names.push(creditsChargedHeader, creditsRemainingHeader)
   if (operation.policy.kind === 'paid' && status === 402) names.push('PAYMENT-REQUIRED')
   if (operation.policy.kind === 'paid' && (status === 200 || status === 402))
@@ -141,7 +141,7 @@ export const fixedComponents = {
   },
   headers: {
     [creditsChargedHeader]: {
-      description: 'For callers with a key: whole credits that this call cost.',
+      description: 'For callers with a key: whole credits that this call cost; 0 on 402.',
       schema: { type: 'string', pattern: '^\\d+$' },
     },
     [creditsRemainingHeader]: {
@@ -149,7 +149,8 @@ export const fixedComponents = {
       schema: { type: 'string', pattern: '^\\d+$' },
     },
     'PAYMENT-REQUIRED': {
-      description: 'The challenge, in base64: for callers without a key.',
+      description:
+        'The challenge, in base64: for callers without a key, if this deployment takes payments.',
       schema: text,
     },
     'PAYMENT-RESPONSE': {

@@ -339,7 +339,8 @@ const extensions = new Set([
 test('contract: an operation without a scope declares no authentication; verify takes a key or none, paid reads a key or a payment, account routes a session', () => {
   const key = { apiKey: [] }
   for (const [name, , operation] of operationsOf(contract)) {
-    const { scope, meter } = Object(operation['x-api-key'])
+    const { scope, meter, credits } = Object(operation['x-api-key'])
+    assert.equal(credits, meter && 1, `${name}: the default price`)
     const isVerify = name === 'POST /api/v1/score-vc/verify'
     const paid = [key, { payment: [] }, { paymentSignature: [] }]
     const expected = isVerify ? [{}, key] : meter !== undefined ? paid : [key]

@@ -23,6 +23,14 @@ export interface OperatorLimits {
   agentReportLimits: RateLimits
 }
 
+/** What the operator sets for the operations of a contract. */
+export interface OperatorTerms extends OperatorLimits {
+  /** Without metering, a call with a key is free. */
+  metering: boolean
+  /** Whole credits that a call costs. */
+  prices: Readonly<Record<MeterName, number>>
+}
+
 /** The callers of an endpoint, and the price of a call. `limits` are those of each API key. */
 export type Policy<Limits = RateLimits> =
   /** No authentication. */
@@ -133,17 +141,21 @@ export interface EndpointDeclaration<Limits = keyof OperatorLimits> {
 /** Endpoints by `operationId`, which is unique over the service. */
 export type Contract = Readonly<Record<string, EndpointDeclaration>>
 
-/** A declared endpoint with its name and the limits of one deployment. */
+/** A declared endpoint with its name and the limits and the price of one deployment. */
 export interface Operation extends EndpointDeclaration<RateLimits> {
   operationId: string
+  /** Whole credits that a call with a key costs; 0 is free. Absent if the operation has no meter. */
+  credits?: number
 }
 
-export function operationsOf(contract: Contract, limits: OperatorLimits): Operation[] {
-  return Object.entries(contract).map(([operationId, declaration]) => ({
-    ...declaration,
-    operationId,
-    policy: limited(declaration.policy, limits),
-  }))
+export function operationsOf(contract: Contract, terms: OperatorTerms): Operation[] {
+  return Object.entries(contract).map(([operationId, declaration]) => {
+    const policy = limited(declaration.policy, terms)
+    const operation = { ...declaration, operationId, policy }
+    return 'meter' in policy
+      ? { ...operation, credits: terms.metering ? terms.prices[policy.meter] : 0 }
+      : operation
+  })
 }
 
 function limited(policy: Policy<keyof OperatorLimits>, limits: OperatorLimits): Policy {

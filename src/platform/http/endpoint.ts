@@ -2,7 +2,7 @@
 import type { Static, TObject } from 'typebox'
 import type { ClientNetwork } from '../rate-limit/client-network.ts'
 import type { Caller, KeyCaller, SessionCaller } from './callers.ts'
-import { type Contract, type Operation, type OperatorLimits, operationsOf } from './contract.ts'
+import { type Contract, type Operation, type OperatorTerms, operationsOf } from './contract.ts'
 import type { PublicDocument } from './document.ts'
 import type { ErrorName, Refusal } from './errors.ts'
 
@@ -128,11 +128,11 @@ export type RequestOf<Declared> = EndpointRequest<
 export function endpointsOf<Declared extends Contract>(
   contract: Declared,
   handlers: Handlers<Declared>,
-  limits: OperatorLimits,
+  terms: OperatorTerms,
 ): Endpoint[] {
   // The server calls a handler only for requests that fit its declaration.
   const answers = handlers as Readonly<Record<string, Endpoint['answer']>>
-  return operationsOf(contract, limits).map((operation) => ({
+  return operationsOf(contract, terms).map((operation) => ({
     ...operation,
     answer: answers[operation.operationId] as Endpoint['answer'],
   }))

@@ -53,7 +53,7 @@ interface OperationObject {
   requestBody?: { content: Record<string, Media> }
   responses: Record<string, Response>
   'x-rate-limits'?: Record<string, { perMinute: number; perDay?: number }>
-  'x-api-key'?: { scope: string; meter?: string }
+  'x-api-key'?: { scope: string; meter?: string; credits?: number }
   'x-extension'?: boolean
 }
 
@@ -197,7 +197,7 @@ function access(operation: OperationObject): Part {
   if (key?.meter !== undefined)
     rows.push([
       'Meter',
-      html`<code>${key.meter}</code>, see <a href="/docs/credits">Pay with credits</a>`,
+      html`<code>${key.meter}</code>, ${key.credits === 1 ? '1 credit' : `${key.credits} credits`} a call, see <a href="/docs/credits">Pay with credits</a>`,
     ])
   for (const [caller, { perMinute, perDay }] of Object.entries(limits))
     rows.push([

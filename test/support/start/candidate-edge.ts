@@ -1,7 +1,9 @@
 /** The candidate routes with two keys that are always valid: `live` and `test`. */
+
 import { candidateContract } from '../../../src/candidates/contract.ts'
 import { candidateHandlers } from '../../../src/candidates/handlers.ts'
 import { candidateReads, type ReadsOptions } from '../../../src/candidates/reads.ts'
+import { readConfig } from '../../../src/config/config.ts'
 import type { PresentedKey } from '../../../src/platform/http/callers.ts'
 import { endpointsOf } from '../../../src/platform/http/endpoint.ts'
 import { openSandbox } from '../../../src/sandbox/open.ts'
@@ -23,7 +25,7 @@ const keys: Record<string, PresentedKey> = {
 }
 const { reads: sandbox } = openSandbox({ publicUrl: origin.url, names, clock: () => now })
 const rates = { perMinute: 60_000, perDay: 1_000_000 }
-const limits = { keyLimits: rates, agentReportLimits: rates }
+const limits = { ...readConfig({}), keyLimits: rates, agentReportLimits: rates }
 
 /** Starts the routes. Stop them with `after(() => edge.stop())`. */
 export function startCandidates(

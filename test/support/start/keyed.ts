@@ -2,7 +2,9 @@
  * Keyed routes on their own port. Every bearer token `ACCOUNT` or `ACCOUNT/SCOPE` is a valid key of
  * that account.
  */
+
 import { createHash } from 'node:crypto'
+import { readConfig } from '../../../src/config/config.ts'
 import type { Authenticate } from '../../../src/platform/http/admission.ts'
 import type { Scope } from '../../../src/platform/http/callers.ts'
 import type { Contract, RateLimits } from '../../../src/platform/http/contract.ts'
@@ -37,6 +39,7 @@ export async function startKeyed<Declared extends Contract>(
   limits: RateLimits = noLimits,
 ): Promise<KeyedEdge> {
   const endpoints = endpointsOf(contract, handlers, {
+    ...readConfig({}),
     keyLimits: limits,
     agentReportLimits: limits,
   })
