@@ -370,7 +370,7 @@ const drives: Drive[] = [
     const question = good[operation] as Question
     const { path } = question
     return [
-      { operation, status: 401, sent: 'no key', question: { path }, error: 'missing_api_key' },
+      { operation, status: 402, sent: 'no key', question: { path }, error: 'payment_required' },
       {
         operation,
         status: 401,

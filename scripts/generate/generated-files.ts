@@ -106,7 +106,7 @@ Every error is a JSON object. \`error\` is one of the names below and does not c
 
 | Request | Error | Correction |
 |---|---|---|
-| \`X-Api-Key: KEY\` | \`missing_api_key\`; on paid reads a payment challenge | Send \`Authorization: Bearer KEY\`. |
+| \`X-Api-Key: KEY\` | \`missing_api_key\`; on paid reads 402 | Send \`Authorization: Bearer KEY\`. |
 | \`Authorization: KEY\` | \`invalid_api_key\` | Put the word \`Bearer\` before the key. |
 | \`?api_key=KEY\` | \`api_key_in_url\` | Send the header, and replace the key: URLs are logged. |
 | a body without \`Content-Type\`, or curl with \`-d\` alone | \`unsupported_media_type\` | Send \`Content-Type: application/json\`. |

@@ -14,10 +14,13 @@ export interface PaymentOptions {
   metrics: Metrics
 }
 
-/** Returns a warning if metering is on without a payee: no caller is challenged (decision D21). */
+/**
+ * Returns a warning if metering is on without a payee: a caller without a key gets 402 without a
+ * challenge (decision D21).
+ */
 export function missingPayee({ metering, x402 }: Pick<Config, 'metering' | 'x402'>): string | null {
   if (!metering || x402 !== null) return null
-  return 'callers without a key get 401: a payment challenge must name a payee. Set X402_PAY_TO, or METERING=off'
+  return 'callers without a key get 402 payment_required without a challenge, because a challenge must name a payee. Set X402_PAY_TO, or METERING=off'
 }
 
 /** Returns null without x402 settings. A server without payments never loads the payment code. */

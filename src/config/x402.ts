@@ -33,7 +33,7 @@ export const x402Settings = {
     default: '',
     unit: 'address: 0x and 40 hex characters',
     effect:
-      'The wallet that receives payments; without it, a caller without a key gets 401 and no payment challenge.',
+      'The wallet that receives payments; without it, a caller without a key gets 402 and no payment challenge.',
     parse: address,
   }),
   X402_PRICE_SCORE_LOOKUP: setting(price('One score')),
@@ -101,7 +101,7 @@ export const x402Settings = {
 } as const satisfies SettingTable
 
 export interface X402Config {
-  /** Null if callers without a key get 401 instead of a payment challenge. */
+  /** Null if callers without a key get no payment challenge. */
   x402: X402Settings | null
 }
 

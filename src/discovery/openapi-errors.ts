@@ -33,6 +33,7 @@ const onlyWhere: Partial<Record<ErrorName, (operation: Shape) => boolean>> = {
   invalid_payment: isPaid,
   purchase_key_reused: isMetered,
   missing_api_key: (operation) => isKeyed(operation) || isPaid(operation),
+  payment_required: isPaid,
   invalid_api_key: (operation) => !isSession(operation),
   insufficient_scope: (operation) => !isSession(operation),
   session_required: isSession,

@@ -90,9 +90,18 @@ const messages = {
 } as const
 
 /** Refuses a request without an Authorization header on a route that needs a key. */
-export function missingKey({ request: { headers } }: RequestContext): Refusal {
-  const message = headers['x-api-key'] === undefined ? undefined : messages.otherHeader
-  return challenged('missing_api_key', message)
+export function missingKey(context: RequestContext): Refusal {
+  return challenged('missing_api_key', misplacedKey(context))
+}
+
+/** Refuses a paid read without a key if only a key can pay for it (decision D21). */
+export function unpaid(context: RequestContext): Refusal {
+  const message = misplacedKey(context)
+  return refuse('payment_required', message === undefined ? {} : { message })
+}
+
+function misplacedKey({ request: { headers } }: RequestContext): string | undefined {
+  return headers['x-api-key'] === undefined ? undefined : messages.otherHeader
 }
 
 /** A 401 names the way to authenticate (RFC 9110 §11.6.1): a browser signs in at this path. */

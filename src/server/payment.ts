@@ -1,13 +1,14 @@
 /**
  * Answers a paid read without a key: with an x402 payment challenge, or with the read if the caller
- * pays (decision D22).
+ * pays (decision D22). If x402 payments are not accepted, only a key pays for the read (decision
+ * D21), and a payment header is not read.
  */
 import type { Caller } from '../platform/http/callers.ts'
 import { type Policy } from '../platform/http/contract.ts'
 import { type Answer } from '../platform/http/endpoint.ts'
 import type { PaymentPort } from '../platform/http/payments.ts'
 import type { ClientNetwork } from '../platform/rate-limit/limiter.ts'
-import { missingKey } from './authenticate.ts'
+import { missingKey, unpaid } from './authenticate.ts'
 import {
   countCall,
   countNotFound,
@@ -15,7 +16,7 @@ import {
   mayCall,
   notFoundProblem,
 } from './call-limits.ts'
-import { serialize, statusOf } from './charge.ts'
+import { type ChargeOptions, serialize, statusOf } from './charge.ts'
 import type { Parameters } from './parameters.ts'
 import { type EndpointRoute, isTooLate, type RequestContext } from './request-context.ts'
 
@@ -35,13 +36,14 @@ export interface KeylessCall {
 }
 
 export async function answerKeyless(
-  edge: PaymentOptions,
+  edge: PaymentOptions & ChargeOptions,
   call: KeylessCall,
   work: (caller: Caller) => Answer | Promise<Answer>,
 ): Promise<Answer> {
   const { route, context, policy, idempotencyKey, path, query } = call
   const { path: pathTemplate, summary: description, operationId } = route.endpoint
-  if (edge.payments === undefined) return missingKey(context)
+  if (edge.payments === undefined)
+    return edge.metering === undefined ? missingKey(context) : unpaid(context)
   const limits = { name: operationId, ...policy.limits }
   // Wallets cost nothing, so a payer is limited by its network as well.
   const clientOf = (payer: string | null): ClientNetwork => {

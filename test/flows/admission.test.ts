@@ -89,7 +89,8 @@ function expected(
   if (policy.kind === 'open' || policy.kind === 'page') return null
   // Session routes ignore the Authorization header, so the state of the key does not matter.
   if (policy.kind === 'session') return method === 'GET' ? 'session_required' : 'cross_origin'
-  if (state === 'absent') return policy.kind === 'optional-key' ? null : 'missing_api_key'
+  if (state === 'absent')
+    return { 'optional-key': null, keyed: 'missing_api_key', paid: 'payment_required' }[policy.kind]
   if (state !== 'valid' && state !== 'test') return 'invalid_api_key'
   if (!granted.includes(policy.scope)) return 'insufficient_scope'
   return state === 'test' && policy.kind === 'keyed' ? 'test_key' : null
@@ -97,6 +98,7 @@ function expected(
 
 const doors = new Set([
   'missing_api_key',
+  'payment_required',
   'invalid_api_key',
   'insufficient_scope',
   'test_key',
@@ -124,6 +126,7 @@ test('every route × every set of scopes × every state of a key: the answer is 
           assert.equal(reply.status, 401)
           assert.equal(reply.headers['www-authenticate'], 'Bearer')
         } else if (said === 'session_required') assert.equal(reply.status, 401)
+        else if (said === 'payment_required') assert.equal(reply.status, 402)
         else if (said !== null) assert.equal(reply.status, 403)
         tried++
       }
@@ -175,7 +178,12 @@ test('402 comes before the handler runs, and 403 before the credits are checked'
   const poor = await newKey(db)
   const reply = await ask(one.base, thing('broken', poor))
   assert.equal(reply.status, 402)
-  assert.equal(bodyOf(reply).error, 'insufficient_credits')
+  assert.deepEqual(bodyOf(reply), {
+    error: 'insufficient_credits',
+    message: 'This call costs 1 credit, and the account of this API key has 0 credits.',
+  })
+  assert.equal(reply.headers['service-credits-charged'], '0')
+  assert.equal(reply.headers['service-credits-remaining'], '0')
   const unable = await newKey(db, { scopes: ['webhooks:write'] })
   assert.equal((await ask(one.base, thing('a', unable))).status, 403)
 })
@@ -198,6 +206,8 @@ test('with one credit, 200 concurrent calls on two nodes get one 200 and 199 tim
     )
     const counts = Map.groupBy(replies, ({ status }) => status)
     assert.deepEqual([counts.get(200)?.length, counts.get(402)?.length, counts.size], [1, 199, 2])
+    for (const { headers } of counts.get(402) ?? [])
+      assert.match(String(headers['service-credits-remaining']), /^[01]$/)
     assert.equal(await balanceOf(key), 0)
   }
 })
@@ -382,6 +392,19 @@ test('METERING=off: reads with a key are free; without a key they get 401', asyn
   assert.equal(free.status, 200)
   assert.equal(free.headers['service-credits-charged'], undefined)
   assert.equal(bodyOf(keyless).error, 'missing_api_key')
+})
+
+test('METERING=on without a payee: without a key 402 payment_required, also with a payment header, which is not read (decision D21)', async () => {
+  const asked = [{}, { 'X-PAYMENT': '!' }, { 'PAYMENT-SIGNATURE': 'x'.repeat(9_000) }].map(
+    (headers) => ask(one.base, { ...thing('a'), headers }),
+  )
+  for (const reply of await Promise.all(asked)) {
+    assert.equal(reply.status, 402)
+    const { error, message } = bodyOf(reply)
+    assert.equal(error, 'payment_required')
+    assert.match(String(message), /no key was sent/)
+    assert.equal(reply.headers['payment-required'], undefined)
+  }
 })
 
 test('each call of a key is counted once, also while the key is looked up; a 403 is not counted', async () => {

@@ -328,29 +328,32 @@ async function assertChallenges({ base }: ServerProcess): Promise<void> {
   assert.equal(JSON.parse(paid.body.toString()).error, 'payment_facilitator_unavailable')
 }
 
-test('METERING=on without a facilitator: 402 with a challenge if X402_PAY_TO is set, otherwise 401 and a warning (decision D21)', async () => {
+test('METERING=on without a facilitator: 402 with a challenge if X402_PAY_TO is set, otherwise without one and with a warning (decision D21)', async () => {
   const payee = await startServer({ ...demo, X402_PAY_TO: testTerms.payTo })
   await assertChallenges(payee)
   await stop(payee)
   assert.doesNotMatch(payee.out(), /X402_PAY_TO/)
   const nobody = await startServer(demo)
-  await assertUnchallenged(nobody)
-  assert.match(nobody.out(), /get 401: a payment challenge must name a payee. Set X402_PAY_TO/)
+  await assertUnchallenged(nobody, [402, 'payment_required'])
+  assert.match(nobody.out(), /get 402 payment_required without a challenge.* Set X402_PAY_TO/)
 })
 
 test('METERING=off: the demo answers 401 without a key, also with X402_PAY_TO', async () => {
   const off = { METERING: 'off', X402_PAY_TO: testTerms.payTo }
   const server = await startServer({ ...demo, ...off }, ['--demo'])
-  await assertUnchallenged(server)
+  await assertUnchallenged(server, [401, 'missing_api_key'])
   assert.doesNotMatch(server.out(), /X402_PAY_TO/)
 })
 
-async function assertUnchallenged(server: ServerProcess): Promise<void> {
+async function assertUnchallenged(
+  server: ServerProcess,
+  [status, error]: [status: number, error: string],
+): Promise<void> {
   const reply = await ask(server.base, { path: '/api/v1/candidates/search?q=typescript' })
   await stop(server)
-  assert.equal(reply.status, 401)
+  assert.equal(reply.status, status)
   assert.equal(reply.headers['payment-required'], undefined)
-  assert.equal(JSON.parse(reply.body.toString()).error, 'missing_api_key')
+  assert.equal(JSON.parse(reply.body.toString()).error, error)
 }
 
 test('another PUBLIC_URL is another issuer: the demo files are made again, and earlier credentials are ours only if the old URL is listed', async () => {

@@ -21,6 +21,7 @@ import {
   NotFoundError,
   type Payer,
   PaymentRefusedError,
+  PaymentRequiredError,
   PermissionError,
   RateLimitError,
   signTestWebhook,
@@ -104,6 +105,11 @@ test('each family of errors has its class, with the page that explains it', asyn
       InsufficientCreditsError,
       'insufficient_credits',
     ],
+    [
+      () => new Client({ baseUrl: service.base }).candidates.search({ q: 'ada' }),
+      PaymentRequiredError,
+      'payment_required',
+    ],
     [() => as(poor.key).webhooks.events(), PermissionError, 'insufficient_scope'],
     [() => sandbox.candidates.search({ q: 'x' }), InvalidRequestError, 'invalid_parameter'],
     [() => sandbox.candidates.get('no-such-name'), NotFoundError, 'candidate_not_found'],
@@ -118,6 +124,7 @@ test('each family of errors has its class, with the page that explains it', asyn
     assert.equal(fault.error, error)
     assert.match(fault.docsUrl ?? '', new RegExp(`/docs/errors/${error}$`))
     assert.match(fault.requestId ?? '', /./)
+    if (fault instanceof PaymentRequiredError) assert.equal(fault.challenge, null)
   }
 })
 

@@ -79,9 +79,10 @@ export class PermissionError extends AnswerError {}
 export class InsufficientCreditsError extends AnswerError {}
 /** 402: the call must be paid for. */
 export class PaymentRequiredError extends AnswerError {
-  readonly challenge: PaymentChallenge
+  /** Null if the service takes no payment without a key: send an API key. */
+  readonly challenge: PaymentChallenge | null
 
-  constructor(answer: ErrorAnswer, challenge: PaymentChallenge) {
+  constructor(answer: ErrorAnswer, challenge: PaymentChallenge | null) {
     super({ ...answer, body: { error: 'payment_required', ...answer.body } })
     this.challenge = challenge
   }
@@ -108,6 +109,8 @@ const classes: Record<number, new (answer: ErrorAnswer) => AnswerError> = {
 export function errorOf(answer: ErrorAnswer): AnswerError {
   if (answer.status === 402 && isChallenge(answer.body))
     return new PaymentRequiredError(answer, answer.body)
+  if (answer.status === 402 && answer.body.error === 'payment_required')
+    return new PaymentRequiredError(answer, null)
   const Family =
     classes[answer.status] ?? (answer.status < 500 ? InvalidRequestError : UnavailableError)
   return new Family(answer)

@@ -61,8 +61,9 @@ export class Transport {
         return await this.#attempt<Value>(question, headers)
       } catch (error) {
         const { pay } = this.#options
-        if (error instanceof PaymentRequiredError && pay !== undefined && !isPaid) {
-          headers.set('X-PAYMENT', await payFor(error.challenge, pay, this.#url(question)))
+        const challenge = error instanceof PaymentRequiredError ? error.challenge : null
+        if (challenge !== null && pay !== undefined && !isPaid) {
+          headers.set('X-PAYMENT', await payFor(challenge, pay, this.#url(question)))
           isPaid = true
           attempt--
           continue

@@ -82,6 +82,12 @@ export const errorTable = {
     message: 'This route needs a signed-in session.',
     advice: 'Sign in at /sign-in with a browser; an API key is not accepted here.',
   },
+  payment_required: {
+    status: 402,
+    message:
+      'This read is paid by API key, and no key was sent. This service takes no payment without a key.',
+    advice: 'Send Authorization: Bearer and the key of an account that has credits.',
+  },
   insufficient_credits: {
     status: 402,
     message: 'The account of this API key has too few credits.',

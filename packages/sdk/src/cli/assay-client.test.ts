@@ -169,8 +169,8 @@ test('a wrong command line says what to give, with 2', async () => {
   const env = { ASSAY_URL: publicUrl, XDG_CONFIG_HOME: join(folder, 'nothing') }
   const asJson = await run(['candidate', 'ada', '--json'], { env })
   const fault = JSON.parse(asJson.err)
-  assert.deepEqual([asJson.code, fault.error, fault.status], [2, 'missing_api_key', 401])
-  assert.match(fault.docsUrl, /\/docs\/errors\/missing_api_key$/)
+  assert.deepEqual([asJson.code, fault.error, fault.status], [2, 'payment_required', 402])
+  assert.match(fault.docsUrl, /\/docs\/errors\/payment_required$/)
   const completed = await run(['completion', 'zsh'])
   assert.match(completed.out, /bashcompinit\ncomplete .*webhooks.*score\.updated.*--json/)
 })
