@@ -2,7 +2,6 @@
  * Declares the commands of operations: arguments and flags from the input, help from the texts,
  * tables from the columns. Commands that handle files or processes are written by hand.
  */
-import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { openServices, type Services } from '../app/operations.ts'
 import type { Cell, Columns, Operation } from '../operations/operation.ts'
@@ -17,6 +16,7 @@ import {
 import { errorTable, type Refusal } from '../platform/http/errors.ts'
 import { byOption, wholeNumber } from './args.ts'
 import { act, command } from './command.ts'
+import { askYes } from './confirm.ts'
 import { withContext } from './context.ts'
 import { type Failure, failure, usageError } from './fail.ts'
 import { done, type Outcome } from './output.ts'
@@ -164,12 +164,10 @@ function rowsOf(output: object): { name: string; rows: object[] } {
 
 /** Asks on a terminal. Elsewhere, says what the command would do, and does nothing. */
 async function confirm({ danger, summary }: Operation<Services>, json: boolean): Promise<void> {
-  if (!process.stdin.isTTY || json)
+  const isWanted = json ? null : await askYes(`${summary}. ${danger}\nType yes to do it: `)
+  if (isWanted === null)
     throw usageError(`${danger} Add --yes to do it, or --dry-run to see what would change.`)
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const answer = await terminal.question(`${summary}. ${danger}\nType yes to do it: `)
-  terminal.close()
-  if (answer.trim() !== 'yes') throw usageError('Nothing was changed.')
+  if (!isWanted) throw usageError('Nothing was changed.')
 }
 
 interface Rendering {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import type { Tx } from '../platform/db/db.ts'
 import {
+  findEqualEntry,
   findOperatorEntry,
   insertCreditAccount,
   insertOperatorEntry,
@@ -16,11 +17,18 @@ export interface Entry extends Pick<OperatorEntry, 'accountId' | 'kind' | 'delta
    * once.
    */
   reference?: string | undefined
+  /**
+   * Refuses the entry if an operator made an equal one, with another reference, in the last ten
+   * minutes.
+   */
+  isFirst?: boolean
 }
 
 export type Entered =
   | { outcome: 'entered'; balance: number }
   | { outcome: 'entered before' }
+  /** An equal entry was made at `at`, and `isFirst` was asked for. */
+  | { outcome: 'equal entry'; reference: string; at: Date }
   /** A different entry has this reference. */
   | { outcome: 'reference used' }
   /** The balance would be negative. */
@@ -38,13 +46,15 @@ export function enterCredits(context: ActionContext, entry: Entry): Promise<Ente
   })
 }
 
-async function enter(tx: Tx, { reference, ...entry }: Entry): Promise<Entered> {
+async function enter(tx: Tx, { reference, isFirst = false, ...entry }: Entry): Promise<Entered> {
   await insertCreditAccount(tx, entry.accountId)
   const account = await lockCreditAccount(tx, entry.accountId)
   if (account === undefined) throw new Error('a credit account that was just made is not there')
   const named = { ...entry, reference: `operator:${reference ?? randomUUID()}` }
   const before = reference === undefined ? null : await enteredBefore(tx, named)
   if (before !== null) return before
+  const equal = isFirst ? await findEqualEntry(tx, entry) : undefined
+  if (equal !== undefined) return { outcome: 'equal entry', ...equal }
   const { balance } = account
   if (balance + entry.delta < 0) return { outcome: 'too little', balance }
   if (await insertOperatorEntry(tx, named))

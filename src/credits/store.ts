@@ -145,6 +145,23 @@ export async function findOperatorEntry(
 }
 
 /**
+ * Returns the newest entry of an operator in the last ten minutes that changed the account in the
+ * same way. The caller holds the account's lock, so no equal entry is under way.
+ */
+export async function findEqualEntry(
+  tx: Tx,
+  { accountId, kind, delta }: Pick<OperatorEntry, 'accountId' | 'kind' | 'delta'>,
+): Promise<{ reference: string; at: Date } | undefined> {
+  const [entry] = await tx.rows<{ reference: string; at: Date }>(sql`
+    select substr(reference, 10) as reference, at from credit_entries
+    where account_id = ${accountId} and kind = ${kind} and delta = ${delta}
+      and reference >= 'operator:' and reference < 'operator;'
+      and at > now() - interval '10 minutes'
+    order by seq desc limit 1`)
+  return entry
+}
+
+/**
  * Enters a grant or an adjustment. Returns false if the reference is used. The caller holds the
  * account's lock.
  */

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { debitBatch } from '../../src/credits/debit.ts'
 import { chargeReference } from '../../src/credits/months.ts'
+import { sql } from '../../src/platform/db/db.ts'
 import { ask } from '../support/start/ask.ts'
 import { commandLine } from '../support/start/command-line.ts'
 import { testDatabase } from '../support/start/database.ts'
@@ -195,6 +196,38 @@ test('a command with a typing error changes nothing and ends with exit code 2 an
   ])
     assert.notEqual(await refused(2, ...args), '')
   assert.match(await refused(1, 'credits', 'show', 'Nobody'), /no account/)
+})
+
+test('a grant without a reference gets one, which is shown first; an equal one within ten minutes is entered with --yes or a reference alone', async () => {
+  const { account } = await report('accounts', 'create', 'Repeated Ltd')
+  const enter = (verb: string, ...more: string[]) =>
+    run(['credits', verb, account.id, ...more, '--reason', 'trial', '--json'])
+  const both = await Promise.all([enter('grant', '5'), enter('grant', '5')])
+  const [first, again] = both.sort((a, b) => Number(a.code) - Number(b.code))
+  assert.ok(first !== undefined && again !== undefined)
+  const { reference, balance } = JSON.parse(first.out)
+  assert.equal(balance, 5)
+  assert.match(
+    first.err,
+    new RegExp(`^The reference is ${reference}\\. If .*--reference ${reference}`),
+  )
+  assert.equal(again.code, 1)
+  assert.match(again.err + again.out, new RegExp(`got \\+5 credits at .*${reference}.*--yes`))
+  const repeated = await enter('grant', '5', '--reference', reference)
+  assert.match(repeated.err + repeated.out, /entered before/)
+  const balances = []
+  for (const more of [['5', '--yes'], ['5', '--reference', 'INV-9'], ['6']])
+    balances.push(JSON.parse((await enter('grant', ...more)).out).balance)
+  assert.deepEqual(balances, [10, 15, 21])
+  assert.equal((await enter('adjust', '--credits', '-1')).code, 0)
+  assert.equal((await enter('adjust', '--credits', '-1')).code, 1)
+  await database.db.run(sql`alter table credit_entries_operator disable trigger user`)
+  await database.db.run(sql`
+    update credit_entries_operator set at = at - interval '11 minutes' where account_id = ${account.id}`)
+  await database.db.run(sql`alter table credit_entries_operator enable trigger user`)
+  assert.equal((await enter('grant', '5')).code, 0)
+  const { out } = await run(['credits', 'audit'])
+  assert.match(out, /^accounts that add up: \d+ of \d+$/m)
 })
 
 test('a verification is charged once for an Idempotency-Key, also for ambiguous JSON; another body or a malformed key is rejected', async () => {

@@ -1,4 +1,5 @@
 /** `assay credits`: the credits of accounts, and the ledger that records them. */
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { type Archived, archiveFault, archiveMonth } from '../../credits/archive.ts'
@@ -14,6 +15,7 @@ import type { Queryable } from '../../platform/db/db.ts'
 import { UnavailableError } from '../../platform/http/errors.ts'
 import { accountArgument, parseCredits, parseDay, parseMonth, textUpTo } from '../args.ts'
 import { act, command } from '../command.ts'
+import { askYes } from '../confirm.ts'
 import { withContext } from '../context.ts'
 import { failure, usageError } from '../fail.ts'
 import { accountNamed } from '../names.ts'
@@ -23,8 +25,12 @@ import { type Columns, listed } from '../render.ts'
 const reasonOption = ['--reason <text>', 'kept in the ledger', textUpTo(500)] as const
 const referenceOption = [
   '--reference <name>',
-  'your own name for it, such as an invoice number: each is entered once',
+  'your own name for it, such as an invoice number: each is entered once; default: a new name',
   textUpTo(150),
+] as const
+const yesOption = [
+  '--yes',
+  'enter it also if an equal entry was made in the last ten minutes',
 ] as const
 
 export function declareCommand(credits: Command): void {
@@ -38,6 +44,7 @@ export function declareCommand(credits: Command): void {
     .argument('<credits>', 'a whole number', parseCredits)
     .requiredOption(...reasonOption)
     .option(...referenceOption)
+    .option(...yesOption)
     .action(act(grant))
 
   command(
@@ -50,6 +57,7 @@ export function declareCommand(credits: Command): void {
     .requiredOption('--credits <n>', 'how many more; below 0 how many fewer', parseCredits)
     .requiredOption(...reasonOption)
     .option(...referenceOption)
+    .option(...yesOption)
     .action(act(adjust))
 
   command(credits, 'show', 'Show the balance of an account', "assay credits show 'Example Ltd'")
@@ -92,6 +100,7 @@ export function declareCommand(credits: Command): void {
 interface EntryFlags {
   reason: string
   reference?: string
+  yes?: boolean
 }
 
 function grant(named: string, credits: number, flags: EntryFlags): Promise<Outcome> {
@@ -108,11 +117,23 @@ function adjust(named: string, flags: EntryFlags & { credits: number }): Promise
 function enter(
   named: string,
   { kind, delta }: Pick<Entry, 'kind' | 'delta'>,
-  { reason, reference }: EntryFlags,
+  { reason, reference: given, yes = false }: EntryFlags,
 ): Promise<Outcome> {
   return withContext(async (context) => {
     const { id: accountId, name } = await accountNamed(context.db, named)
-    const entered = await enterCredits(context, { accountId, kind, delta, reason, reference })
+    const reference = given ?? randomUUID()
+    if (given === undefined)
+      note(
+        `The reference is ${reference}. If you do not see a result, repeat the command with --reference ${reference}: it is entered once.`,
+      )
+    const entry = { accountId, kind, delta, reason, reference }
+    // A name of the operator's own says that this is another entry.
+    const first = await enterCredits(context, { ...entry, isFirst: given === undefined && !yes })
+    const entered =
+      first.outcome === 'equal entry' && (await isWantedAgain(first, { name, delta }))
+        ? await enterCredits(context, entry)
+        : first
+    if (entered.outcome === 'equal entry') throw failure('Nothing was changed.')
     if (entered.outcome === 'too little')
       throw failure(
         `${name} has ${entered.balance} credits, and a balance never goes below zero. Nothing was changed.`,
@@ -122,10 +143,24 @@ function enter(
     if (entered.outcome === 'reference used')
       throw failure(`The reference ${reference} belongs to another entry. Nothing was changed.`)
     const { balance } = entered
-    return done({ account: accountId, delta, balance }, [
+    return done({ account: accountId, delta, balance, reference }, [
       `${name}: ${delta > 0 ? '+' : ''}${delta}, now ${balance} credits`,
     ])
   })
+}
+
+/** Throws if there is no terminal to ask on. */
+async function isWantedAgain(
+  { at, reference }: { at: Date; reference: string },
+  { name, delta }: { name: string; delta: number },
+): Promise<boolean> {
+  const made = `${name} got ${delta > 0 ? '+' : ''}${delta} credits at ${wireTime(at)}, under the reference ${reference}.`
+  const isWanted = await askYes(`${made}\nType yes to enter the same again: `)
+  if (isWanted === null)
+    throw failure(
+      `${made} Nothing was changed. To enter the same again, repeat the command with --yes or with a --reference of your own.`,
+    )
+  return isWanted
 }
 
 function show(named: string): Promise<Outcome> {
@@ -213,7 +248,7 @@ function audit({ resume = false, archive: paths = [] }: AuditFlags): Promise<Out
           `${accountId} is suspended: its balance is ${balance}, its entries add up to ${entered}`,
       ),
       ...repaired.map((id) => `${id} ${again}`),
-      `${accounts - broken.length} of ${counted(accounts, 'account')} add up`,
+      `accounts that add up: ${accounts - broken.length} of ${accounts}`,
       ...months.map(
         ({ month, entries, credits, isVerified }) =>
           `${month}  archived: ${counted(entries, 'entry', 'entries')}, ${credits} credits, ${isVerified ? 'its file is verified' : 'verify its file with --archive'}`,
