@@ -876,6 +876,11 @@ create table score_recomputations (
   reason text not null,
   imports uuid[] default '{}'::uuid[] not null
 ) with (fillfactor=70);
+create table score_reissues (
+  worker_id uuid not null,
+  vc_sha256 bytea not null,
+  since timestamp with time zone not null
+);
 create table score_snapshots (
   snapshot_id bytea not null,
   worker_id uuid not null,
@@ -959,7 +964,9 @@ create table signing_keys (
   activated_at timestamp with time zone,
   retired_at timestamp with time zone,
   revoked_at timestamp with time zone,
-  credentials_revoked_at timestamp with time zone
+  credentials_revoked_at timestamp with time zone,
+  reissues_marked_to bytea default '\x'::bytea not null,
+  reissues_marked_at timestamp with time zone
 );
 create table source_changes (
   source_id text not null,
@@ -1311,6 +1318,7 @@ alter table score_evaluations add constraint score_evaluations_pkey PRIMARY KEY 
 alter table score_evaluations add constraint score_evaluations_rules_sha256_check CHECK (length(rules_sha256) = 32);
 alter table score_recomputations add constraint score_recomputations_pkey PRIMARY KEY (worker_id);
 alter table score_recomputations add constraint score_recomputations_reason_check CHECK (reason = ANY (ARRAY['evidence_added'::text, 'evidence_revoked'::text, 'evidence_excluded'::text, 'evidence_restored'::text, 'evidence_expired'::text, 'source_changed'::text, 'sharing_allowed'::text, 'rules_changed'::text, 'evaluation_due'::text, 'operator'::text, 'engine_recalled'::text]));
+alter table score_reissues add constraint score_reissues_pkey PRIMARY KEY (worker_id, vc_sha256);
 alter table score_snapshots add constraint score_snapshots_vc_sha256_key UNIQUE (vc_sha256);
 alter table score_snapshots add constraint score_snapshots_pkey PRIMARY KEY (snapshot_id);
 alter table score_snapshots add constraint score_snapshots_band_check CHECK (band = ANY (ARRAY['emerging'::text, 'developing'::text, 'verified'::text, 'strong'::text, 'exceptional'::text]));
@@ -1356,6 +1364,7 @@ alter table signing_keys add constraint signing_keys_check2 CHECK (state <> 'pen
 alter table signing_keys add constraint signing_keys_check3 CHECK ((state <> ALL (ARRAY['active'::text, 'retired'::text])) OR activated_at IS NOT NULL);
 alter table signing_keys add constraint signing_keys_check4 CHECK (state <> 'active'::text OR retired_at IS NULL);
 alter table signing_keys add constraint signing_keys_check5 CHECK (state <> 'retired'::text OR retired_at IS NOT NULL);
+alter table signing_keys add constraint signing_keys_check6 CHECK (reissues_marked_at IS NULL OR state = 'revoked'::text);
 alter table signing_keys add constraint signing_keys_kid_check CHECK (kid ~ '^z6Mk[1-9A-HJ-NP-Za-km-z]{44}$'::text);
 alter table signing_keys add constraint signing_keys_public_key_check CHECK (length(public_key) = 32);
 alter table signing_keys add constraint signing_keys_state_check CHECK (state = ANY (ARRAY['pending'::text, 'active'::text, 'retired'::text, 'revoked'::text]));
@@ -1483,6 +1492,7 @@ alter table score_credentials add constraint score_credentials_kid_fkey FOREIGN 
 alter table score_credentials add constraint score_credentials_list_id_fkey FOREIGN KEY (list_id) REFERENCES status_lists(list_id);
 alter table score_evaluations add constraint score_evaluations_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table score_recomputations add constraint score_recomputations_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
+alter table score_reissues add constraint score_reissues_vc_sha256_fkey FOREIGN KEY (vc_sha256) REFERENCES score_credentials(vc_sha256);
 alter table score_snapshots add constraint score_snapshots_previous_id_fkey FOREIGN KEY (previous_id) REFERENCES score_snapshots(snapshot_id);
 alter table score_snapshots add constraint score_snapshots_vc_sha256_fkey FOREIGN KEY (vc_sha256) REFERENCES score_credentials(vc_sha256);
 alter table score_snapshots add constraint score_snapshots_vocabulary_sha256_fkey FOREIGN KEY (vocabulary_sha256) REFERENCES scoring_vocabularies(vocabulary_sha256);
@@ -1548,6 +1558,21 @@ CREATE INDEX x402_payments_open ON public.x402_payments USING btree (lease_until
 CREATE INDEX x402_payments_settled ON public.x402_payments USING btree (settled_at) WHERE (state = 'settled'::text);
 CREATE UNIQUE INDEX x402_purchases ON public.x402_payments USING btree (chain_id, payer, idempotency_key) WHERE ((state = ANY (ARRAY['settling'::text, 'unknown'::text, 'settled'::text])) AND (idempotency_key IS NOT NULL));
 
+create view due_reissues as
+ SELECT m.worker_id,
+    m.vc_sha256,
+    m.since,
+    r.verified_until,
+    (NOT (n.vc_sha256 IS DISTINCT FROM m.vc_sha256)) AS is_active
+   FROM ((score_reissues m
+     JOIN readable_scores r ON ((r.worker_id = m.worker_id)))
+     JOIN score_snapshots n ON ((n.snapshot_id = r.snapshot_id)))
+  WHERE ((NOT (EXISTS ( SELECT
+           FROM engine_recalls e
+          WHERE (e.engine_sha256 = n.engine_sha256)))) AND ((n.vc_sha256 = m.vc_sha256) OR (EXISTS ( SELECT
+           FROM (score_credentials c
+             JOIN signing_keys k USING (kid))
+          WHERE ((c.vc_sha256 = n.vc_sha256) AND (c.revoked_at IS NULL) AND (k.revoked_at IS NULL))))));
 create view gate_profiles as
  SELECT worker_id,
     username
@@ -1607,8 +1632,8 @@ create view public_scores as
     n.evidence_count,
     n.engine_version,
     n.issued_at,
-    n.vc_sha256,
-    n.status_token,
+    v.vc_sha256,
+    v.status_token,
     v.list_id,
     v.payload,
     v.proof
@@ -1665,7 +1690,9 @@ create view public_scores as
             score_credentials.superseded_at,
             score_credentials.revoked_at
            FROM score_credentials
-          WHERE (score_credentials.vc_sha256 = n.vc_sha256)
+          WHERE ((score_credentials.vc_sha256 = n.vc_sha256) AND (score_credentials.revoked_at IS NULL) AND (score_credentials.kid <> ALL (ARRAY( SELECT k.kid
+                   FROM signing_keys k
+                  WHERE (k.revoked_at IS NOT NULL)))))
          OFFSET 0) v ON (true));
 
 CREATE TRIGGER account_audit_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.account_audit FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('the audit log is append-only');

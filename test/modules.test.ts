@@ -269,6 +269,13 @@ test('consent and identity are changed only by the functions that also update cr
   assert.deepEqual(callers, [home])
 })
 
+test('a credential is revoked by name only by the function that also marks its score', () => {
+  const callers = sources.filter((file) =>
+    /import [^';]*?\brevokeCredentials\b[^';]* from/.test(readFileSync(file, 'utf8')),
+  )
+  assert.deepEqual(callers, ['src/scores/reissue.ts'])
+})
+
 test('evidence is revoked only by the function that also updates the scores', () => {
   const callers = sources.filter((file) =>
     importsOf(file).includes('src/evidence/revoke-evidence.ts'),

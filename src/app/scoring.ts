@@ -1,6 +1,7 @@
 /** Opens what a change of scores needs: engine, vocabulary and active key. */
 import type { Config } from '../config/config.ts'
 import type { Queryable } from '../platform/db/db.ts'
+import type { Issuer } from '../score-credentials/issue.ts'
 import { originOf } from '../score-credentials/payload.ts'
 import { activeSigner, openSigners, SignerMissing } from '../score-credentials/signers.ts'
 import { KeyRefused } from '../score-credentials/signing-key.ts'
@@ -20,22 +21,24 @@ export class ScoringUnavailable extends Error {
  */
 export async function openScoring(config: Config): Promise<(db: Queryable) => Promise<Scoring>> {
   const rules = scoringRulesOf(await releasedEngine(), releasedVocabulary(), issueRuleOf(config))
-  const signers = await explainRefusal(() => openSigners(config.signingKeysDir))
+  const issuerNow = await openIssuer(config)
   return async (db) => {
     const recalled = await recalledEngines(db)
-    return explainRefusal(async () => {
-      refuseRecalled(rules.engine, recalled)
-      return {
-        ...rules,
-        issuer: {
-          origin: originOf(config.publicUrl),
-          signer: await activeSigner(db, signers),
-          validityDays: config.credentialValidityDays,
-          supersedeRevokes: config.supersedeRevokes,
-        },
-      }
-    })
+    await explainRefusal(async () => refuseRecalled(rules.engine, recalled))
+    return { ...rules, issuer: await issuerNow(db) }
   }
+}
+
+/** Returns a function that gives the issuer of each transaction, in the way of `openScoring`. */
+export async function openIssuer(config: Config): Promise<(db: Queryable) => Promise<Issuer>> {
+  const signers = await explainRefusal(() => openSigners(config.signingKeysDir))
+  return (db) =>
+    explainRefusal(async () => ({
+      origin: originOf(config.publicUrl),
+      signer: await activeSigner(db, signers),
+      validityDays: config.credentialValidityDays,
+      supersedeRevokes: config.supersedeRevokes,
+    }))
 }
 
 /** Returns the engine of this release. */

@@ -67,7 +67,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
     ...reviveJobs(database, service.registryCache.ageMs),
   ]
   if (options.jobs !== 'elsewhere') {
-    jobs.push(...backgroundJobs(context, service))
+    jobs.push(...backgroundJobs(context, service, metrics))
     const around = hasDemo ? await startDemoReceiver(context, closing, say) : undefined
     const webhookJobs = await openWebhookJobs({
       ...context,

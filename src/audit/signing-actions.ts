@@ -39,6 +39,11 @@ export const signingActions = {
     subject: kid,
     details: Type.Object({ count, firstId: uuid, lastId: uuid }, closed),
   }),
+  'credentials.reissued': facts({
+    meaning: 'Scores got new credentials, signed by the key in the subjects.',
+    subject: kid,
+    details: Type.Object({ count }, closed),
+  }),
   'credentials.revoked': facts({
     meaning: 'Credentials were revoked; the subjects are their digests.',
     subject: digest,

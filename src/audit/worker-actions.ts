@@ -68,7 +68,13 @@ export const workerActions = {
     meaning: 'Workers were scored; the subjects are the first and the last id.',
     subject: uuid,
     details: Type.Object(
-      { count, issued: countOrNone, withdrawn: countOrNone, unscorable: countOrNone },
+      {
+        count,
+        issued: countOrNone,
+        reissued: countOrNone,
+        withdrawn: countOrNone,
+        unscorable: countOrNone,
+      },
       closed,
     ),
   }),

@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts'
 import { compareSchema } from '../database/migrate.ts'
 import { migrationsDirectory } from '../database/open.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
+import { counted } from '../platform/counted.ts'
 import { type Db, type Queryable, sql } from '../platform/db/db.ts'
 import { findKeys } from '../score-credentials/key-store.ts'
 import { findPublications } from '../score-credentials/list-store.ts'
@@ -14,6 +15,7 @@ import { originOf } from '../score-credentials/payload.ts'
 import type { Signer } from '../score-credentials/signing-key.ts'
 import { keptEngines, releasedEngine } from '../scores/engine.ts'
 import { recalledEngines } from '../scores/recall-engine.ts'
+import { countPublicScores } from '../scores/reissue-store.ts'
 import { type Finding, fail, ok, warn } from './doctor-finding.ts'
 import { checkSecrets } from './doctor-secrets.ts'
 import { checkDatabaseServer } from './doctor-server.ts'
@@ -34,6 +36,7 @@ export async function checkDatabase(
     findings.push(
       await checkSigningKey(db, signers),
       await checkStatusLists(db, config),
+      await checkPublicScores(db),
       ...(await checkEngine(db)),
       await checkWebhooks(db),
       await checkApiKeys(db),
@@ -101,6 +104,18 @@ async function checkSigningKey(
   return signers.has(active.kid)
     ? ok(check, `${active.kid} is active and its file is here`)
     : warn(check, `the file of ${active.kid} is not here: this machine verifies, it cannot issue.`)
+}
+
+/** A public score without a valid credential is read with `scoreVc: null`. */
+async function checkPublicScores(db: Queryable): Promise<Finding> {
+  const check = 'credentials'
+  const { scores, withoutCredential } = await countPublicScores(db, systemClock())
+  return withoutCredential === 0
+    ? ok(check, `${counted(scores, 'public score')}, each with a valid credential`)
+    : fail(
+        check,
+        `${withoutCredential} of ${counted(scores, 'public score')} have no valid credential: run \`assay jobs\` where the file of the active key is.`,
+      )
 }
 
 /** Returns no finding unless the engine of this release was recalled. */

@@ -207,6 +207,7 @@ export function scoredAction(scored: readonly ScoredWorker[]): Action {
     details: {
       count: scored.length,
       issued: countOf('issued'),
+      reissued: countOf('reissued'),
       withdrawn: countOf('withdrawn'),
       unscorable: countOf('unscorable'),
     },

@@ -57,6 +57,35 @@ export async function moveKey(
   return moved === 1
 }
 
+export interface UnmarkedKey {
+  kid: string
+  /** Id of the last score that was looked at. */
+  markedTo: Buffer
+}
+
+/**
+ * Returns a revoked key whose credentials are not all marked for replacement, and locks its row
+ * until the transaction ends. A concurrent caller waits, and continues after the last page.
+ */
+export async function lockUnmarkedKey(tx: Tx): Promise<UnmarkedKey | undefined> {
+  const [key] = await tx.rows<UnmarkedKey>(sql`
+    select kid, reissues_marked_to as "markedTo" from signing_keys
+    where state = 'revoked' and reissues_marked_at is null
+    order by revoked_at, kid limit 1 for no key update`)
+  return key
+}
+
+/** `markedAt` is null until the last page. */
+export async function setKeyMarked(
+  tx: Tx,
+  { kid, markedTo }: UnmarkedKey,
+  markedAt: Date | null,
+): Promise<void> {
+  await tx.run(sql`
+    update signing_keys set reissues_marked_to = ${markedTo}, reissues_marked_at = ${markedAt}
+    where kid = ${kid}`)
+}
+
 /**
  * Revokes all credentials of a revoked key. Returns false if they are revoked already, or if the
  * key is not revoked.

@@ -14,6 +14,7 @@ import { findUsernameDigests } from '../workers/personal-store.ts'
 import { type Registered, registerOrEditWorkers } from '../workers/register.ts'
 import type { Registration } from '../workers/registration.ts'
 import { findWorkerFacts, lockWorkers } from '../workers/store.ts'
+import { deleteReissuesOf } from './reissue-store.ts'
 import { endsSharing, mayShare, mustRevokeCredentials } from './sharing.ts'
 import { clearCredentials, findWorkerCredentials } from './store.ts'
 
@@ -85,6 +86,7 @@ async function keepSharing(tx: Tx, workerIds: readonly string[], now: Date): Pro
   )
   if (wrong.length > 0) {
     await clearCredentials(tx, [...revoked])
+    await deleteReissuesOf(tx, [...revoked])
     await revokeDigests(tx, wrong, now)
   }
   const due = credentials.filter(

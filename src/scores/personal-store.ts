@@ -1,5 +1,6 @@
 /** Export and erasure of the data of this module about one worker. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
+import { deleteReissuesOf } from './reissue-store.ts'
 
 export interface ScoreRecord {
   /** 64 lowercase hex characters. */
@@ -47,4 +48,5 @@ export async function eraseWorkings(tx: Tx, workerId: string, at: Date): Promise
     delete from score_workings
     where snapshot_id in (select snapshot_id from score_snapshots where worker_id = ${workerId})`)
   await tx.run(sql`delete from score_evaluations where worker_id = ${workerId}`)
+  await deleteReissuesOf(tx, [workerId])
 }

@@ -69,6 +69,7 @@ export function recomputeBatch(
     const details = {
       count: scored.length,
       issued: countOf('issued'),
+      reissued: countOf('reissued'),
       withdrawn: countOf('withdrawn'),
       unscorable: countOf('unscorable'),
     }

@@ -8,14 +8,12 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Tx } from '../platform/db/db.ts'
-import {
-  type IssuedCredential,
-  issueCredentials,
-  type NewCredential,
-} from '../score-credentials/issue.ts'
+import { type IssuedCredential, issueCredentials } from '../score-credentials/issue.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
 import type { ScoreResult } from '../scoring-core/score.ts'
 import { type NewEvent, publishEvents } from '../webhooks/events/outbox.ts'
+import { credentialOf, digestsOf, type Reissued, reissueMarked } from './reissue.ts'
+import { deleteReissues, type Reissue } from './reissue-store.ts'
 import { type ScoreChange, type ScoringInputs, scoreChangeOf } from './score-change.ts'
 import { scoreRevised, scoreUpdated } from './score-events.ts'
 import type { Scoring } from './scoring.ts'
@@ -33,9 +31,12 @@ import {
 
 export interface ScoredWorker {
   workerId: string
-  /** `unscorable`: the engine rejects the evidence, and the current score stays. */
-  outcome: 'none' | 'kept' | 'issued' | 'withdrawn' | 'unscorable'
-  /** The active score after and before the call. Both are the same if the score was kept. */
+  /**
+   * `reissued`: the score is kept, and its revoked credential is replaced. `unscorable`: the engine
+   * rejects the evidence, and the current score stays.
+   */
+  outcome: 'none' | 'kept' | 'reissued' | 'issued' | 'withdrawn' | 'unscorable'
+  /** The active score after and before the call. */
   snapshot: Snapshot | null
   previous: Snapshot | null
   /** Null if the engine rejects the evidence. */
@@ -80,11 +81,13 @@ export async function rescore(
   const shared = await issueShared(tx, scoring, steps, now)
   await insertIssued(tx, scoring, steps, now)
   await revokeWrong(tx, steps, { shared, now })
+  await deleteReissues(tx, shared.flatMap(revisedBy))
   const workerIds = allInputs.map(({ workerId }) => workerId)
+  const reissued = await reissueMarked(tx, scoring.issuer, workerIds, now)
   await markEvaluated(tx, workerIds, { rulesSha256: scoring.sha256, now })
   return {
-    scored: steps.map(scoredOf),
-    events: shared.map((step) => eventOf(step, now)),
+    scored: steps.map((step) => scoredOf(step, reissued)),
+    events: [...shared.map((step) => eventOf(step, now)), ...reissued.events],
   }
 }
 
@@ -134,11 +137,7 @@ async function issueShared(
     })),
   )
   const shared = wanted.map(({ step, snapshot }, i): SharedStep => {
-    const { vcSha256, statusToken } = credentials[i] as IssuedCredential
-    const credential = {
-      vcSha256: Buffer.from(vcSha256, 'hex'),
-      statusToken: Buffer.from(statusToken, 'hex'),
-    }
+    const credential = digestsOf(credentials[i] as IssuedCredential)
     return { ...step, snapshot: Object.assign(snapshot, credential) }
   })
   const kept = shared.filter(({ change }) => change.decision === 'keep')
@@ -153,21 +152,6 @@ async function issueShared(
 /** Returns the score that is active after the change. */
 function snapshotAfter({ inputs, change }: Step): Snapshot | null {
   return change.decision === 'keep' ? inputs.active : change.snapshot
-}
-
-function credentialOf(snapshot: Snapshot, username: string, now: Date): NewCredential {
-  const { score, band, low, high, evidenceCount, engineVersion, engineSha256 } = snapshot
-  return {
-    username,
-    score,
-    scoreBand: band,
-    confidenceLow: low,
-    confidenceHigh: high,
-    evidenceCount,
-    engineVersion,
-    engineBinarySha256: engineSha256.toString('hex'),
-    issuedAt: now,
-  }
 }
 
 async function insertIssued(
@@ -207,12 +191,24 @@ async function revokeWrong(
   if (wrong.length > 0) await revokeDigests(tx, wrong, now)
 }
 
-function eventOf({ inputs, change, snapshot }: SharedStep, now: Date): NewEvent {
-  const { lastSent: previous } = inputs
-  const { correction, decision } = change
-  return decision === 'issue' && previous !== null && correction !== null
-    ? scoreRevised(snapshot, { ...correction, previous, issuedAt: now, revisedAt: now })
-    : scoreUpdated(snapshot, now)
+function eventOf(step: SharedStep, now: Date): NewEvent {
+  const { snapshot } = step
+  const revision = revisionOf(step)
+  return revision === null
+    ? scoreUpdated(snapshot, now)
+    : scoreRevised(snapshot, { ...revision, issuedAt: now, revisedAt: now })
+}
+
+/** Returns why and from which score the event revises, or null if it is `score.updated`. */
+function revisionOf({ inputs: { lastSent: previous }, change: { correction, decision } }: Step) {
+  if (decision !== 'issue' || previous === null || correction === null) return null
+  return { ...correction, previous }
+}
+
+/** Returns the credential that the event names as revoked. No other event may name it. */
+function revisedBy(step: SharedStep): Reissue[] {
+  const vcSha256 = revisionOf(step)?.previous.vcSha256 ?? null
+  return vcSha256 === null ? [] : [{ workerId: step.inputs.workerId, vcSha256 }]
 }
 
 const outcomes = {
@@ -222,14 +218,16 @@ const outcomes = {
   withdraw: 'withdrawn',
 } as const
 
-function scoredOf(step: Step): ScoredWorker {
+function scoredOf(step: Step, { snapshots: reissued }: Reissued): ScoredWorker {
   const { inputs, change } = step
   const { result, decision } = change
+  const { workerId } = inputs
   const isLeft = decision === 'keep' || decision === 'none'
+  const fresh = reissued.get(workerId)
   return {
-    workerId: inputs.workerId,
-    outcome: result === null && isLeft ? 'unscorable' : outcomes[decision],
-    snapshot: snapshotAfter(step),
+    workerId,
+    outcome: result === null && isLeft ? 'unscorable' : fresh ? 'reissued' : outcomes[decision],
+    snapshot: fresh ?? snapshotAfter(step),
     previous: inputs.active,
     result,
   }

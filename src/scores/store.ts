@@ -5,11 +5,12 @@
 import { fragment, type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { ActiveSnapshot, EarlierSnapshot, NewSnapshot } from './snapshot.ts'
 
-const scoredColumns = fragment`
+/** Columns of score `s` for a `Snapshot`. */
+export const snapshotColumns = fragment`
   s.snapshot_id as "snapshotId", s.worker_id as "workerId", s.engine_version as "engineVersion",
   s.engine_sha256 as "engineSha256", s.score, s.confidence_low as low, s.confidence_high as high, s.band,
   s.evidence_count as "evidenceCount", s.source_count as "sourceCount", s.issued_at as "issuedAt",
-  s.vc_sha256 as "vcSha256", s.status_token as "statusToken", w.evidence`
+  s.vc_sha256 as "vcSha256", s.status_token as "statusToken"`
 
 /**
  * Returns the active scores. Under the workers' locks they stay the same until the transaction
@@ -20,7 +21,7 @@ export function findActiveSnapshots(
   workerIds: readonly string[],
 ): Promise<ActiveSnapshot[]> {
   return db.rows<ActiveSnapshot>(sql`
-    select ${scoredColumns}
+    select ${snapshotColumns}, w.evidence
     from score_snapshots s join score_workings w on w.snapshot_id = s.snapshot_id
     where s.worker_id = any(${workerIds}::uuid[]) and s.state = 'active'`)
 }
@@ -114,13 +115,24 @@ export function findWorkerCredentials(
     where worker_id = any(${workerIds}::uuid[]) and (vc_sha256 is not null or state = 'active')`)
 }
 
+/** Returns the workers whose scores have these credentials. */
+export async function findCredentialWorkers(
+  db: Queryable,
+  vcSha256s: readonly Buffer[],
+): Promise<string[]> {
+  const rows = await db.rows<{ workerId: string }>(sql`
+    select distinct worker_id as "workerId" from score_snapshots
+    where vc_sha256 = any(${vcSha256s}::bytea[])`)
+  return rows.map(({ workerId }) => workerId)
+}
+
 /** Returns the scores of these workers that ended and had a credential, the latest first. */
 export function findEarlierSnapshots(
   db: Queryable,
   workerIds: readonly string[],
 ): Promise<EarlierSnapshot[]> {
   return db.rows<EarlierSnapshot>(sql`
-    select ${scoredColumns}
+    select ${snapshotColumns}, w.evidence
     from score_snapshots s join score_workings w on w.snapshot_id = s.snapshot_id
     where s.worker_id = any(${workerIds}::uuid[]) and s.state <> 'active'
       and s.vc_sha256 is not null

@@ -6,6 +6,7 @@ import { searchIndexer } from '../../candidates/search-indexer.ts'
 import { skillNames } from '../../candidates/skill-names.ts'
 import { deleteOldReplays } from '../../operations/replay-store.ts'
 import type { Job } from '../../platform/job-runner.ts'
+import type { Metrics } from '../../platform/observability/metrics.ts'
 import { sweepRateWindows } from '../../platform/rate-limit/shared-limiter.ts'
 import { keepRequestLogDays } from '../../request-log/days.ts'
 import { issueRuleOf, scoringRulesOf } from '../../scores/scoring.ts'
@@ -20,6 +21,7 @@ import { scoreJobs } from './scores.ts'
 export function backgroundJobs(
   { config, db, log, clock, x402, signers, engine: { engine } }: ServiceOptions,
   { registryCache }: Service,
+  metrics: Metrics,
 ): Job[] {
   const vocabulary = loadReleasedVocabulary()
   const rules =
@@ -33,7 +35,7 @@ export function backgroundJobs(
       everyMs: 1_000,
       run: searchIndexer(db, skillNames(vocabulary.records)),
     },
-    ...scoreJobs({ db, clock, log, rules, issuer }),
+    ...scoreJobs({ db, clock, log, metrics, rules, issuer }),
     ...creditJobs({ db, log, clock }),
     {
       name: 'sweep agent decision reports',

@@ -1,29 +1,40 @@
-/** Background jobs for scores. Without a usable engine, evidence still expires. */
+/**
+ * Background jobs for scores. Without a usable engine, evidence still expires, and revoked
+ * credentials are still replaced.
+ */
 import { expireDueEvidence } from '../../evidence/expire-evidence.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Db } from '../../platform/db/db.ts'
 import type { Job } from '../../platform/job-runner.ts'
 import type { Log } from '../../platform/observability/log.ts'
+import type { Metrics } from '../../platform/observability/metrics.ts'
 import type { Issuer } from '../../score-credentials/issue.ts'
 import { markRecalled } from '../../scores/recall-engine.ts'
 import { markFaded, markOutdated, recomputeSome } from '../../scores/recompute.ts'
+import { markRevokedKeys, reissueSome } from '../../scores/reissue.ts'
+import { countDueReissues } from '../../scores/reissue-store.ts'
 import type { ScoringRules } from '../../scores/scoring.ts'
 
 export interface ScoreJobOptions {
   db: Db
   clock: Clock
   log: Log
+  metrics: Pick<Metrics, 'gauge'>
   /** Null if the engine was refused. */
   rules: ScoringRules | null
   /** Returns undefined if no key can sign. */
   issuer: () => Promise<Issuer | undefined>
 }
 
-export function scoreJobs({ db, clock, log, rules, issuer }: ScoreJobOptions): Job[] {
-  const expire: Job = { name: 'expire evidence', everyMs: 60_000, run: () => expireAll(db, clock) }
-  if (rules === null) return [expire]
+export function scoreJobs(options: ScoreJobOptions): Job[] {
+  const { db, clock, log, rules, issuer } = options
+  const always: Job[] = [
+    { name: 'expire evidence', everyMs: 60_000, run: () => expireAll(db, clock) },
+    { name: 'replace revoked credentials', everyMs: 1_000, run: credentialReplacer(options) },
+  ]
+  if (rules === null) return always
   return [
-    expire,
+    ...always,
     { name: 'find scores that are due', everyMs: 60_000, run: dueScoreFinder(db, rules, clock) },
     {
       name: 'recompute scores',
@@ -57,6 +68,39 @@ async function recomputeBatch(
 
 async function expireAll(db: Db, clock: Clock): Promise<void> {
   while ((await expireDueEvidence(db, clock())) > 0);
+}
+
+/**
+ * Returns the run of the job. It throws if scores wait and this process cannot sign, so that the
+ * log and the gauge show it.
+ */
+function credentialReplacer({
+  db,
+  clock,
+  metrics,
+  issuer,
+}: ScoreJobOptions): (signal: AbortSignal) => Promise<void> {
+  let waiting = 0
+  metrics.gauge(
+    'scores_without_credential',
+    'Public scores whose credential was revoked and is not replaced yet.',
+    () => waiting,
+  )
+  return async (signal) => {
+    await markRevokedKeys(db, clock())
+    for (let named = 1; named > 0 && !signal.aborted; ) {
+      waiting = await countDueReissues(db, clock())
+      const by = await issuer()
+      if (by === undefined) break
+      named = await db.transaction(async (tx) => {
+        const { events } = await reissueSome(tx, by, { limit: batchMax, now: clock() })
+        return events.length
+      })
+    }
+    waiting = await countDueReissues(db, clock())
+    if (waiting > 0 && (await issuer()) === undefined)
+      throw new Error(`no key can sign here: ${waiting} public scores wait for a new credential`)
+  }
 }
 
 /**

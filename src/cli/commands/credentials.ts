@@ -3,6 +3,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { systemClock, wireTime } from '../../platform/clock.ts'
+import { counted } from '../../platform/counted.ts'
 import { sha256 } from '../../platform/crypto/bytes.ts'
 import type { Queryable } from '../../platform/db/db.ts'
 import { openEgress } from '../../platform/egress/client.ts'
@@ -20,7 +21,6 @@ import { KeyFileRefused } from '../../score-credentials/key-file.ts'
 import { findKeys } from '../../score-credentials/key-store.ts'
 import { originOf, type Payload, subjectUrl } from '../../score-credentials/payload.ts'
 import { type ProofForm, proofForms } from '../../score-credentials/proof.ts'
-import { revokeCredentials } from '../../score-credentials/revoke.ts'
 import { revokeCredentialsOfKey } from '../../score-credentials/rotate-keys.ts'
 import {
   type VerifyResult,
@@ -38,6 +38,8 @@ import { trustOf } from '../../score-credentials/trust.ts'
 import { type RegisteredStatus, verifyCredential } from '../../score-credentials/verify.ts'
 import { verifyOffline } from '../../score-credentials/verify-offline.ts'
 import { keptEngines } from '../../scores/engine.ts'
+import { revokeNamedCredentials } from '../../scores/reissue.ts'
+import { countDueReissues } from '../../scores/reissue-store.ts'
 import { each, oneOf, parseKid, parseUrl, usernameArgument } from '../args.ts'
 import { act, command } from '../command.ts'
 import { type CommandContext, withContext } from '../context.ts'
@@ -197,7 +199,7 @@ async function revoke(flags: RevokeFlags): Promise<Outcome> {
   return withContext(async (context) => {
     const tally = { revoked: 0, alreadyRevoked: 0, notFound: 0 }
     const revokeBatch = async (batch: readonly Named[]): Promise<void> => {
-      const { rows, notFound } = await revokeCredentials(
+      const { rows, notFound } = await revokeNamedCredentials(
         context,
         batch.map(({ name }) => name),
       )
@@ -209,8 +211,13 @@ async function revoke(flags: RevokeFlags): Promise<Outcome> {
       await revokeBatch(named.slice(i, i + revokedMax))
     if (from !== undefined) for await (const batch of namesIn(from)) await revokeBatch(batch)
     const { revoked, alreadyRevoked, notFound } = tally
-    const line = `${revoked} revoked, ${alreadyRevoked} revoked before, ${notFound} not found`
-    return done(tally, [line], notFound === 0 ? 0 : 1)
+    const lines = [`${revoked} revoked, ${alreadyRevoked} revoked before, ${notFound} not found`]
+    const scores = await countDueReissues(context.db, context.clock())
+    if (scores > 0)
+      lines.push(
+        `A jobs process issues new credentials for ${counted(scores, 'public score')}. To hide a score, revoke its evidence or the identity check.`,
+      )
+    return done({ ...tally, scores }, lines, notFound === 0 ? 0 : 1)
   })
 }
 

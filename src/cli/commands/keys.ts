@@ -1,6 +1,8 @@
 /** `assay keys`: the signing keys of score credentials. */
 import type { Command } from 'commander'
+import { openIssuer, ScoringUnavailable } from '../../app/scoring.ts'
 import { wireTime } from '../../platform/clock.ts'
+import { counted } from '../../platform/counted.ts'
 import { makeKeyFile, readSigners } from '../../score-credentials/key-files.ts'
 import { findKeys, type RegisteredKey } from '../../score-credentials/key-store.ts'
 import {
@@ -10,12 +12,15 @@ import {
   rotateSigningKeys,
 } from '../../score-credentials/rotate-keys.ts'
 import type { SigningKey } from '../../score-credentials/trust.ts'
+import { markRevokedKeys, reissueBatch } from '../../scores/reissue.ts'
+import { countDueReissues, countPublicScoresOf } from '../../scores/reissue-store.ts'
 import { parseKid } from '../args.ts'
 import { act, command } from '../command.ts'
-import { withContext } from '../context.ts'
+import { type CommandContext, withContext } from '../context.ts'
 import { failure, usageError } from '../fail.ts'
 import { done, type Outcome } from '../output.ts'
 import { type Columns, listed } from '../render.ts'
+import { renderProgress } from '../render-progress.ts'
 
 export function declareCommand(keys: Command): void {
   command(
@@ -154,41 +159,90 @@ function revoke(
   { yes = false, keepCredentials = false }: RevokeFlags,
 ): Promise<Outcome> {
   const credentials = keepCredentials ? 'kept' : 'revoked'
-  return withContext(async (context) => {
-    const keys = await findKeys(context.db)
-    const key = keys.find((candidate) => candidate.kid === kid)
-    if (key === undefined)
-      throw failure(`No signing key has the id ${kid}. \`assay keys list\` shows all keys.`, {
-        report: { outcome: 'not_found', kid },
-      })
-    if (key.state === 'revoked')
-      return done({ outcome: 'already_revoked', kid }, [
-        `${kid} was revoked before.`,
-        ...(key.credentialsRevokedAt === null ? [keptHint(kid)] : []),
+  return withContext(
+    async (context) => {
+      const keys = await findKeys(context.db)
+      const key = keys.find((candidate) => candidate.kid === kid)
+      if (key === undefined)
+        throw failure(`No signing key has the id ${kid}. \`assay keys list\` shows all keys.`, {
+          report: { outcome: 'not_found', kid },
+        })
+      if (key.state === 'revoked') {
+        const kept = key.credentialsRevokedAt === null ? [keptHint(kid)] : []
+        const { report, lines } = await replaceCredentials(context)
+        const told = [`${kid} was revoked before.`, ...kept, ...lines]
+        return done({ outcome: 'already_revoked', kid, ...report }, told)
+      }
+      const scores = await countPublicScoresOf(context.db, kid, context.clock())
+      if (!yes)
+        throw usageError(consequencesOf(key, { keys, keepCredentials, scores }).join('\n'), {
+          report: { outcome: 'not_confirmed', kid, scores },
+        })
+      const isRevokedNow = await revokeSigningKey(context, kid, { keepCredentials })
+      const outcome = isRevokedNow ? 'revoked' : 'already_revoked'
+      const { report, lines } = await replaceCredentials(context)
+      return done({ outcome, kid, ...(isRevokedNow && { credentials }), ...report }, [
+        keepCredentials
+          ? `${kid} is revoked. ${keptHint(kid)}`
+          : `${kid} and every credential that it signed are revoked.`,
+        ...lines,
+        ...nextSteps(key, keys),
       ])
-    if (!yes)
-      throw usageError(consequencesOf(key, keys, keepCredentials).join('\n'), {
-        report: { outcome: 'not_confirmed', kid },
-      })
-    if (!(await revokeSigningKey(context, kid, { keepCredentials })))
-      return done({ outcome: 'already_revoked', kid }, [`${kid} is revoked.`])
-    return done({ outcome: 'revoked', kid, credentials }, [
-      keepCredentials
-        ? `${kid} is revoked. ${keptHint(kid)}`
-        : `${kid} and every credential that it signed are revoked.`,
-      ...nextSteps(key, keys),
-    ])
-  })
+    },
+    { watchesSignal: true },
+  )
+}
+
+const batchMax = 256
+
+/**
+ * Replaces the credentials of public scores that were revoked with a key, together with any jobs
+ * process, and shows the progress. Without the file of the active key it leaves all to the jobs
+ * process.
+ */
+async function replaceCredentials(context: CommandContext) {
+  const { db, clock, config, signal } = context
+  await markRevokedKeys(db, clock())
+  const scores = await countDueReissues(db, clock())
+  const progress = renderProgress(scores, 'scores')
+  let why = ''
+  let left = scores
+  try {
+    const issuerNow = await openIssuer(config)
+    for (let named = 1; named > 0 && !signal.aborted; ) {
+      named = (await reissueBatch(context, issuerNow, batchMax)).events.length
+      left = Math.min(left, await countDueReissues(db, clock()))
+      progress.update(scores - left, scores - left)
+    }
+    if (signal.aborted) why = 'Interrupted. '
+  } catch (error) {
+    if (!(error instanceof ScoringUnavailable)) throw error
+    why = `${error.message} `
+  } finally {
+    progress.end()
+  }
+  const lines = [`${scores - left} of ${counted(scores, 'public score')} have a new credential.`]
+  if (left > 0)
+    lines.push(
+      `${why}A jobs process that has the active key issues the other ${left}. Until then they are read without a credential. \`assay doctor\` counts them.`,
+    )
+  return { report: { scores, reissued: scores - left }, lines: scores === 0 ? [] : lines }
 }
 
 function keptHint(kid: string): string {
   return `The status of its credentials is still active. To revoke them, run \`assay credentials revoke --key ${kid}\`.`
 }
 
+interface Consequences {
+  keys: readonly SigningKey[]
+  keepCredentials: boolean
+  /** Number of public scores whose credential the key signed. */
+  scores: number
+}
+
 function consequencesOf(
   key: SigningKey,
-  keys: readonly SigningKey[],
-  keepCredentials: boolean,
+  { keys, keepCredentials, scores }: Consequences,
 ): string[] {
   return [
     `This revokes ${key.kid} (${key.state}) for ever:`,
@@ -196,7 +250,8 @@ function consequencesOf(
     keepCredentials
       ? '- their status by token and in the signed lists stays as it is (--keep-credentials);'
       : '- their status by token and in the signed lists becomes revoked;',
-    '- their holders need new credentials, signed by another key.',
+    `- ${counted(scores, 'public score')} get new credentials, signed by the active key;`,
+    '- credentials that were issued from files have to be issued again.',
     'Do it if someone else may have the private key. To replace a safe key, use `assay keys rotate`.',
     ...nextSteps(key, keys),
     'Nothing was changed. To go ahead, repeat the command with --yes.',

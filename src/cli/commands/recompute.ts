@@ -6,6 +6,8 @@ import type { Command } from 'commander'
 import { openScoring } from '../../app/scoring.ts'
 import type { Queryable } from '../../platform/db/db.ts'
 import { countDue, markEveryWorker, recomputeBatch } from '../../scores/recompute.ts'
+import { markRevokedKeys } from '../../scores/reissue.ts'
+import type { ScoredWorker } from '../../scores/score-workers.ts'
 import type { Scoring } from '../../scores/scoring.ts'
 import { wholeNumber } from '../args.ts'
 import { act, finish } from '../command.ts'
@@ -37,6 +39,8 @@ async function recompute({ all = false, workers: lanes }: RecomputeFlags): Promi
       // Before any worker is marked: without a key, no score could be issued.
       await scoringNow(db)
       if (all) await markEveryWorker(context)
+      // Completes a revocation of a key that was interrupted.
+      await markRevokedKeys(db, clock())
       const progress = renderProgress((await countDue(db, clock())).due, 'workers')
       const startedAt = performance.now()
       const run: Run = { context, scoringNow, progress, tally: { ...nothing } }
@@ -56,9 +60,17 @@ interface Run {
   tally: Tally
 }
 
-type Tally = Record<'scored' | 'issued' | 'kept' | 'withdrawn' | 'none' | 'unscorable', number>
+type Tally = Record<'scored' | ScoredWorker['outcome'], number>
 
-const nothing: Tally = { scored: 0, issued: 0, kept: 0, withdrawn: 0, none: 0, unscorable: 0 }
+const nothing: Tally = {
+  scored: 0,
+  issued: 0,
+  reissued: 0,
+  kept: 0,
+  withdrawn: 0,
+  none: 0,
+  unscorable: 0,
+}
 
 const batchMax = 256
 
@@ -80,9 +92,10 @@ function summary(
   const interrupted = context.signal.aborted
   const ok = !interrupted && tally.unscorable === 0
   const workersPerSecond = Math.round((tally.scored * 1_000) / Math.max(ms, 1))
-  const { scored, issued, kept, withdrawn, none, unscorable } = tally
+  const { scored, issued, reissued, kept, withdrawn, none, unscorable } = tally
+  const replaced = reissued === 0 ? '' : ` ${reissued} with a new credential,`
   const lines = [
-    `${scored} scored: ${issued} issued, ${kept} kept, ${withdrawn} withdrawn, ${none} with too little evidence, ${unscorable} rejected by the engine (${workersPerSecond} workers/s)`,
+    `${scored} scored: ${issued} issued,${replaced} ${kept} kept, ${withdrawn} withdrawn, ${none} with too little evidence, ${unscorable} rejected by the engine (${workersPerSecond} workers/s)`,
   ]
   if (waiting > 0)
     lines.push(`${waiting} wait for the end of an import that brings evidence of them.`)

@@ -139,7 +139,8 @@ export const errorTable = {
   score_credential_not_found: {
     status: 404,
     message: 'This score has no credential.',
-    advice: 'Read the score: if scoreVc is null, the score has no credential.',
+    advice:
+      'Read the score: if scoreVc is null, the score has no credential. After a revocation the new one follows within minutes.',
   },
   skill_not_found: {
     status: 404,
