@@ -383,7 +383,13 @@ test('revoke: every kind of name works, once and permanently; 1 if one is not fo
     '--json',
   ])
   assert.equal(given.code, 0)
-  assert.deepEqual(parsed(given.out)[0], { ok: true, revoked: 4, alreadyRevoked: 0, notFound: 0 })
+  assert.deepEqual(parsed(given.out)[0], {
+    ok: true,
+    revoked: 4,
+    alreadyRevoked: 0,
+    notFound: 0,
+    scores: 0,
+  })
   const unknown = '0'.repeat(64)
   writeFileSync(file('names'), ndjson([credentials[4], digest, unknown]))
   const fromFile = await run(['credentials', 'revoke', '--from', 'names'])
