@@ -1,11 +1,17 @@
 /**
- * SQL of endpoint rates. A bucket holds the deliveries of a tenth of a second, at least one, and
- * fills at the rate. Grants are taken before leasing by one process at a time, so all processes
- * together keep the rate. The commit does not wait for the disk: a crash of the database forgets a
- * fraction of a second. An endpoint without a rate costs nothing.
+ * SQL of endpoint rates. A bucket holds the deliveries of a tenth of a second, at least one. It
+ * fills so slowly that a full bucket and its refill stay within the rate in every period of 1.25
+ * seconds: a delivery begins up to a quarter of a second after its grant (`startWithinMs`), so the
+ * receiver sees at most the rate in every second. Grants are taken before leasing by one process at
+ * a time, so all processes together keep the rate. The commit does not wait for the disk: a crash
+ * of the database forgets a fraction of a second. An endpoint without a rate costs nothing.
  */
-import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
+import { fragment, type Queryable, sql, type Tx } from '../../platform/db/db.ts'
 import type { Grant } from './slots.ts'
+
+const bucket = fragment`ceil(n.rate_per_second / 10.0)`
+const step = fragment`make_interval(secs =>
+  1.25 / (n.rate_per_second + 1 - ceil(n.rate_per_second / 10.0)))`
 
 /**
  * Returns the part of these grants for which there is room. Every grant names an endpoint with a
@@ -18,10 +24,8 @@ export function takeFromRates(
 ): Promise<Grant[]> {
   return db.rows<Grant>(sql`
     with locked as materialized (
-      select n.id, g.count, make_interval(secs => 1.0 / n.rate_per_second) as step,
-        greatest(n.rate_from, ${now}::timestamptz
-          - (ceil(n.rate_per_second / 10.0) - 1) * make_interval(secs => 1.0 / n.rate_per_second)
-        ) as free
+      select n.id, g.count, ${step} as step,
+        greatest(n.rate_from, ${now}::timestamptz - (${bucket} - 1)::float8 * ${step}) as free
       from unnest(${grants.map((grant) => grant.endpointId)}::uuid[],
         ${grants.map((grant) => grant.count)}::int[]) as g(endpoint_id, count)
       join webhook_endpoints n on n.id = g.endpoint_id
@@ -52,7 +56,7 @@ export async function giveBackToRates(db: Queryable, grants: readonly Grant[]): 
       order by n.id for no key update of n
     )
     update webhook_endpoints n
-    set rate_from = n.rate_from - l.count * make_interval(secs => 1.0 / n.rate_per_second)
+    set rate_from = n.rate_from - l.count * ${step}
     from locked l where n.id = l.id and n.rate_per_second is not null`)
 }
 
