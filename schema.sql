@@ -2,7 +2,7 @@
 
 set check_function_bodies = off;
 
-create type match_kind as enum ('handle_and_skills', 'handle', 'skills', 'skill', 'name', 'title');
+create type match_kind as enum ('handle_and_skills', 'handle', 'skills', 'skill', 'name', 'title', 'bare_skills', 'bare_skill', 'bare_name', 'bare_title');
 
 create sequence webhook_event_positions as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
 
@@ -272,6 +272,32 @@ begin
   raise exception '%', tg_argv[0] using errcode = 'integrity_constraint_violation';
 end
 $function$;
+CREATE OR REPLACE FUNCTION public.search_begins(of_kind match_kind, prefix text, after_rank smallint, after_username text, hits_max integer, sorted_max integer)
+ RETURNS TABLE(rank smallint, username text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select hit.rank, hit.username
+  from (
+    select length(prefix) = 2 or exists (
+      select from search_terms t
+      where t.kind = of_kind and t.term >= prefix and t.term < prefix || chr(1114111)
+      offset sorted_max) as many
+    offset 0
+  ) matches cross join lateral (
+    (select t.rank, t.username from search_terms t
+      where not matches.many
+        and t.kind = of_kind and t.term >= prefix and t.term < prefix || chr(1114111)
+        and (t.rank, t.username) > (after_rank, after_username)
+      order by t.rank, t.username limit hits_max)
+    union all
+    (select t.rank, t.username from search_terms t
+      where matches.many and left(t.term, 2) = left(prefix, 2)
+        and t.kind = of_kind and t.term >= prefix and t.term < prefix || chr(1114111)
+        and (t.rank, t.username) > (after_rank, after_username)
+      order by t.rank, t.username limit hits_max)
+  ) hit
+$function$;
 CREATE OR REPLACE FUNCTION public.search_candidates(queries text[], handles_only boolean[], limits integer[], exact_labels text[], prefix_labels text[], extra integer DEFAULT 24, sorted_max integer DEFAULT 512)
  RETURNS SETOF text
  LANGUAGE plpgsql
@@ -377,6 +403,21 @@ begin
   return query select unnest(results);
 end
 $function$;
+CREATE OR REPLACE FUNCTION public.search_handle_initial(letter text, after_rank smallint, after_username text, hits_max integer)
+ RETURNS TABLE(rank smallint, username text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select hit.rank, hit.username
+  from string_to_table('0123456789abcdefghijklmnopqrstuvwxyz_-', null) as second_letter
+  cross join lateral (
+    select t.rank, t.username from search_terms t
+    where left(t.term, 2) = letter || second_letter and t.kind = 'handle'
+      and (t.rank, t.username) > (after_rank, after_username)
+    order by t.rank, t.username limit hits_max
+  ) hit
+  order by hit.rank, hit.username limit hits_max
+$function$;
 CREATE OR REPLACE FUNCTION public.search_handle_letter(letter text, hits_max integer)
  RETURNS TABLE(username text)
  LANGUAGE sql
@@ -404,6 +445,20 @@ AS $function$
       where h.kind = 'handle' and h.term >= prefix and h.term < prefix || chr(1114111))
   order by t.rank, t.username limit hits_max
 $function$;
+CREATE OR REPLACE FUNCTION public.search_handles(prefix text, after_rank smallint, after_username text, hits_max integer)
+ RETURNS TABLE(rank smallint, username text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select t.rank, t.username from search_terms t
+  where left(t.term, 2) = left(prefix, 2) and t.kind = 'handle'
+    and t.username >= prefix and t.username < prefix || chr(1114111)
+    and (t.rank, t.username) > (after_rank, after_username)
+    and exists (
+      select from search_terms h
+      where h.kind = 'handle' and h.term >= prefix and h.term < prefix || chr(1114111))
+  order by t.rank, t.username limit hits_max
+$function$;
 CREATE OR REPLACE FUNCTION public.search_on_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -426,6 +481,139 @@ declare
 begin
   if cardinality(worker_ids) > 0 then perform search_requeue(worker_ids); end if;
   return null;
+end
+$function$;
+CREATE OR REPLACE FUNCTION public.search_pages(handles text[], handles_only boolean[], limits integer[], names text[], prefixes text[], labels text[], bare_names text[], bare_prefixes text[], bare_labels text[], bare_differs boolean[], after_sections smallint[], after_ranks smallint[], after_usernames text[], extra integer DEFAULT 24, sorted_max integer DEFAULT 512)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ STABLE
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  results text[] := array_fill(null::text, array[cardinality(handles)]);
+  unanswered integer[] := array(select generate_subscripts(handles, 1));
+  answered record;
+begin
+  while cardinality(unanswered) > 0 loop
+    for answered in
+      select search.place, (
+          select coalesce(string_agg((
+            select e.hit from search_entries e where e.username = named.username), ','), '')
+          from unnest(found.usernames) as named(username)) as hits
+      from unnest(unanswered) as search(place)
+      cross join lateral (
+        select
+          handles[search.place] as handle,
+          handles_only[search.place] as only_handles,
+          limits[search.place] as hits_wanted,
+          limits[search.place] + extra as hits_max,
+          names[search.place] as names,
+          prefixes[search.place] as prefixes,
+          labels[search.place] as labels,
+          bare_names[search.place] as bare_names,
+          bare_prefixes[search.place] as bare_prefixes,
+          bare_labels[search.place] as bare_labels,
+          bare_differs[search.place] as bare_differs,
+          after_sections[search.place] as after_section,
+          after_ranks[search.place] as after_rank,
+          after_usernames[search.place] as after_username
+        offset 0
+      ) s
+      cross join lateral (
+        select
+          (array_agg(candidate.username order by candidate.place))[1:s.hits_wanted] as usernames,
+          count(*) as candidates,
+          sum(candidate.matches) as matches
+        from (
+          select match.username, min(match.place) as place, count(*) as matches
+          from (
+            -- The steps, best first. A step is read only if those above it returned too few
+            -- matches.
+            select row_number() over () as place, m.username from (
+              select e.username from search_entries e
+              where e.username = s.handle and s.after_section < 1
+              union all
+              select m.username
+              from (values
+                (length(s.handle) = 1 and s.only_handles, 1),
+                (length(s.handle) > 1 and not s.only_handles, 2),
+                (length(s.handle) > 1, 3)
+              ) as step(is_read, way)
+              cross join lateral (
+                select
+                  case when s.after_section = 2 then s.after_rank else -1 end::smallint as rank,
+                  case when s.after_section = 2 then s.after_username else '' end as username
+                offset 0
+              ) start
+              cross join lateral (
+                select h.username from search_handle_initial(
+                  letter => s.handle, after_rank => start.rank,
+                  after_username => start.username, hits_max => s.hits_max) h
+                where step.way = 1
+                union all
+                select h.username from search_begins(
+                  of_kind => 'handle_and_skills', prefix => s.handle, after_rank => start.rank,
+                  after_username => start.username, hits_max => s.hits_max,
+                  sorted_max => sorted_max) h
+                where step.way = 2
+                union all
+                select h.username from search_handles(
+                  prefix => s.handle, after_rank => start.rank,
+                  after_username => start.username, hits_max => s.hits_max) h
+                where step.way = 3
+              ) m
+              where step.is_read and s.after_section <= 2
+              union all
+              select m.username
+              from (values
+                (3, 'skills'::match_kind, 'skills'::match_kind, s.names, ''),
+                (3, 'skill', 'skill', s.names, ''),
+                (4, 'skills', 'bare_skills', s.bare_names, ''),
+                (4, 'skill', 'bare_skill', s.bare_names, ''),
+                (5, 'skills', 'skills', s.labels, s.prefixes),
+                (5, 'skill', 'skill', s.labels, s.prefixes),
+                (6, 'skills', 'bare_skills', s.bare_labels, s.bare_prefixes),
+                (6, 'skill', 'bare_skill', s.bare_labels, s.bare_prefixes),
+                (7, 'name', 'name', '', s.prefixes),
+                (8, 'name', 'bare_name', '', s.bare_prefixes),
+                (9, 'title', 'title', '', s.prefixes),
+                (10, 'title', 'bare_title', '', s.bare_prefixes)
+              ) as step(section, written_kind, kind, whole_terms, prefixes)
+              cross join lateral (
+                select
+                  case when step.written_kind <> step.kind and s.bare_differs
+                    then array[step.written_kind, step.kind] else array[step.kind] end as kinds,
+                  case when s.after_section = step.section
+                    then s.after_rank else -1 end::smallint as rank,
+                  case when s.after_section = step.section
+                    then s.after_username else '' end as username
+                offset 0
+              ) start
+              cross join lateral search_step(
+                kinds => start.kinds, whole_terms => step.whole_terms,
+                prefixes => step.prefixes, after_rank => start.rank,
+                after_username => start.username, hits_max => s.hits_max,
+                sorted_max => sorted_max) m
+              where not s.only_handles and s.after_section <= step.section
+            ) m limit s.hits_max
+          ) match
+          group by match.username
+        ) candidate
+      ) found
+      -- Answered: no match is left to read, or enough candidates were found.
+      where found.matches is null or found.matches < s.hits_max
+        or found.candidates >= s.hits_wanted
+    loop
+      results[answered.place] := '[' || answered.hits || ']';
+    end loop;
+    unanswered := array(
+      select place from unnest(results) with ordinality as r(hits, place) where r.hits is null);
+    extra := extra * 8;
+  end loop;
+  return query select unnest(results);
 end
 $function$;
 CREATE OR REPLACE FUNCTION public.search_prefix(of_kind match_kind, prefix text, hits_max integer, sorted_max integer)
@@ -518,6 +706,29 @@ AS $function$
       where t.kind = of_kind and t.term = label || chr(1)
       order by t.rank, t.username limit hits_max
     ) labelled
+  ) hit
+  order by hit.rank, hit.username limit hits_max
+$function$;
+CREATE OR REPLACE FUNCTION public.search_step(kinds match_kind[], whole_terms text, prefixes text, after_rank smallint, after_username text, hits_max integer, sorted_max integer)
+ RETURNS TABLE(rank smallint, username text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select hit.rank, hit.username from (
+    select equal.rank, equal.username
+    from unnest(kinds) as of_kind cross join string_to_table(whole_terms, E'\n') as whole_term
+    cross join lateral (
+      select t.rank, t.username from search_terms t
+      where t.kind = of_kind and t.term = whole_term
+        and (t.rank, t.username) > (after_rank, after_username)
+      order by t.rank, t.username limit hits_max
+    ) equal
+    union all
+    select begins.rank, begins.username
+    from unnest(kinds) as of_kind cross join string_to_table(prefixes, E'\n') as prefix
+    cross join lateral search_begins(
+      of_kind => of_kind, prefix => prefix, after_rank => after_rank,
+      after_username => after_username, hits_max => hits_max, sorted_max => sorted_max) begins
   ) hit
   order by hit.rank, hit.username limit hits_max
 $function$;

@@ -118,7 +118,7 @@ function oneByOne(db: Db, { url, publicUrl }: CreditsServerOrder): Parts {
 function singleReads(db: Db, publicUrl: string): CandidateReads {
   const origin = originOf(publicUrl)
   return {
-    search: (q, limit) => candidateSearch(db, skillNames([]))(q, limit),
+    search: (q, page) => candidateSearch(db, skillNames([]))(q, page),
     async candidate(username) {
       const [row] = await findByUsername(db, [username], new Date())
       return row === undefined ? null : foundCandidate(row, origin)
@@ -138,7 +138,7 @@ async function withoutDatabase(
 ): Promise<Parts> {
   const reads = singleReads(db, publicUrl)
   const [detail, score] = [await reads.candidate(username), await reads.score(scoreId)]
-  const found = await reads.search(username.slice(0, 3), 18)
+  const found = await reads.search(username.slice(0, 3), { limit: 18 })
   await db.close()
   const id = '0'.repeat(8)
   const caller = { kind: 'key', keyId: id, accountId: id, environment: 'live' } as const

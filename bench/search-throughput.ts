@@ -45,11 +45,13 @@ export async function throughput(
     run: (lists) => cardsOf(db, lists),
   })
   const inTurn = () => everyLength(asked)
-  const lookedUp = await perSecond(inTurn(), (q) => search(q, 18))
+  const lookedUp = await perSecond(inTurn(), (q) => search(q, { limit: 18 }))
   const limit = await perSecond(inTurn(), (q) => cards(shown.get(q) ?? []))
   const askPartly = () => typedQueries([...shown.keys()])
-  const repeated = await perSecond(askPartly(), (q) => search(q, 18))
-  const amidEdits = await besides(edit, () => perSecond(askPartly(), (q) => search(q, 18)))
+  const repeated = await perSecond(askPartly(), (q) => search(q, { limit: 18 }))
+  const amidEdits = await besides(edit, () =>
+    perSecond(askPartly(), (q) => search(q, { limit: 18 })),
+  )
   const target = { min: 10_000 }
   const called = `${atOnce} at once`
   const edits = 1_000 / editEveryMs

@@ -158,12 +158,10 @@ function prefixesOf(workers: number): Asked[] {
   const texts = Array.from({ length: 4_000 }, (_, i) => workerOf((i * 7_919) % workers)).flatMap(
     ({ username, displayName, title, skills }) => [
       username,
-      displayName,
-      title,
-      ...skills.map(({ name }) => name),
+      ...[displayName, title, ...skills.map(({ name }) => name)].map(foldTerm),
     ],
   )
-  const words = texts.map(foldTerm).flatMap((text) => [text, ...text.split(' ')])
+  const words = texts.flatMap((text) => [text, ...text.split(' ')])
   const targets = { p99: 5, max: 15 }
   const ofLength = (length: number, most: number): Asked => {
     const all = [
@@ -208,7 +206,7 @@ async function latencies(
 ): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const { name, prefixes, targets } of asked) {
-    const times = await timesOf(prefixes, (q) => search(q, 18))
+    const times = await timesOf(prefixes, (q) => search(q, { limit: 18 }))
     const called = `${name}, ${state}, ${times.length} searches`
     findings.push(...percentiles(called, times, state === 'warm' ? targets : undefined))
   }

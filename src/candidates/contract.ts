@@ -65,7 +65,7 @@ export const candidateContract = {
     area: 'candidates',
     summary: 'Search public candidates',
     description:
-      'Finds candidates by the beginning of a handle, skill, display name or title, in this order. Among equals, more verified skills that match come first, then more verified skills, then the username. A search without a result costs the same.',
+      'Finds candidates by the beginning of a handle, skill, display name or title, in this order. Among equals, more verified skills that match come first, then more verified skills, then the username. A search without a result costs the same. If more candidates match, a Link header leads to the next page.',
     policy: {
       kind: 'paid',
       scope: 'candidates:read',
@@ -78,6 +78,7 @@ export const candidateContract = {
       200: {
         description: 'Previews, best match first.',
         schema: searchResult,
+        hasNextLink: true,
         example: examples.search,
       },
       ...paidResponses,

@@ -4,12 +4,68 @@ import { foldText } from '../platform/fold-text.ts'
 /** In code points: the maximum length of a query. Longer texts are compared up to here. */
 const termLengthMax = 80
 
+const separators = /[\p{Pd}./\s]+/gu
+const joints = /[\p{Pd}./]+/gu
+
 /**
- * Returns the folded text as search compares it. It holds no control character and no U+10FFFF:
- * the index marks terms with these.
+ * Returns the folded text as search compares it. Hyphens, dots and slashes count as spaces. It
+ * holds no control character and no U+10FFFF: the index marks terms with these.
  */
 export function foldTerm(text: string): string {
-  return firstLetters(foldText(text), termLengthMax).trimEnd()
+  return termOf(foldText(text).replace(separators, ' '))
+}
+
+/**
+ * Returns the folded text, and if hyphens, dots or slashes join its words, the text with these
+ * words written as one: `node js` and `nodejs`.
+ */
+export function foldForms(text: string): string[] {
+  const folded = foldText(text)
+  const forms = [folded.replace(separators, ' '), folded.replace(joints, '')].map(termOf)
+  return [...new Set(forms)].filter((form) => form !== '')
+}
+
+function termOf(spaced: string): string {
+  return firstLetters(spaced.trimStart(), termLengthMax).trimEnd()
+}
+
+/** Marks that several scripts share. The voicing marks of Japanese make other letters. */
+const accents = /[[\p{Mn}&&\p{Script=Inherited}]--[\u3099\u309a]]/gv
+const bareLetters: Readonly<Record<string, string>> = {
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ħ: 'h',
+  ŧ: 't',
+  æ: 'ae',
+  œ: 'oe',
+}
+
+/** Returns the folded text without accents. */
+export function foldAccents(text: string): string {
+  const folded = foldText(text)
+  if (/^[\0-\x7f]*$/.test(folded)) return folded
+  const bare = folded.normalize('NFD').replace(accents, '').normalize('NFC')
+  return foldText(bare.replace(/[øłđħŧæœ]/gu, (letter) => bareLetters[letter] as string))
+}
+
+const wordsMax = 4
+
+/**
+ * Returns the folded query with its words in every order, as it was written first. A query of more
+ * than four words is searched as it was written.
+ */
+export function wordOrders(folded: string): string[] {
+  const words = folded.split(' ')
+  if (words.length > wordsMax) return [folded]
+  return [...new Set(permutations(words).map((order) => order.join(' ')))]
+}
+
+function permutations(words: readonly string[]): string[][] {
+  if (words.length <= 1) return [[...words]]
+  return words.flatMap((first, i) =>
+    permutations(words.toSpliced(i, 1)).map((rest) => [first, ...rest]),
+  )
 }
 
 const laterWord = /(?<=[^\p{L}\p{M}\p{N}])[\p{L}\p{N}]/gu
@@ -28,8 +84,8 @@ export function fromLaterWords(folded: string): string[] {
  * the results matches the text.
  */
 export function textsFromWords(text: string): string[] {
-  const folded = foldTerm(text)
-  return [...new Set([folded, ...fromLaterWords(folded)])].filter(hasTwoLetters)
+  const texts = foldForms(text).flatMap((folded) => [folded, ...fromLaterWords(folded)])
+  return [...new Set(texts)].filter(hasTwoLetters)
 }
 
 /** Counts code points. */

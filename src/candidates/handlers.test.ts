@@ -149,6 +149,66 @@ test('search: 200 within the limits of the query and the number; 400 beyond them
     assert.equal(await search(bad), 400, bad)
 })
 
+test('search: 200 without a result for a query that folds to nothing, and for 80 characters that fold to more', async () => {
+  for (const q of ['  ', '--', './', '\u200b\u200b', '@-', 'ﷺ'.repeat(80)]) {
+    const reply = await get(`/api/v1/candidates/search?q=${encodeURIComponent(q)}`)
+    assert.equal(reply.status, 200, q)
+    assert.deepEqual(bodyOf(reply), { query: q, candidates: [], resultCount: 0 })
+  }
+})
+
+/** Follows the Link header with rel="next" from page to page. */
+async function allPages(path: string, key: string): Promise<Record<string, unknown>[]> {
+  const bodies: Record<string, unknown>[] = []
+  for (let next: string | undefined = path; next !== undefined; ) {
+    const reply = await get(next, key)
+    assert.equal(reply.status, 200, next)
+    bodies.push(bodyOf(reply))
+    next = /^<([^>]+)>; rel="next"$/.exec(String(reply.headers.link ?? ''))?.[1]
+  }
+  return bodies
+}
+
+test('search: Link with rel="next" leads through all matches, also in the sandbox; the body stays the same', async () => {
+  const names = Array.from({ length: 120 }, (_, i) => `pager-${i + 100}`)
+  await register(
+    indexedDb,
+    names.map((username) => publicLine({ username, externalId: username, displayName: 'P & Q=1' })),
+  )
+  const found = (bodies: Record<string, unknown>[]) =>
+    bodies.flatMap(({ candidates }) =>
+      (candidates as { username: string }[]).map(({ username }) => username),
+    )
+  const bodies = await allPages('/api/v1/candidates/search?q=p%20%26+q%3D1&limit=50', 'live')
+  assert.deepEqual(
+    bodies.map(({ resultCount }) => resultCount),
+    [50, 50, 20],
+  )
+  assert.deepEqual(found(bodies), names)
+  for (const body of bodies) assert.ok(Compile(searchResult).Check(body))
+  const [whole] = await allPages('/api/v1/candidates/search?q=java&limit=50', 'test')
+  const parts = await allPages('/api/v1/candidates/search?q=java&limit=2', 'test')
+  assert.ok(parts.length > 1)
+  assert.deepEqual(found(parts), found([whole ?? {}]))
+})
+
+test('400: `after` that no search gave', async () => {
+  const cursor = (text: string) => Buffer.from(text).toString('base64url')
+  for (const bad of [
+    '',
+    'x',
+    'a'.repeat(101),
+    cursor('11.5.ada'),
+    cursor('3.99999.ada'),
+    cursor('3.5.Ada'),
+    cursor("3.5.'or'1"),
+  ]) {
+    const reply = await get(`/api/v1/candidates/search?q=ada&after=${bad}`)
+    assert.equal(reply.status, 400, bad)
+    assert.match(String(bodyOf(reply).message), /Link header with rel="next"/)
+  }
+})
+
 test('400: a username that is not 3 to 30 allowed characters, with or without @', async () => {
   const candidate = (name: string): Promise<number> => statusOf(`/api/v1/candidates/${name}`)
   for (const own of ['ada', '@ada', '%40ada']) assert.equal(await candidate(own), 200, own)

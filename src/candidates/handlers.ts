@@ -9,6 +9,7 @@ import { refuse } from '../platform/http/errors.ts'
 import type { candidateContract } from './contract.ts'
 import type { CandidateReads, CredentialRead } from './reads.ts'
 import type { CandidateDetail } from './schema.ts'
+import { placeOfCursor } from './search-hit.ts'
 
 export interface CandidatesOptions {
   live: CandidateReads
@@ -23,8 +24,7 @@ export function candidateHandlers({
     caller.kind === 'key' && caller.environment === 'test' ? sandbox : live
   return {
     async searchCandidates({ query, caller }) {
-      const text = await readsFor(caller).search(query.q, Number(query.limit))
-      return { status: 200, body: undefined, text }
+      return searchAnswer(readsFor(caller), '/api/v1/candidates/search', query)
     },
     async getCandidate({ path, caller }) {
       const found = await readsFor(caller).candidate(path.username)
@@ -48,6 +48,24 @@ export function candidateHandlers({
       return credentialAnswer(await readsFor(caller).credential(path.scoreId, query.proof))
     },
   }
+}
+
+/** Answers a search at `path`. The Link header leads to the next page. */
+export async function searchAnswer(
+  { search }: Pick<CandidateReads, 'search'>,
+  path: string,
+  query: { q: string; limit: string; after?: string | undefined },
+): Promise<Answer> {
+  const after = query.after === undefined ? undefined : placeOfCursor(query.after)
+  if (after === null)
+    return refuse('invalid_parameter', {
+      message: `Parameter after is ${query.after}, which no search gave. Take it from the Link header with rel="next" of the page before.`,
+    })
+  const { text, next } = await search(query.q, { limit: Number(query.limit), after })
+  const answer = { status: 200, body: undefined, text }
+  if (next === null) return answer
+  const parameters = new URLSearchParams({ q: query.q, limit: query.limit, after: next })
+  return { ...answer, headers: { Link: `<${path}?${parameters.toString()}>; rel="next"` } }
 }
 
 /** Leads from a candidate to the score and its credential (decision D53). */

@@ -210,6 +210,13 @@ export const searchQuery = Type.Object({
     description: 'A whole number from 1 to 50, default 18.',
     published: { type: 'integer', minimum: 1, maximum: 50, default: 18 },
   }),
+  after: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9_-]{7,100}$',
+      description:
+        'From the Link header with rel="next" of the page before. Each page costs as a search.',
+    }),
+  ),
 })
 
 /** The credential as it was issued. Open, because its own contexts define its members. */

@@ -7,7 +7,10 @@ import { type Seeker, searchByHand } from '../../test/support/oracle/search-orac
 import { testDatabase } from '../../test/support/start/database.ts'
 import { sql } from '../platform/db/db.ts'
 import type { SearchResult } from './schema.ts'
-import { candidateSearch, indexSearchOf } from './search.ts'
+import { candidateSearch, indexSearchOf, searchOf } from './search.ts'
+import { placeOfCursor, start } from './search-hit.ts'
+import { adoptVocabulary, indexQueuedWorkers } from './search-indexer.ts'
+import { skillNames } from './skill-names.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -80,7 +83,7 @@ test('@ searches handles only, from one letter on; without @ a single letter fin
   assert.deepEqual(await usernames('c '), ['carl'])
   for (const nothing of ['@@', '@ ', '  ', '@@ada', '\u200b\u200b', '@search'])
     assert.deepEqual(await usernames(nothing), [], JSON.stringify(nothing))
-  const { candidates }: SearchResult = JSON.parse(await search('@ad', 50))
+  const { candidates }: SearchResult = JSON.parse((await search('@ad', { limit: 50 })).text)
   assert.deepEqual(candidates[0]?.matchedSkills, [])
 })
 
@@ -89,7 +92,7 @@ test('a preview has the matched skills as spelled, five top skills with verified
     return { name, verified: i % 2 === 1, level: i === 3 ? 'expert' : null }
   })
   await registerSeekers(db, [{ username: 'ada', displayName: 'Ada', skills }])
-  const result: SearchResult = JSON.parse(await search('JAVA', 18))
+  const result: SearchResult = JSON.parse((await search('JAVA', { limit: 18 })).text)
   const shown = (...places: number[]) => places.map((place) => skills[place])
   assert.deepEqual(result, {
     query: 'JAVA',
@@ -130,7 +133,6 @@ test('case, compatibility forms and invisible characters make no difference; loo
   for (const q of ['ΣΟΦΌΣ', 'σοφόσ', 'σοφός', '100%', 'r&d \\', 'd \\'])
     assert.deepEqual(await usernames(q), ['bob'], q)
   for (const q of [
-    'zoe',
     '%width',
     '%%',
     '__',
@@ -151,6 +153,107 @@ test('concurrent searches get their own results', async () => {
   assert.deepEqual(all, [['ada'], [], ['bob'], ['ada', 'bob'], []])
 })
 
+test('a match that only the folding of accents makes comes after the matches with the same accents, of the same kind', async () => {
+  await registerSeekers(db, [
+    { username: 'aa-bare', displayName: 'Jose Perez' },
+    { username: 'bb-acute', displayName: 'José Pérez' },
+    { username: 'cc-dot', displayName: 'İstanbul', title: 'Søren Ægir' },
+    skilled('dd-skill', { name: 'Café', verified: true }, { name: 'Cafe au lait' }),
+    { username: 'ee-title', displayName: 'Z', title: 'Jose' },
+    { username: 'ff-arabic', displayName: 'مُحَمَّد', title: 'กำลัง ガ' },
+  ])
+  const expected = {
+    jose: ['aa-bare', 'bb-acute', 'ee-title'],
+    JOSÉ: ['bb-acute', 'aa-bare', 'ee-title'],
+    jos: ['aa-bare', 'bb-acute', 'ee-title'],
+    pere: ['aa-bare', 'bb-acute'],
+    istanbul: ['cc-dot'],
+    İSTAN: ['cc-dot'],
+    ISTANBUL: ['cc-dot'],
+    soren: ['cc-dot'],
+    aegir: ['cc-dot'],
+    cafe: ['dd-skill'],
+    محمد: ['ff-arabic'],
+    カ: [],
+    'กา ': [],
+  }
+  for (const [q, usernamesFound] of Object.entries(expected))
+    assert.deepEqual(await usernames(q), usernamesFound, q)
+})
+
+test('hyphens, dots and slashes count as spaces in skills, names and titles, or join two words', async () => {
+  await registerSeekers(db, [
+    skilled('aa-node', { name: 'Node.js' }),
+    { username: 'bb-name', displayName: 'Anna-Maria Ruiz' },
+    { username: 'cc-title', displayName: 'Z', title: 'CI/CD, front‐end' },
+    skilled('dd-known', { name: 'Machine-Learning' }),
+  ])
+  const expected = {
+    nodejs: ['aa-node'],
+    'node js': ['aa-node'],
+    'NODE.JS': ['aa-node'],
+    'node-j': ['aa-node'],
+    js: ['aa-node'],
+    'anna maria': ['bb-name'],
+    annamaria: ['bb-name'],
+    'maria-ruiz': ['bb-name'],
+    'ci cd': ['cc-title'],
+    cicd: ['cc-title'],
+    'front-end': ['cc-title'],
+    frontend: ['cc-title'],
+    ml: ['dd-known'],
+    'machine/learning': ['dd-known'],
+  }
+  for (const [q, usernamesFound] of Object.entries(expected))
+    assert.deepEqual(await usernames(q), usernamesFound, q)
+})
+
+test('handles are compared as written', async () => {
+  await registerSeekers(db, [
+    { username: 'ada-l', displayName: 'Z' },
+    { username: 'ada_l', displayName: 'Z' },
+    { username: 'adal', displayName: 'Z' },
+  ])
+  for (const [q, expected] of [
+    ['ada-l', ['ada-l']],
+    ['@ada-', ['ada-l']],
+    ['@ada_', ['ada_l']],
+    ['adal', ['adal']],
+    ['ada l', []],
+    ['@ada.l', []],
+    ['l-ada', []],
+  ] as const)
+    assert.deepEqual(await usernames(q), expected, q)
+})
+
+test('a text without spaces between words is found from its beginning only', async () => {
+  await registerSeekers(db, [{ username: 'xiaolong', displayName: '王小龙' }])
+  assert.deepEqual(await usernames('王小'), ['xiaolong'])
+  assert.deepEqual(await usernames('小龙'), [])
+})
+
+test('up to four words find the same in every order', async () => {
+  await registerSeekers(db, [
+    { username: 'aa-title', displayName: 'Z', title: 'Senior Engineer, Data' },
+    { username: 'bb-title', displayName: 'Z', title: 'Engineer, senior' },
+    { username: 'cc-name', displayName: 'Ada King Lovelace' },
+    skilled('dd-skill', { name: 'Machine learning', verified: true }),
+    skilled('ee-skill', { name: 'Big data systems' }),
+  ])
+  for (const [one, other, expected] of [
+    ['ada king', 'king ada', ['cc-name']],
+    ['ada king lovelace', 'lovelace king ada', ['cc-name']],
+    ['machine learning', 'learning machine', ['dd-skill']],
+    ['learning machi', 'machi learning', []],
+    ['data systems', 'systems data', ['ee-skill']],
+    ['big data', 'data-big', ['ee-skill']],
+  ] as const) {
+    assert.deepEqual(await usernames(one), expected, one)
+    assert.deepEqual(await usernames(other), expected, other)
+  }
+  assert.deepEqual(await usernames('learning machine', 1), ['dd-skill'])
+})
+
 const word = fc.constantFrom(
   'ja',
   'java',
@@ -161,18 +264,20 @@ const word = fc.constantFrom(
   'ml',
   'learning',
   'é',
+  'jå',
+  'jáva',
   'aa',
   'a',
 )
 const phrase = fc
-  .tuple(word, fc.constantFrom('', ' ', '-', '.'), fc.option(word, { nil: '' }))
+  .tuple(word, fc.constantFrom('', ' ', ' ', '-', '.', '/'), fc.option(word, { nil: '' }))
   .map(([first, between, second]) => (second === '' ? first : first + between + second))
 const skillName = fc.oneof(
   phrase,
   fc.constantFrom(...records.flatMap(({ label, aliases }) => [label, ...aliases])),
 )
 const seeker = fc.record({
-  username: fc.stringMatching(/^(a|j|ja|jav|java)[aj1-3]{2}[a-c0-9]$/),
+  username: fc.stringMatching(/^(a|j|ja|jav|java)[aj1-3-]{2}[a-c0-9]$/),
   displayName: phrase,
   title: fc.option(phrase),
   skills: fc.uniqueArray(fc.record({ name: skillName, verified: fc.boolean() }), {
@@ -202,6 +307,97 @@ test('the index finds what a scan of all candidates finds, in the same order', a
   )
 })
 
+test('a vocabulary with accents is found with and without them', async () => {
+  const accented = [
+    ...records,
+    { label: 'Jáva writing', aliases: ['ML', 'Jav-é'] },
+    { label: 'Jå', aliases: ['aa java'] },
+  ]
+  const accentedNames = skillNames(accented)
+  const accentedSearch = candidateSearch(db, accentedNames)
+  const workers = fc.uniqueArray(seeker, { selector: ({ username }) => username, maxLength: 20 })
+  const queries = fc.array(fc.oneof(phrase, fc.constantFrom('java writing', 'jave', 'jáv', 'jå')), {
+    minLength: 12,
+    maxLength: 12,
+  })
+  await fc.assert(
+    fc.asyncProperty(workers, queries, async (population, asked) => {
+      await db.run(sql`truncate workers, usernames, search_entries, search_terms cascade`)
+      await db.run(sql`truncate search_vocabulary`)
+      await registerSeekers(db, population)
+      await adoptVocabulary(db, accentedNames)
+      await indexQueuedWorkers(db, accentedNames)
+      for (const q of asked) {
+        const expected = searchByHand(population, accented, { q, limit: 50 })
+        assert.deepEqual(await found(accentedSearch, q), expected, JSON.stringify(q))
+      }
+    }),
+    { numRuns: 20 },
+  )
+})
+
+test('pages hold every candidate once and in order, whatever their size', async () => {
+  const workers = fc.uniqueArray(seeker, {
+    selector: ({ username }) => username,
+    minLength: 20,
+    maxLength: 60,
+  })
+  const queries = fc.array(fc.tuple(query, fc.boolean(), fc.integer({ min: 1, max: 7 })), {
+    minLength: 6,
+    maxLength: 6,
+  })
+  await fc.assert(
+    fc.asyncProperty(workers, queries, async (population, asked) => {
+      await db.run(sql`truncate workers, usernames, search_entries, search_terms cascade`)
+      await registerSeekers(db, population)
+      for (const [text, alone, limit] of asked) {
+        const q = alone ? `@${text}` : text
+        assert.deepEqual(
+          await pages(q, limit),
+          searchByHand(population, records, { q, limit: 60 }),
+          JSON.stringify({ q, limit }),
+        )
+      }
+    }),
+    { numRuns: 20 },
+  )
+})
+
+/** Returns the usernames of all pages. */
+async function pages(q: string, limit: number): Promise<string[]> {
+  const all: string[] = []
+  for (let after: string | null = ''; after !== null; ) {
+    const place = after === '' ? undefined : (placeOfCursor(after) ?? undefined)
+    const page = await search(q, { limit, after: place })
+    const { candidates }: SearchResult = JSON.parse(page.text)
+    if (page.next !== null) assert.equal(candidates.length, limit)
+    all.push(...candidates.map(({ username }) => username))
+    after = page.next
+  }
+  return all
+}
+
+test('a candidate that does not change is on one page only, while others change', async () => {
+  const many = Array.from({ length: 30 }, (_, i) => skilled(`java-${i + 10}`, { name: 'Java' }))
+  await registerSeekers(db, many)
+  const seen: string[] = []
+  let after: string | null | undefined
+  for (let round = 0; after !== null; round++) {
+    const place = after === undefined ? undefined : (placeOfCursor(after) ?? undefined)
+    const page = await search('java', { limit: 7, after: place })
+    const { candidates }: SearchResult = JSON.parse(page.text)
+    seen.push(...candidates.map(({ username }) => username))
+    after = page.next
+    const newer = { username: `java-00${round}`, displayName: 'Java', skills: [] }
+    await registerSeekers(db, [newer, { ...newer, username: `zz-${round}` }])
+  }
+  const unchanged = many.map(({ username }) => username)
+  assert.deepEqual(
+    seen.filter((username) => unchanged.includes(username)),
+    unchanged,
+  )
+})
+
 test('the result does not depend on how many matches are sorted and how many are read first', async () => {
   const workers = fc.uniqueArray(seeker, {
     selector: ({ username }) => username,
@@ -222,17 +418,16 @@ test('the result does not depend on how many matches are sorted and how many are
       await registerSeekers(db, population)
       for (const [text, alone, limit, { extra, sortedMax }] of asked) {
         const q = alone ? `@${text}` : text
-        const {
-          text: folded,
-          handlesOnly,
-          exactLabels,
-          prefixLabels,
-        } = indexSearchOf(q, limit, names)
+        const search = { ...indexSearchOf(searchOf(q), names), limit, after: start }
+        const lists = (terms: typeof search.written) =>
+          [terms.names, terms.prefixes, terms.labels].map((list) => list.join('\n'))
         const [row] = await db.rows<{ hits: string }>(sql`
-          select search_candidates(
-            queries => array[${folded}::text], handles_only => array[${handlesOnly}::boolean],
-            limits => array[${limit}::int], exact_labels => array[${exactLabels.join('\n')}::text],
-            prefix_labels => array[${prefixLabels.join('\n')}::text],
+          select search_pages(array[${search.handle}::text], array[${search.handlesOnly}::boolean],
+            array[${limit}::int], array[${lists(search.written)[0]}::text],
+            array[${lists(search.written)[1]}::text], array[${lists(search.written)[2]}::text],
+            array[${lists(search.bare)[0]}::text], array[${lists(search.bare)[1]}::text],
+            array[${lists(search.bare)[2]}::text], array[${search.bareDiffers}::boolean],
+            array[0::smallint], array[0::smallint], array[''],
             extra => ${extra}, sorted_max => ${sortedMax}) as hits`)
         const hits: { username: string }[] = JSON.parse(row?.hits ?? '')
         assert.deepEqual(
@@ -269,11 +464,11 @@ test('a prefix with thousands of matches is read in index order, with the same r
     'an',
     'st',
   ]
-  for (const q of asked)
-    for (const limit of [1, 18, 50]) {
-      const expected = searchByHand(population, records, { q, limit })
-      assert.deepEqual(await usernames(q, limit), expected, `${q} ${limit}`)
-    }
+  for (const q of asked) {
+    const expected = searchByHand(population, records, { q, limit: 50 })
+    for (const limit of [1, 18, 50])
+      assert.deepEqual(await usernames(q, limit), expected.slice(0, limit), `${q} ${limit}`)
+  }
   const [counted] = await db.rows<{ most: number }>(sql`
     select max(count) as most from (
       select count(*) from search_terms group by left(term, 2), kind) of_walk`)

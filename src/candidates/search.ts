@@ -2,15 +2,43 @@
 
 import { batched } from '../platform/batching.ts'
 import type { Queryable } from '../platform/db/db.ts'
-import { foldTerm } from './fold.ts'
+import { foldText } from '../platform/fold-text.ts'
+import { foldAccents, foldTerm, hasTwoLetters, wordOrders } from './fold.ts'
+import { placeOf } from './place-of.ts'
 import { profilePath } from './public-read.ts'
 import type { CandidatePreview } from './schema.ts'
-import type { Search, SearchHit } from './search-hit.ts'
-import { matchesSkill, type SkillNames, type SkillTerms } from './skill-names.ts'
+import {
+  comparePlaces,
+  cursorOf,
+  type Place,
+  type Search,
+  type SearchHit,
+  start,
+} from './search-hit.ts'
+import { matchesSkill, type SkillNames } from './skill-names.ts'
 import { findHits, type IndexSearch } from './store.ts'
+import { countedMark, wholeMark } from './terms.ts'
 
-/** Returns the result as JSON text. */
-export type SearchCandidates = (q: string, limit: number) => Promise<string>
+/** A page for any query that folds to the same text. */
+export interface AnyPage {
+  /** The result as JSON text, behind the query. */
+  rest: string
+  /** The parameter `after` of the next page. Null if this page is the last. */
+  next: string | null
+}
+
+export interface FoundPage extends Pick<AnyPage, 'next'> {
+  /** The result as JSON text. */
+  text: string
+}
+
+export interface PageRequest {
+  limit: number
+  /** The page begins behind this place; by default it is the first. */
+  after?: Place | undefined
+}
+
+export type SearchCandidates = (q: string, page: PageRequest) => Promise<FoundPage>
 
 export function candidateSearch(db: Queryable, names: SkillNames): SearchCandidates {
   const find = batched<IndexSearch, SearchHit[]>({
@@ -19,36 +47,102 @@ export function candidateSearch(db: Queryable, names: SkillNames): SearchCandida
     batchesMax: 2,
     run: (searches) => findHits(db, searches),
   })
-  return async (q, limit) => {
-    const search = indexSearchOf(q, limit, names)
-    const candidates = (await find(search)).map((hit) => previewOf(hit, search, names.of))
-    return JSON.stringify({ query: q, candidates, resultCount: candidates.length })
+  return async (q, { limit, after = start }) => {
+    const search = searchOf(q)
+    const found = await findPage(find, { search, after, limit: limit + 1 }, names)
+    return pageFor(q, pageOf({ search, found, limit }, names))
   }
 }
 
-export function indexSearchOf(q: string, limit: number, names: SkillNames): IndexSearch {
-  const search = searchOf(q, limit)
-  const labels = search.handlesOnly
-    ? { exactLabels: [], prefixLabels: [] }
-    : names.otherLabels(search.text)
-  return { ...search, ...labels }
+/**
+ * Returns up to `limit` hits behind the place `after`. The index may yield a candidate again that
+ * an earlier page had for a better match; then it is asked for more.
+ */
+async function findPage(
+  find: (search: IndexSearch) => Promise<SearchHit[]>,
+  { search, after, limit }: { search: Search; after: Place; limit: number },
+  names: SkillNames,
+): Promise<SearchHit[]> {
+  for (let asked = limit; ; asked *= 8) {
+    const hits = await find({ ...indexSearchOf(search, names), limit: asked, after })
+    if (after === start) return hits
+    const later = hits.filter((hit) => {
+      const place = placeOf(hit, search, names)
+      return place !== null && comparePlaces(place, after) > 0
+    })
+    if (later.length >= limit || hits.length < asked) return later.slice(0, limit)
+  }
+}
+
+/** Renders the first `limit` of the found hits. One more of them shows that a page follows. */
+export function pageOf(
+  { search, found, limit }: { search: Search; found: readonly SearchHit[]; limit: number },
+  names: SkillNames,
+): AnyPage {
+  const shown = found.slice(0, limit)
+  const previews = shown.map((hit) => previewOf(hit, search, names))
+  const last = shown.at(-1)
+  const place = found.length > limit && last !== undefined ? placeOf(last, search, names) : null
+  return {
+    rest: `"candidates":${JSON.stringify(previews)},"resultCount":${previews.length}}`,
+    next: place === null ? null : cursorOf(place),
+  }
+}
+
+export function pageFor(q: string, { rest, next }: AnyPage): FoundPage {
+  return { text: `{"query":${JSON.stringify(q)},${rest}`, next }
+}
+
+/** Returns what the index is searched for. */
+export function indexSearchOf(
+  { orders, bareOrders, ...search }: Search,
+  names: SkillNames,
+): Omit<IndexSearch, 'limit' | 'after'> {
+  const written = termsOf(orders, search.handlesOnly ? null : names)
+  const bare = termsOf(bareOrders, search.handlesOnly ? null : names.bare)
+  const isSame = JSON.stringify(written) === JSON.stringify(bare)
+  return { ...search, written, bare, bareDiffers: !isSame }
+}
+
+function termsOf(orders: readonly string[], names: SkillNames | null): IndexSearch['written'] {
+  if (names === null) return { names: [], prefixes: [], labels: [] }
+  const { exactLabels, prefixLabels } = names.otherLabels(orders)
+  const whole = (term: string) => term + wholeMark
+  return {
+    names: [
+      ...orders.flatMap((text) => [whole(text), text + countedMark]),
+      ...exactLabels.map(whole),
+    ],
+    prefixes: orders.filter(hasTwoLetters),
+    labels: prefixLabels.map(whole),
+  }
 }
 
 /** Parses the query: a leading @ searches handles only. */
-export function searchOf(q: string, limit: number): Search {
-  const folded = foldTerm(q)
+export function searchOf(q: string): Search {
+  const folded = foldText(q)
   const handlesOnly = folded.startsWith('@')
-  return { text: handlesOnly ? folded.slice(1) : folded, handlesOnly, limit }
+  const ordersOf = (text: string) => (text === '' ? [] : wordOrders(text))
+  return {
+    handle: handlesOnly ? folded.slice(1) : folded,
+    handlesOnly,
+    orders: ordersOf(foldTerm(folded)),
+    bareOrders: ordersOf(foldTerm(foldAccents(folded))),
+  }
 }
 
 const topSkillsMax = 5
 
-export function previewOf(
+function previewOf(
   { username, displayName, title, avatarUrl, skills }: SearchHit,
-  { text, handlesOnly }: Pick<Search, 'text' | 'handlesOnly'>,
-  termsOf: (skill: string) => SkillTerms,
+  { bareOrders, handlesOnly }: Pick<Search, 'bareOrders' | 'handlesOnly'>,
+  { bare }: SkillNames,
 ): CandidatePreview {
   const verified = skills.filter((skill) => skill.verified)
+  const matches = (name: string): boolean => {
+    const terms = bare.of(foldAccents(name))
+    return bareOrders.some((text) => matchesSkill(text, terms))
+  }
   return {
     username,
     displayName,
@@ -56,9 +150,7 @@ export function previewOf(
     avatarUrl,
     profilePath: profilePath(username),
     topSkills: [...verified, ...skills.filter((skill) => !skill.verified)].slice(0, topSkillsMax),
-    matchedSkills: handlesOnly
-      ? []
-      : skills.filter(({ name }) => matchesSkill(text, termsOf(name))),
+    matchedSkills: handlesOnly ? [] : skills.filter(({ name }) => matches(name)),
     skillCount: skills.length,
     verifiedSkillCount: verified.length,
   }

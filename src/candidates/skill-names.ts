@@ -4,7 +4,7 @@
  */
 import { sha256 } from '../platform/crypto/bytes.ts'
 import { canonicalJson } from '../platform/json/canonical-json.ts'
-import { foldTerm, fromLaterWords, hasTwoLetters } from './fold.ts'
+import { foldAccents, foldForms, foldTerm, fromLaterWords, hasTwoLetters } from './fold.ts'
 
 export interface NamedRecord {
   label: string
@@ -15,9 +15,12 @@ export interface SkillNames {
   /** Returns the terms of a skill with this name. */
   of(name: string): SkillTerms
   /**
-   * Returns the labels under which the index has the skills that a folded query finds otherwise.
+   * Returns the labels under which the index has the skills that a folded query, given with its
+   * words in each order, finds otherwise.
    */
-  otherLabels(query: string): OtherLabels
+  otherLabels(orders: readonly string[]): OtherLabels
+  /** The same records without accents: this object itself if they have none. */
+  bare: SkillNames
   /** Hash of everything that the terms depend on, except the skill itself. */
   sha256: Buffer
 }
@@ -31,7 +34,10 @@ export interface SkillTerms {
    * name.
    */
   parts: readonly string[]
-  /** Terms of the index: the labels of the records with this name, or else the name itself. */
+  /**
+   * Terms of the index: the labels of the records with this name, and the forms of the name that no
+   * record has.
+   */
   labels: readonly string[]
   /** Rests of the name from later words that no label has. */
   ownParts: readonly string[]
@@ -48,41 +54,66 @@ export interface OtherLabels {
 /**
  * Raise it if the terms of a name change. The jobs process then rebuilds the index when it starts.
  */
-const termsVersion = 3
+const termsVersion = 4
 
 export function skillNames(records: readonly NamedRecord[]): SkillNames {
+  const bareRecords = records.map(({ label, aliases }) => ({
+    label: foldAccents(label),
+    aliases: aliases.map(foldAccents),
+  }))
+  const written = namesOf(records)
+  const bare = namesOf(bareRecords)
+  const sources = records.map(({ label, aliases }) => ({ label, aliases: [...aliases] }))
+  const hash = sha256(canonicalJson({ termsVersion, records: sources }))
+  const isBare = records.every(({ label, aliases }, i) => {
+    const record = bareRecords[i] as NamedRecord
+    return (
+      foldTerm(label) === foldTerm(record.label) &&
+      aliases.every((alias, n) => foldTerm(alias) === foldTerm(record.aliases[n] as string))
+    )
+  })
+  const bareNames: SkillNames = {
+    ...bare,
+    sha256: hash,
+    get bare() {
+      return bareNames
+    },
+  }
+  return isBare ? bareNames : { ...written, sha256: hash, bare: bareNames }
+}
+
+function namesOf(records: readonly NamedRecord[]): Pick<SkillNames, 'of' | 'otherLabels'> {
   const byName = Map.groupBy(
     records.flatMap((record) =>
-      [record.label, ...record.aliases].map((name) => ({ name: foldTerm(name), record })),
+      [record.label, ...record.aliases].flatMap(foldForms).map((name) => ({ name, record })),
     ),
     ({ name }) => name,
   )
-  const sources = records.map(({ label, aliases }) => ({ label, aliases: [...aliases] }))
-  const termsOf = (name: string): SkillTerms => {
-    const own = foldTerm(name)
-    return termsFor(
-      own,
-      (byName.get(own) ?? []).map(({ record }) => record),
-    )
-  }
   return {
-    sha256: sha256(canonicalJson({ termsVersion, records: sources })),
-    of: termsOf,
+    of(name) {
+      const forms = foldForms(name)
+      const known = new Set(
+        forms.flatMap((form) => (byName.get(form) ?? []).map(({ record }) => record)),
+      )
+      return termsFor(forms, [...known])
+    },
     otherLabels: otherLabels(records),
   }
 }
 
-function termsFor(own: string, known: readonly NamedRecord[]): SkillTerms {
+function termsFor(own: readonly string[], known: readonly NamedRecord[]): SkillTerms {
   const labels = known.map(({ label }) => foldTerm(label))
-  const aliases = known.flatMap((record) => record.aliases.map(foldTerm))
-  const whole = new Set([own, ...labels, ...aliases].filter((term) => term !== ''))
-  const labelParts = labels.flatMap(fromLaterWords)
-  const ownParts = fromLaterWords(own).filter((term) => !labelParts.includes(term))
+  const labelForms = known.flatMap(({ label }) => foldForms(label))
+  const aliases = known.flatMap((record) => record.aliases.flatMap(foldForms))
+  const names = new Set([...labelForms, ...aliases])
+  const whole = new Set([...own, ...names])
+  const labelParts = labelForms.flatMap(fromLaterWords)
+  const ownParts = own.flatMap(fromLaterWords).filter((term) => !labelParts.includes(term))
   const parts = new Set([...ownParts, ...labelParts])
   return {
     whole: [...whole],
     parts: [...parts].filter((term) => !whole.has(term)),
-    labels: [...new Set(labels.length === 0 ? [own] : labels)].filter((term) => term !== ''),
+    labels: [...new Set([...labels, ...own.filter((form) => !names.has(form))])],
     ownParts,
   }
 }
@@ -91,19 +122,26 @@ function otherLabels(records: readonly NamedRecord[]): SkillNames['otherLabels']
   const named = records
     .flatMap((record) => {
       const label = foldTerm(record.label)
-      const aliases = record.aliases.map(foldTerm).map((name) => ({ name, label, whole: true }))
-      const parts = fromLaterWords(label).map((name) => ({ name, label, whole: false }))
-      return [...aliases, ...parts]
+      const labelForms = foldForms(record.label)
+      const names = [...labelForms, ...record.aliases.flatMap(foldForms)]
+      const parts = labelForms.flatMap(fromLaterWords)
+      return [
+        ...names.map((name) => ({ name, label, whole: true })),
+        ...parts.map((name) => ({ name, label, whole: false })),
+      ]
     })
     .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
-  return (query) => {
-    const found = beginningWith(named, query)
-    const exact = found.filter(
-      ({ name, label, whole }) => whole && name === query && label !== name,
+  return (orders) => {
+    const exact = orders.flatMap((query) =>
+      beginningWith(named, query).filter(
+        ({ name, label, whole }) => whole && name === query && label !== name,
+      ),
     )
-    const byPrefix = hasTwoLetters(query)
-      ? found.filter(({ label }) => !label.startsWith(query))
-      : []
+    const byPrefix = orders
+      .filter(hasTwoLetters)
+      .flatMap((query) =>
+        beginningWith(named, query).filter(({ label }) => !label.startsWith(query)),
+      )
     return { exactLabels: labelsOf(exact), prefixLabels: labelsOf(byPrefix) }
   }
 }
@@ -129,10 +167,17 @@ function beginningWith<Named extends { name: string }>(
 
 /**
  * Returns whether a folded query matches a skill: by a whole name, or as the beginning of a name or
- * of a later word.
+ * of a later word. The words of the query keep their order.
  */
 export function matchesSkill(query: string, { whole, parts }: SkillTerms): boolean {
-  if (!hasTwoLetters(query)) return whole.includes(query)
+  return hasTwoLetters(query) ? beginsSkill(query, { whole, parts }) : whole.includes(query)
+}
+
+/** Returns whether a name or a later word of the skill begins with the folded query. */
+export function beginsSkill(
+  query: string,
+  { whole, parts }: Omit<SkillTerms, 'labels' | 'ownParts'>,
+): boolean {
   const startsWithQuery = (term: string): boolean => term.startsWith(query)
   return whole.some(startsWithQuery) || parts.some(startsWithQuery)
 }

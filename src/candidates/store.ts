@@ -3,8 +3,7 @@
  * migrations/0015_search.sql write there too.
  */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
-import type { Search, SearchHit } from './search-hit.ts'
-import type { OtherLabels } from './skill-names.ts'
+import type { Place, Search, SearchHit } from './search-hit.ts'
 import type { Posting } from './terms.ts'
 
 /** Removes the workers that this transaction has queued from the queue, and returns them. */
@@ -63,21 +62,44 @@ export async function replaceEntries(
     select kind, term, rank, username from posted order by kind, term collate "C", rank`)
 }
 
-/** A search with the labels of the skills that it finds by another name. */
-export interface IndexSearch extends Search, OtherLabels {}
+/** A search as migrations/0029_search_pages.sql describes it. */
+export interface IndexSearch extends Pick<Search, 'handle' | 'handlesOnly'> {
+  written: IndexTerms
+  bare: IndexTerms
+  bareDiffers: boolean
+  after: Place
+  limit: number
+}
+
+/** Each list holds terms of the index or beginnings of terms. */
+interface IndexTerms {
+  names: readonly string[]
+  prefixes: readonly string[]
+  labels: readonly string[]
+}
 
 /** Returns the hits of each search, best match first. */
 export async function findHits(
   db: Queryable,
   searches: readonly IndexSearch[],
 ): Promise<SearchHit[][]> {
+  const lists = (level: 'written' | 'bare', name: keyof IndexTerms) =>
+    searches.map((search) => search[level][name].join('\n'))
   const rows = await db.rows<{ hits: string }>(sql`
-    select search_candidates(
-      queries => ${searches.map(({ text }) => text)}::text[],
+    select search_pages(
+      handles => ${searches.map(({ handle }) => handle)}::text[],
       handles_only => ${searches.map(({ handlesOnly }) => handlesOnly)}::boolean[],
       limits => ${searches.map(({ limit }) => limit)}::int[],
-      exact_labels => ${searches.map(({ exactLabels }) => exactLabels.join('\n'))}::text[],
-      prefix_labels => ${searches.map(({ prefixLabels }) => prefixLabels.join('\n'))}::text[]
+      names => ${lists('written', 'names')}::text[],
+      prefixes => ${lists('written', 'prefixes')}::text[],
+      labels => ${lists('written', 'labels')}::text[],
+      bare_names => ${lists('bare', 'names')}::text[],
+      bare_prefixes => ${lists('bare', 'prefixes')}::text[],
+      bare_labels => ${lists('bare', 'labels')}::text[],
+      bare_differs => ${searches.map(({ bareDiffers }) => bareDiffers)}::boolean[],
+      after_sections => ${searches.map(({ after }) => after.section)}::smallint[],
+      after_ranks => ${searches.map(({ after }) => after.rank)}::smallint[],
+      after_usernames => ${searches.map(({ after }) => after.username)}::text[]
     ) as hits`)
   return rows.map(({ hits }) => JSON.parse(hits))
 }

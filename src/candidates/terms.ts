@@ -10,16 +10,25 @@
  * the right one. migrations/0015_search.sql shows an example.
  */
 import { skillsMax } from '../workers/schema.ts'
-import { hasTwoLetters, textsFromWords } from './fold.ts'
+import { foldAccents, hasTwoLetters, textsFromWords } from './fold.ts'
 import type { SkillNames } from './skill-names.ts'
 
 /** The enum `match_kind` of the database. */
-type MatchKind = 'handle_and_skills' | 'handle' | 'skills' | 'skill' | 'name' | 'title'
+type MatchKind = 'handle_and_skills' | 'handle' | WrittenKind | BareKind
+type WrittenKind = keyof typeof bareKinds
+type BareKind = (typeof bareKinds)[WrittenKind]
+
+const bareKinds = {
+  skills: 'bare_skills',
+  skill: 'bare_skill',
+  name: 'bare_name',
+  title: 'bare_title',
+} as const
 
 /** Ends a whole handle and the label of a skill. Folded texts contain neither mark. */
-const wholeMark = '\u0001'
+export const wholeMark = '\u0001'
 /** Ends a whole name of a skill that matches more verified skills than the label of the skill. */
-const countedMark = '\u0002'
+export const countedMark = '\u0002'
 
 export interface Searchable {
   username: string
@@ -35,11 +44,45 @@ export interface Posting {
 }
 
 /**
+ * Returns each kind and term once. The terms without accents have kinds of their own, and are left
+ * out if they are equal to terms with accents.
+ */
+export function postingsOf(candidate: Searchable, names: SkillNames): Posting[] {
+  const written = writtenPostings(candidate, names)
+  const bare = bareOf(candidate)
+  if (bare === candidate && names.bare === names) return written
+  const nameOf = ({ kind, term, rank }: Posting) => `${kind} ${rank} ${term}`
+  const known = new Set(written.map(nameOf))
+  const others = writtenPostings(bare, names.bare).flatMap((posting) => {
+    const kind = posting.kind in bareKinds ? bareKinds[posting.kind as WrittenKind] : null
+    return kind === null || known.has(nameOf(posting)) ? [] : { ...posting, kind }
+  })
+  return [...written, ...others]
+}
+
+const ascii = /^[\0-\x7f]*$/
+
+/** Returns the candidate without accents: the same object if all texts are ASCII. */
+function bareOf(candidate: Searchable): Searchable {
+  const { username, displayName, title, skills } = candidate
+  if (
+    [displayName, title ?? '', ...skills.map(({ name }) => name)].every((text) => ascii.test(text))
+  )
+    return candidate
+  return {
+    username,
+    displayName: foldAccents(displayName),
+    title: title === null ? null : foldAccents(title),
+    skills: skills.map(({ name, verified }) => ({ name: foldAccents(name), verified })),
+  }
+}
+
+/**
  * Returns each kind and term once. A skill that the vocabulary knows is indexed by its label only;
  * a search for another of its names looks up the label. So the rank of a label counts the skills of
  * that label and no others.
  */
-export function postingsOf(candidate: Searchable, names: SkillNames): Posting[] {
+function writtenPostings(candidate: Searchable, names: SkillNames): Posting[] {
   const { username, displayName, title, skills } = candidate
   const verifiedCount = skills.filter((skill) => skill.verified).length
   const posting =
@@ -68,8 +111,8 @@ export function postingsOf(candidate: Searchable, names: SkillNames): Posting[] 
   const titles = title === null ? [] : textsFromWords(title)
   return [
     posting('handle', 0)(username + wholeMark),
-    ...handlePrefixes(username, verifiedTerms).map((prefix) =>
-      posting('handle_and_skills', countMatching(prefix, verifiedTerms))(prefix),
+    ...handlePrefixes(username, verifiedTerms).map(({ prefix, count }) =>
+      posting('handle_and_skills', count)(prefix),
     ),
     ...[...labels].map((label) => skillPosting(countOfLabel(label))(label + wholeMark)),
     ...[...countedNames].map((name) =>
@@ -82,7 +125,7 @@ export function postingsOf(candidate: Searchable, names: SkillNames): Posting[] 
 }
 
 /** Lower is better: more matched verified skills, then more verified skills. Fits 16 bits. */
-function rankOf(of: { matchedCount: number; verifiedCount: number }): number {
+export function rankOf(of: { matchedCount: number; verifiedCount: number }): number {
   return (skillsMax - of.matchedCount) * (skillsMax + 1) + (skillsMax - of.verifiedCount)
 }
 
@@ -120,27 +163,36 @@ function skillPrefixes(terms: readonly SkillTerm[]): string[] {
     const next = terms[i + 1]
     return next === undefined ? [] : commonPrefix(term, next.term)
   })
-  return distinctPrefixes(shared, terms, 1)
+  return distinctPrefixes(shared, terms)
 }
 
 /**
- * Returns the distinct prefixes that the handle shares with verified skills. A query up to such a
- * prefix matches both.
+ * Returns the beginnings of the handle, with the number of verified skills that a query for each
+ * matches, after which this number falls.
  */
-function handlePrefixes(username: string, terms: readonly SkillTerm[]): string[] {
-  const shared = terms.map(({ term }) => commonPrefix(username, term))
-  return distinctPrefixes(shared, terms, 0)
-}
-
-/**
- * Returns the prefixes of two letters or more that match more skills than each longer prefix among
- * them, and more than `countMin`, which other postings cover.
- */
-function distinctPrefixes(
-  prefixes: readonly string[],
+function handlePrefixes(
+  username: string,
   terms: readonly SkillTerm[],
-  countMin: number,
-): string[] {
+): { prefix: string; count: number }[] {
+  const found: { prefix: string; count: number }[] = []
+  for (let length = 2; length <= username.length; length++) {
+    const prefix = username.slice(0, length)
+    // The handle is compared as written; for a skill, its hyphens are spaces.
+    const text = prefix.replace(/-+/g, ' ').trim()
+    const count = new Set(terms.flatMap(({ term, skill }) => (term.startsWith(text) ? skill : [])))
+      .size
+    if (count === 0) break
+    if (found.at(-1)?.count === count) found.pop()
+    found.push({ prefix, count })
+  }
+  return found
+}
+
+/**
+ * Returns the prefixes of two letters or more that match several skills, and more than each longer
+ * prefix among them.
+ */
+function distinctPrefixes(prefixes: readonly string[], terms: readonly SkillTerm[]): string[] {
   const kept: { prefix: string; count: number }[] = []
   const longestFirst = [...new Set(prefixes)]
     .filter(hasTwoLetters)
@@ -148,8 +200,7 @@ function distinctPrefixes(
   for (const prefix of longestFirst) {
     const longer = kept.filter((other) => other.prefix.startsWith(prefix))
     const count = countMatching(prefix, terms)
-    if (count > Math.max(countMin, ...longer.map((other) => other.count)))
-      kept.push({ prefix, count })
+    if (count > Math.max(1, ...longer.map((other) => other.count))) kept.push({ prefix, count })
   }
   return kept.map(({ prefix }) => prefix)
 }

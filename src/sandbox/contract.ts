@@ -51,7 +51,12 @@ export const sandboxContract = {
     description: 'The same as searchCandidates, with fictional candidates. Nothing is charged.',
     queryParameters: searchQuery,
     responses: {
-      200: { description: 'Previews in order.', schema: searchResult, example: examples.search },
+      200: {
+        description: 'Previews in order.',
+        schema: searchResult,
+        hasNextLink: true,
+        example: examples.search,
+      },
       ...sessionResponses,
     },
   },

@@ -1,11 +1,12 @@
 /** The handlers of the sandbox. */
+import { searchAnswer } from '../candidates/handlers.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Handlers } from '../platform/http/endpoint.ts'
 import { refuse } from '../platform/http/errors.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'
 import { statusDocumentOf } from '../score-credentials/documents.ts'
 import { listFormOf } from '../score-credentials/schema.ts'
-import type { sandboxContract } from './contract.ts'
+import { sandboxContract } from './contract.ts'
 import type { Sandbox } from './open.ts'
 
 export interface SandboxOptions {
@@ -19,8 +20,7 @@ export function sandboxHandlers({
 }: SandboxOptions): Handlers<typeof sandboxContract> {
   return {
     async searchSandboxCandidates({ query }) {
-      const text = await reads.search(query.q, Number(query.limit))
-      return { status: 200, body: undefined, text }
+      return searchAnswer(reads, sandboxContract.searchSandboxCandidates.path, query)
     },
     async getSandboxCandidate({ path }) {
       const found = await reads.candidate(path.username)

@@ -95,8 +95,8 @@ test('sandbox search has the shape and the order of real search', async () => {
     'weiss',
   ])
     for (const limit of [1, 18, 50]) {
-      const result: SearchResult = JSON.parse(await reads.search(q, limit))
-      assert.deepEqual(JSON.parse(await reads.search(q, limit)), result, 'a kept answer')
+      const result: SearchResult = JSON.parse((await reads.search(q, { limit })).text)
+      assert.deepEqual(JSON.parse((await reads.search(q, { limit })).text), result, 'a kept answer')
       assert.ok(shapes.search.Check(result), q)
       const expected = searchByHand(profiles, records, { q, limit })
       assert.deepEqual(
@@ -134,7 +134,7 @@ test('a sandbox credential is always the same, and no deployment trusts its issu
 
 test('the examples of docs/sandbox.md work in the sandbox', async () => {
   for (const q of ['java', '@ma', 'engineer'])
-    assert.ok(JSON.parse(await reads.search(q, 18)).resultCount > 1, q)
+    assert.ok(JSON.parse((await reads.search(q, { limit: 18 })).text).resultCount > 1, q)
   assert.equal((await reads.candidate('mateo-rios'))?.detail.score, null)
   assert.equal((await reads.candidate('oriol-serra'))?.detail.score?.scoreVc, null)
   assert.ok((await reads.candidate('chidi-eze'))?.detail.score?.scoreVc)

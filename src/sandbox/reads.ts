@@ -9,7 +9,8 @@
 import { type PublicRow, publicScore, type ScoreRow } from '../candidates/public-read.ts'
 import { type CandidateReads, foundCandidate } from '../candidates/reads.ts'
 import { scanCandidates } from '../candidates/scan.ts'
-import { previewOf, searchOf } from '../candidates/search.ts'
+import { type AnyPage, pageFor, pageOf, searchOf } from '../candidates/search.ts'
+import { start } from '../candidates/search-hit.ts'
 import type { SkillNames } from '../candidates/skill-names.ts'
 import { RecentMap } from '../platform/recent-map.ts'
 import { convertProof } from '../score-credentials/convert-proof.ts'
@@ -27,19 +28,20 @@ export function sandboxReads(
   const rows = candidates.map(({ row }) => row)
   const byUsername = new Map(rows.map((row) => [row.username, row]))
   const byScore = new Map(candidates.map((candidate) => [candidate.id, candidate]))
-  const kept = new RecentMap<string>(keptSizeMax, (answer, key) => answer.length + key.length)
+  const kept = new RecentMap<AnyPage>(keptSizeMax, ({ rest }, key) => rest.length + key.length)
   return {
-    async search(q, limit) {
-      const search = searchOf(q, limit)
-      const key = `${limit} ${search.handlesOnly ? '@' : ''}${search.text}`
-      let answer = kept.get(key)
-      if (answer === undefined) {
-        const matches = scanCandidates(rows, search, names)
-        const previews = matches.map((row) => previewOf(row, search, names.of))
-        answer = `"candidates":${JSON.stringify(previews)},"resultCount":${previews.length}}`
-        kept.set(key, answer)
+    async search(q, { limit, after = start }) {
+      const search = searchOf(q)
+      const { section, rank, username } = after
+      const words = `${search.handlesOnly ? '@' : ''}${search.handle}`
+      const key = `${limit} ${section} ${rank} ${username} ${words}`
+      let page = kept.get(key)
+      if (page === undefined) {
+        const found = scanCandidates(rows, { search, after, limit: limit + 1 }, names)
+        page = pageOf({ search, found, limit }, names)
+        kept.set(key, page)
       }
-      return `{"query":${JSON.stringify(q)},${answer}`
+      return pageFor(q, page)
     },
     async candidate(username) {
       const row = byUsername.get(username)

@@ -100,7 +100,7 @@ test('503: a node that is older than the schema says so, serves public documents
   const { directory, number } = oneMore(
     folder,
     (own) => `-- contract: nodes that know ${own} or later
-      drop function search_candidates; alter view public_profiles rename to profiles_of_before;
+      drop function search_pages; alter view public_profiles rename to profiles_of_before;
       alter view public_scores rename to scores_of_before;
       alter table webhook_endpoints rename column url to url_of_before;`,
   )

@@ -39,6 +39,21 @@ const testKey = await newKey(db, {
 })
 const sandbox = new Client({ baseUrl: service.base, apiKey: testKey.key, sandbox: true })
 
+test('searchPages yields every match once, a page at a time', async () => {
+  const { candidates: all } = await sandbox.candidates.search({ q: 'java', limit: 50 })
+  const pages: number[] = []
+  const usernames: string[] = []
+  for await (const { candidates } of sandbox.candidates.searchPages({ q: 'java', limit: 2 })) {
+    pages.push(candidates.length)
+    usernames.push(...candidates.map(({ username }) => username))
+  }
+  assert.deepEqual(
+    usernames,
+    all.map(({ username }) => username),
+  )
+  assert.ok(pages.length > 1 && pages.slice(0, -1).every((length) => length === 2), String(pages))
+})
+
 test('one test key leads from a search to a verified credential', async () => {
   const { candidates } = await sandbox.candidates.search({ q: 'typescript' })
   const [first] = candidates

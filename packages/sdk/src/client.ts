@@ -56,17 +56,41 @@ export class Client {
 
 type Send = <Value>(question: Question) => Call<Value>
 
+export interface SearchQuery {
+  q: string
+  limit?: number | undefined
+  /** From the Link header of the page before. */
+  after?: string | undefined
+}
+
 class Candidates {
   readonly #send: Send
   constructor(send: Send) {
     this.#send = send
   }
 
-  search(
-    query: { q: string; limit?: number | undefined },
-    options: CallOptions = {},
-  ): Call<wire.CandidateSearchResult> {
-    return this.#send({ path: '/api/v1/candidates/search', query, isOnce: true, ...options })
+  /** Returns one page, the first unless `after` is given. */
+  search(query: SearchQuery, options: CallOptions = {}): Call<wire.CandidateSearchResult> {
+    return this.#send({
+      path: '/api/v1/candidates/search',
+      query: { ...query },
+      isOnce: true,
+      ...options,
+    })
+  }
+
+  /** Yields page after page. Each is charged as a search, so stop when you have enough. */
+  async *searchPages(
+    query: SearchQuery,
+    options: Omit<CallOptions, 'idempotencyKey'> = {},
+  ): AsyncGenerator<wire.CandidateSearchResult, void, undefined> {
+    for (let { after } = query; ; ) {
+      const { data, headers } = await this.search({ ...query, after }, options).withResponse()
+      yield data
+      const next = /<([^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1]
+      if (next === undefined) return
+      after = new URL(next, 'http://any').searchParams.get('after') ?? undefined
+    }
   }
 
   get(username: string, options: CallOptions = {}): Call<wire.CandidateDetail> {

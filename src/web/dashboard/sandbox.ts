@@ -55,7 +55,7 @@ const calls: Readonly<Record<string, Call>> = {
     answer: async (reads, value) =>
       value.length > 200
         ? 'Enter at most 200 characters.'
-        : (JSON.parse(await reads.search(value, searchLimit)) as object),
+        : (JSON.parse((await reads.search(value, { limit: searchLimit })).text) as object),
   },
   candidate: {
     title: 'Candidate',

@@ -35,7 +35,7 @@ export async function registerSeekers(db: Db, workers: readonly Seeker[]): Promi
 
 /** Returns the usernames that a search finds, best match first. */
 export async function found(search: SearchCandidates, q: string, limit = 50): Promise<string[]> {
-  const { candidates }: SearchResult = JSON.parse(await search(q, limit))
+  const { candidates }: SearchResult = JSON.parse((await search(q, { limit })).text)
   return candidates.map(({ username }) => username)
 }
 
