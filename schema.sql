@@ -975,6 +975,23 @@ create table identity_changes (
   actor text not null,
   changed_at timestamp with time zone not null
 );
+create table invitation_links (
+  digest bytea not null,
+  invitation_id uuid not null,
+  proves_address boolean not null
+);
+create table invitations (
+  id uuid not null,
+  account_id uuid not null,
+  email text not null,
+  role text not null,
+  invited_by uuid,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  answered_at timestamp with time zone,
+  answer text,
+  mailed_at timestamp with time zone
+);
 create table mail_budget (
   bucket bytea not null,
   spent_at timestamp with time zone[] default '{}'::timestamp with time zone[] not null
@@ -986,7 +1003,8 @@ create table mails (
   next text,
   created_at timestamp with time zone not null,
   attempts integer default 0 not null,
-  due_at timestamp with time zone
+  due_at timestamp with time zone,
+  invitation_id uuid
 );
 create table memberships (
   user_id uuid not null,
@@ -1238,7 +1256,9 @@ create table users (
   email text not null,
   name text,
   created_at timestamp with time zone not null,
-  disabled_at timestamp with time zone
+  disabled_at timestamp with time zone,
+  last_account_id uuid,
+  address_proven_at timestamp with time zone
 );
 create table webhook_attempts (
   id uuid not null,
@@ -1488,11 +1508,20 @@ alter table identity_changes add constraint identity_changes_change_check CHECK 
 alter table identity_changes add constraint identity_changes_check CHECK ((state = 'verified'::text) = (verified_until IS NOT NULL));
 alter table identity_changes add constraint identity_changes_check1 CHECK (verified_until IS NULL OR verified_until > changed_at);
 alter table identity_changes add constraint identity_changes_state_check CHECK (state = ANY (ARRAY['pending'::text, 'verified'::text, 'revoked'::text]));
+alter table invitation_links add constraint invitation_links_pkey PRIMARY KEY (digest);
+alter table invitation_links add constraint invitation_links_digest_check CHECK (length(digest) = 32);
+alter table invitations add constraint invitations_pkey PRIMARY KEY (id);
+alter table invitations add constraint invitations_answer_check CHECK (answer = ANY (ARRAY['accepted'::text, 'declined'::text, 'withdrawn'::text, 'expired'::text]));
+alter table invitations add constraint invitations_check CHECK (expires_at > created_at);
+alter table invitations add constraint invitations_check1 CHECK ((answered_at IS NULL) = (answer IS NULL));
+alter table invitations add constraint invitations_email_check CHECK (email = lower(email) AND char_length(email) <= 254 AND email ~ '^[^\s<>@]{1,64}@[a-z0-9.-]{1,253}$'::text);
+alter table invitations add constraint invitations_role_check CHECK (role = ANY (ARRAY['owner'::text, 'member'::text]));
 alter table mail_budget add constraint mail_budget_pkey PRIMARY KEY (bucket);
 alter table mail_budget add constraint mail_budget_bucket_check CHECK (length(bucket) = 32);
 alter table mails add constraint mails_pkey PRIMARY KEY (id);
 alter table mails add constraint mails_attempts_check CHECK (attempts >= 0);
 alter table mails add constraint mails_email_check CHECK (email = lower(email) AND char_length(email) <= 254 AND email ~ '^[^\s<>@]{1,64}@[a-z0-9.-]{1,253}$'::text);
+alter table mails add constraint mails_invitation CHECK ((kind = 'invitation'::text) = (invitation_id IS NOT NULL));
 alter table mails add constraint mails_kind_check CHECK (kind = ANY (ARRAY['sign_in'::text, 'invitation'::text]));
 alter table mails add constraint mails_next_check CHECK (next ~~ '/%'::text AND octet_length(next) <= 512);
 alter table memberships add constraint memberships_pkey PRIMARY KEY (user_id, account_id);
@@ -1692,6 +1721,10 @@ alter table evidence_private add constraint evidence_private_evidence_id_fkey FO
 alter table identities add constraint identities_worker_id_change_state_fkey FOREIGN KEY (worker_id, change, state) REFERENCES identity_changes(worker_id, change, state);
 alter table identities add constraint identities_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table identity_changes add constraint identity_changes_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
+alter table invitation_links add constraint invitation_links_invitation_id_fkey FOREIGN KEY (invitation_id) REFERENCES invitations(id) ON DELETE CASCADE;
+alter table invitations add constraint invitations_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id);
+alter table invitations add constraint invitations_invited_by_fkey FOREIGN KEY (invited_by) REFERENCES users(id) ON DELETE SET NULL;
+alter table mails add constraint mails_invitation_id_fkey FOREIGN KEY (invitation_id) REFERENCES invitations(id) ON DELETE CASCADE;
 alter table memberships add constraint memberships_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id);
 alter table memberships add constraint memberships_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 alter table profile_skills add constraint profile_skills_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES profiles(worker_id) ON DELETE CASCADE;
@@ -1716,6 +1749,7 @@ alter table source_changes add constraint source_changes_source_id_fkey FOREIGN 
 alter table user_identities add constraint user_identities_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 alter table user_networks add constraint user_networks_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 alter table usernames add constraint usernames_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
+alter table users add constraint users_last_account_id_fkey FOREIGN KEY (last_account_id) REFERENCES accounts(id);
 alter table webhook_attempts add constraint webhook_attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES webhook_deliveries(id) ON DELETE CASCADE;
 alter table webhook_deliveries add constraint webhook_deliveries_event_seq_fkey FOREIGN KEY (event_seq) REFERENCES webhook_events(seq) ON DELETE CASCADE;
 alter table webhook_secrets add constraint webhook_secrets_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES webhook_endpoints(id);
@@ -1730,8 +1764,12 @@ CREATE INDEX disputes_due ON public.disputes USING btree (due_at, id) WHERE (sta
 CREATE INDEX disputes_worker ON public.disputes USING btree (worker_id);
 CREATE INDEX evidence_expiring ON public.evidence USING btree (expires_on) WHERE ((state = 'active'::text) AND (expires_on IS NOT NULL));
 CREATE INDEX evidence_of_worker ON public.evidence USING btree (worker_id);
+CREATE INDEX invitation_links_invitation ON public.invitation_links USING btree (invitation_id);
+CREATE INDEX invitations_email ON public.invitations USING btree (email);
+CREATE UNIQUE INDEX invitations_open ON public.invitations USING btree (account_id, email) WHERE (answered_at IS NULL);
 CREATE INDEX mails_due ON public.mails USING btree (due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX mails_email ON public.mails USING btree (email);
+CREATE INDEX mails_invitation ON public.mails USING btree (invitation_id) WHERE (invitation_id IS NOT NULL);
 CREATE INDEX memberships_account ON public.memberships USING btree (account_id);
 CREATE INDEX operation_replays_created ON public.operation_replays USING btree (created_at);
 CREATE INDEX request_log_account ON public.request_log USING btree (account_id, seq);

@@ -21,7 +21,6 @@ import { score } from './support/build/credentials.ts'
 import { creditDrives } from './support/build/credit-drives.ts'
 import { keyedDrives } from './support/build/keyed-drives.ts'
 import { newKey } from './support/build/keys.ts'
-import { memberDrives } from './support/build/member-drives.ts'
 import { sessionDrives } from './support/build/session-drives.ts'
 import { newSession } from './support/build/sessions.ts'
 import { ask, type Question, type Reply } from './support/start/ask.ts'
@@ -147,14 +146,12 @@ const ownWebhooks = await accountWebhookDrives(service)
 const dashboard = await accountDrives(service)
 const apiKeys = await apiKeyDrives(service)
 const creditReads = await creditDrives(service)
-const members = await memberDrives(service)
 const own = {
   good: {
     ...signedIn.good,
     ...dashboard.good,
     ...apiKeys.good,
     ...creditReads.good,
-    ...members.good,
     ...ownWebhooks.good,
   },
   drives: [
@@ -162,7 +159,6 @@ const own = {
     ...dashboard.drives,
     ...apiKeys.drives,
     ...creditReads.drives,
-    ...members.drives,
     ...ownWebhooks.drives,
   ],
 }

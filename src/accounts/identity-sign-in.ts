@@ -1,7 +1,8 @@
 /**
  * Sign-in by an identity that the OpenID Connect provider has proven (decisions D44, D47, D48). The
  * first sign-in finds the user by the verified mail address and stores the identity. Every later
- * one finds the user by issuer and subject alone, even if the address has changed.
+ * one finds the user by issuer and subject alone, even if the address has changed. An invited
+ * person without an account gets the link of the newest invitation.
  *
  * Tables: reads `users` and `memberships`; inserts `user_identities`; inserts and deletes
  * `sessions`. With open sign-up it also inserts the user and the account.
@@ -10,14 +11,18 @@
 import type { Db, Tx } from '../platform/db/db.ts'
 import type { Visitor } from '../platform/http/endpoint.ts'
 import { parseEmail } from './email.ts'
+import { findNewestInvitation } from './invitation-store.ts'
+import { makeInvitationLink } from './invitations.ts'
 import type { ProvenIdentity } from './oidc-provider.ts'
 import { type BegunSession, beginBrowserSession, type SessionRules } from './sessions.ts'
+import { accountsPath } from './sign-in.ts'
 import {
-  findFirstAccount,
+  findSignInAccount,
   findUserByEmail,
   findUserById,
   findUserByIdentity,
   insertIdentity,
+  proveAddress,
   type User,
 } from './store.ts'
 
@@ -33,7 +38,9 @@ export type IdentityRefusal =
   | 'other identity'
 
 export type IdentitySignIn =
-  | { outcome: 'signed in'; session: BegunSession }
+  /** `next` is the page to open, or null for the page that the user wants. */
+  | { outcome: 'signed in'; session: BegunSession; next: string | null }
+  | { outcome: 'invited'; token: string }
   | { outcome: IdentityRefusal }
 
 export interface IdentityVisit {
@@ -51,13 +58,25 @@ export function signInByIdentity(
   return db.transaction(async (tx): Promise<IdentitySignIn> => {
     const user =
       (await findUserByIdentity(tx, identity)) ?? (await firstSignIn(tx, identity, { signUp, now }))
+    if (user === 'unknown') return invitedOrUnknown(tx, identity.verifiedEmail, now)
     if (typeof user === 'string') return { outcome: user }
     if (user.disabledAt !== null) return { outcome: 'disabled' }
-    const accountId = await findFirstAccount(tx, user.id)
-    if (accountId === undefined) return { outcome: 'unknown' }
-    const of = { userId: user.id, accountId, visitor, previousValue }
-    return { outcome: 'signed in', session: await beginBrowserSession(tx, of, { rules, now }) }
+    const account = await findSignInAccount(tx, user.id)
+    if (account === undefined) return invitedOrUnknown(tx, user.email, now)
+    await proveAddress(tx, user.id, now)
+    const of = { userId: user.id, accountId: account.accountId, visitor, previousValue }
+    const session = await beginBrowserSession(tx, of, { rules, now })
+    return { outcome: 'signed in', session, next: account.isChosen ? null : accountsPath }
   })
+}
+
+/** The provider has proven the address, so the link may make the user. */
+async function invitedOrUnknown(tx: Tx, email: string | null, now: Date): Promise<IdentitySignIn> {
+  const parsed = email === null ? null : parseEmail(email)
+  const invitation = parsed === null ? undefined : await findNewestInvitation(tx, parsed, now)
+  if (invitation === undefined) return { outcome: 'unknown' }
+  const link = { invitationId: invitation.id, provesAddress: true }
+  return { outcome: 'invited', token: await makeInvitationLink(tx, link) }
 }
 
 async function firstSignIn(

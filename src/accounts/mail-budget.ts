@@ -37,16 +37,28 @@ export function requestLimits({ email, network, isKnownNetwork }: MailRequest): 
   return [
     ...(isKnownNetwork
       ? [{ bucket: pair, max: 5, windowMs: hourMs }]
-      : [
-          { bucket: pair, max: 3, windowMs: hourMs },
-          { bucket: bucketOf('strangers', email), max: 10, windowMs: dayMs },
-        ]),
+      : [{ bucket: pair, max: 3, windowMs: hourMs }, strangersLimit(email)]),
     ...network.buckets.map(({ key, factor }) => ({
       bucket: bucketOf('network', key),
       max: 20 * factor,
       windowMs: hourMs,
     })),
   ]
+}
+
+/** Returns the limit that all networks share from which the user has not signed in. */
+export function strangersLimit(email: string): MailLimit {
+  return { bucket: bucketOf('strangers', email), max: 10, windowMs: dayMs }
+}
+
+/** Returns the limit of the mails that the members of an account cause. */
+export function accountLimit(accountId: string): MailLimit {
+  return { bucket: bucketOf('account', accountId), max: 20, windowMs: dayMs }
+}
+
+/** Returns the limit of first invitations to an address, of all accounts together. */
+export function invitationLimit(email: string): MailLimit {
+  return { bucket: bucketOf('invitations', email), max: 5, windowMs: dayMs }
 }
 
 /** Counts a mail against all limits or none. Returns null, or the seconds until it is allowed. */

@@ -9,6 +9,8 @@ export interface NewMail {
   kind: MailKind
   email: string
   next: string | null
+  /** Of a mail of the kind `invitation`. */
+  invitationId?: string
   createdAt: Date
   /** Null: the mail is not sent, because its link is printed. */
   dueAt: Date | null
@@ -16,14 +18,16 @@ export interface NewMail {
 
 export async function insertMail(db: Queryable, mail: NewMail): Promise<void> {
   await db.run(sql`
-    insert into mails (id, kind, email, next, created_at, due_at)
-    values (${mail.id}, ${mail.kind}, ${mail.email}, ${mail.next}, ${mail.createdAt}, ${mail.dueAt})`)
+    insert into mails (id, kind, email, next, invitation_id, created_at, due_at)
+    values (${mail.id}, ${mail.kind}, ${mail.email}, ${mail.next}, ${mail.invitationId ?? null}, ${mail.createdAt},
+      ${mail.dueAt})`)
 }
 
 export interface ClaimedMail {
   id: string
   kind: MailKind
   email: string
+  invitationId: string | null
   createdAt: Date
   /** 1 for the first attempt. */
   attempt: number
@@ -41,7 +45,8 @@ export function claimDueMails(
     update mails m set due_at = ${leasedUntil}, attempts = m.attempts + 1
     where m.id in (
       select id from mails where due_at <= ${now} order by due_at limit ${limit} for update skip locked)
-    returning m.id, m.kind, m.email, m.created_at as "createdAt", m.attempts as attempt`)
+    returning m.id, m.kind, m.email, m.invitation_id as "invitationId", m.created_at as "createdAt",
+      m.attempts as attempt`)
 }
 
 /**
@@ -62,6 +67,10 @@ export async function deleteMail(db: Queryable, id: string): Promise<void> {
 
 export function deleteMailsTo(db: Queryable, email: string): Promise<number> {
   return db.run(sql`delete from mails where email = ${email}`)
+}
+
+export async function deleteMailsOfInvitation(tx: Tx, invitationId: string): Promise<void> {
+  await tx.run(sql`delete from mails where invitation_id = ${invitationId}`)
 }
 
 export interface NewLink {
@@ -95,8 +104,6 @@ export async function findLinkEmail(
 
 export interface UsedLink {
   userId: string
-  /** The account that the user has been a member of for longest. */
-  accountId: string
   next: string | null
 }
 
@@ -111,9 +118,7 @@ export async function takeLink(tx: Tx, digest: Buffer, now: Date): Promise<UsedL
       where l.digest = ${digest} and l.expires_at > ${now} and u.disabled_at is null
         and exists (select from memberships m where m.user_id = u.id))
     returning next,
-      (select l.user_id from sign_in_links l where l.digest = ${digest}) as "userId",
-      (select m.account_id from sign_in_links l join memberships m on m.user_id = l.user_id
-       where l.digest = ${digest} order by m.created_at, m.account_id limit 1) as "accountId"`)
+      (select l.user_id from sign_in_links l where l.digest = ${digest}) as "userId"`)
   return used
 }
 

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { after, test } from 'node:test'
+import { contextAt } from '../../test/support/build/actions.ts'
 import { newSession } from '../../test/support/build/sessions.ts'
 import { cutOffEverywhere } from '../../test/support/fault/faults.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
@@ -12,6 +13,7 @@ import { signUpUser } from '../app/mails.ts'
 import { sql } from '../platform/db/db.ts'
 import { type MailClientOptions, openMailClient } from '../platform/egress/mail-client.ts'
 import { mailRenderer } from '../web/mails.ts'
+import { inviteMember, withdrawInvitation } from './invitations.ts'
 import { insertMail, sweepMails } from './mail-store.ts'
 import { nextMailAt, sendMails } from './send-mails.ts'
 import { readLink } from './sign-in.ts'
@@ -198,6 +200,33 @@ test('an address without a user, and that of a disabled user, receive nothing', 
   assert.deepEqual(await sender.at(0), ['no user', 'no user'])
   assert.equal(await waiting(), 0)
   assert.deepEqual(server.recipients, [])
+})
+
+test('an invitation is mailed with a link to join; withdrawn, it is not; an invited person who requests a sign-in link gets it again', async () => {
+  const server = await started()
+  const sender = senderTo(server.url, { extraCa: server.ca })
+  const owner = await newSession(db, { now: new Date(begun) })
+  const invitation = { accountId: owner.accountId, role: 'member', isMailed: true } as const
+  const context = contextAt(db, new Date(begun))
+  const invite = (email: string) =>
+    inviteMember(context, { ...invitation, email, invitedBy: owner.userId })
+  await invite('invited@example.com')
+  const withdrawn = await invite('withdrawn@example.com')
+  assert.equal(withdrawn.outcome, 'invited')
+  if (withdrawn.outcome === 'invited') {
+    const { invitationId } = withdrawn
+    await withdrawInvitation(context, { accountId: owner.accountId, invitationId })
+  }
+  assert.deepEqual(await sender.at(0), ['sent'])
+  await queue('invited@example.com', 1)
+  await queue('withdrawn@example.com', 1)
+  assert.deepEqual((await sender.at(1)).toSorted(), ['no user', 'sent'])
+  assert.deepEqual(server.recipients, ['invited@example.com', 'invited@example.com'])
+  for (const { text, link } of server.received) {
+    assert.match(text, new RegExp(`^${owner.email} invites you to user \\d+ \\d+ as a member\\.`))
+    assert.match(link, /^https:\/\/scores\.example\.org\/invitations\/[\w-]{43}$/)
+  }
+  assert.notEqual(server.received[0]?.link, server.received[1]?.link)
 })
 
 test('open sign-up: several requests for one unknown address make one user and one account with credits', async () => {

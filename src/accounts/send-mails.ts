@@ -3,25 +3,27 @@
  * 15 minutes from that attempt: a mail that waited an hour for its server still holds a link that
  * works. Once a link of a mail is used, the other links of that mail no longer work.
  *
- * Tables: updates and deletes `mails`; inserts `sign_in_links`; reads `users`. With open sign-up it
- * also inserts the user and the account.
+ * Tables: updates and deletes `mails`; inserts `sign_in_links` and `invitation_links`; reads `users`
+ * and `invitations`. With open sign-up it also inserts the user and the account.
  * Crash: a claimed mail is due again when its lease ends, so it is sent at least once.
  */
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import type { Mail, MailClient, MailOutcome } from '../platform/egress/mail-client.ts'
-import {
-  type ClaimedMail,
-  claimDueMails,
-  deleteMail,
-  type MailKind,
-  updateMailDue,
-} from './mail-store.ts'
+import type { Invitation } from './invitation.ts'
+import { findInvitation, findNewestInvitation } from './invitation-store.ts'
+import { invitationUrl, makeInvitationLink } from './invitations.ts'
+import { type ClaimedMail, claimDueMails, deleteMail, updateMailDue } from './mail-store.ts'
 import { linkUrl, makeLink } from './sign-in.ts'
-import { findUserByEmail } from './store.ts'
+import { findSignInAccount, findUserByEmail } from './store.ts'
 
-/** Renders the content of a mail that links to `url`. */
-export type RenderMail = (kind: MailKind, url: string) => Pick<Mail, 'subject' | 'text' | 'html'>
+/** What a mail says. Without an invitation it is a sign-in link. */
+export interface MailContent {
+  url: string
+  invitation: Invitation | null
+}
+
+export type RenderMail = (content: MailContent) => Pick<Mail, 'subject' | 'text' | 'html'>
 
 export interface MailSenderOptions {
   db: Db
@@ -68,14 +70,14 @@ async function sendBatch(options: MailSenderOptions): Promise<number> {
 
 async function sendOne(options: MailSenderOptions, mail: ClaimedMail): Promise<void> {
   const { db, clock, client, render, onOutcome } = options
-  const url = await db.transaction((tx) => destinationOf(tx, options, mail))
-  if (url === null) {
+  const content = await db.transaction((tx) => contentOf(tx, options, mail))
+  if (content === null) {
     await deleteMail(db, mail.id)
     onOutcome(mail, { outcome: 'no user' })
     return
   }
   const messageId = `<${mail.id}@${new URL(options.publicUrl).hostname}>`
-  const sent = await client.send({ to: mail.email, messageId, ...render(mail.kind, url) })
+  const sent = await client.send({ to: mail.email, messageId, ...render(content) })
   onOutcome(mail, sent)
   if (sent.outcome === 'sent') return updateMailDue(db, mail, null)
   const next =
@@ -85,18 +87,31 @@ async function sendOne(options: MailSenderOptions, mail: ClaimedMail): Promise<v
   await deleteMail(db, mail.id)
 }
 
-/** Returns the URL for a mail, or null if no user has the address or the user is disabled. */
-async function destinationOf(
+/**
+ * Returns the content of a mail. Null: the user is disabled, no user has the address, or the
+ * invitation is not open any more. An invited person without an account who requests a sign-in link
+ * gets the newest invitation.
+ */
+async function contentOf(
   tx: Tx,
   { clock, publicUrl, signUp }: MailSenderOptions,
-  { id, kind, email }: ClaimedMail,
-): Promise<string | null> {
+  { id, email, invitationId }: ClaimedMail,
+): Promise<MailContent | null> {
   const now = clock()
   const user = await findUserByEmail(tx, email)
   if (user !== undefined && user.disabledAt !== null) return null
-  if (kind === 'invitation') return user === undefined ? null : `${publicUrl}/sign-in`
-  const userId = user?.id ?? (await signUp(tx, email, now))
-  if (userId === null) return null
-  const token = await makeLink(tx, { mailId: id, userId }, now)
-  return token === null ? null : linkUrl(publicUrl, token)
+  const isMember = user !== undefined && (await findSignInAccount(tx, user.id)) !== undefined
+  const userId = invitationId !== null ? null : isMember ? user.id : await signUp(tx, email, now)
+  if (userId !== null) {
+    const token = await makeLink(tx, { mailId: id, userId }, now)
+    return token === null ? null : { url: linkUrl(publicUrl, token), invitation: null }
+  }
+  const invitation =
+    invitationId === null
+      ? await findNewestInvitation(tx, email, now)
+      : await findInvitation(tx, invitationId, now)
+  if (invitation === undefined) return null
+  const link = { invitationId: invitation.id, provesAddress: true }
+  const token = await makeInvitationLink(tx, link)
+  return { url: invitationUrl(publicUrl, token), invitation }
 }

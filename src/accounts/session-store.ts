@@ -75,18 +75,21 @@ export async function updateLastSeen(
 }
 
 /**
- * Moves a session to another account of its user, from the next request on. Returns false if the
- * user is no member of that account. The statement checks the membership that it uses, and the
- * foreign key keeps a membership from ending before the session is moved.
+ * Moves a session to another account of its user, from the next request on. The next sign-in opens
+ * that account. Returns false if the user is no member of it. The statement checks the membership
+ * that it uses, and the foreign key keeps a membership from ending before the session is moved.
  */
 export async function updateSessionAccount(
   db: Queryable,
   { sessionId, userId, accountId }: { sessionId: string; userId: string; accountId: string },
 ): Promise<boolean> {
   const count = await db.run(sql`
-    update sessions s set account_id = m.account_id from memberships m
-    where s.id = ${sessionId} and s.user_id = ${userId}
-      and m.user_id = s.user_id and m.account_id = ${accountId}`)
+    with moved as (
+      update sessions s set account_id = m.account_id from memberships m
+      where s.id = ${sessionId} and s.user_id = ${userId}
+        and m.user_id = s.user_id and m.account_id = ${accountId}
+      returning s.user_id, s.account_id)
+    update users u set last_account_id = moved.account_id from moved where u.id = moved.user_id`)
   return count === 1
 }
 
@@ -127,6 +130,19 @@ export function findOwnSessions(
     from sessions s
     where s.user_id = ${userId} and s.ends_at > ${now} and s.last_seen_at > ${idleSince}
     order by s.last_seen_at desc, s.id`)
+}
+
+/** Returns how many valid sessions a user has in an account. */
+export async function countSessionsIn(
+  db: Queryable,
+  { userId, accountId }: { userId: string; accountId: string },
+  { now, idleSince }: Pick<SessionTimes, 'now' | 'idleSince'>,
+): Promise<number> {
+  const [row] = await db.rows<{ count: number }>(sql`
+    select count(*)::int as count from sessions
+    where user_id = ${userId} and account_id = ${accountId}
+      and ends_at > ${now} and last_seen_at > ${idleSince}`)
+  return row?.count ?? 0
 }
 
 /** Ends a session by its cookie, on sign-out or on a new sign-in. */

@@ -16,6 +16,7 @@ import { requestLimits, spendMailBudget } from './mail-budget.ts'
 import { isKnownNetwork } from './mail-budget-store.ts'
 import { findLinkEmail, insertLink, insertMail, takeLink } from './mail-store.ts'
 import { type BegunSession, beginBrowserSession, type SessionRules } from './sessions.ts'
+import { findSignInAccount, proveAddress } from './store.ts'
 
 const linkMinutes = 15
 const tokenForm = /^[\w-]{43}$/
@@ -37,7 +38,8 @@ export function requestLink(
     const retryAfterSeconds = await spendMailBudget(tx, limits)
     if (retryAfterSeconds !== null) return { outcome: 'limited', retryAfterSeconds }
     const id = uuidV7(now)
-    await insertMail(tx, { id, kind: 'sign_in', email, next, createdAt: now, dueAt: now })
+    const mail = { id, kind: 'sign_in', email, next } as const
+    await insertMail(tx, { ...mail, createdAt: now, dueAt: now })
     return { outcome: 'requested' }
   })
 }
@@ -77,8 +79,12 @@ export async function readLink(
 
 export interface SignedIn {
   session: BegunSession
+  /** The page to open. Null: the first page. */
   next: string | null
 }
+
+/** The page on which users choose among their accounts, and answer invitations. */
+export const accountsPath = '/dashboard/account'
 
 /**
  * Consumes a link and begins a session. Returns null if the link cannot be used. The session that
@@ -97,8 +103,12 @@ export async function confirmLink(
   return db.transaction(async (tx) => {
     const used = await takeLink(tx, sha256(token), now)
     if (used === undefined) return null
-    const { userId, accountId, next } = used
-    const of = { userId, accountId, visitor, previousValue }
-    return { session: await beginBrowserSession(tx, of, { rules, now }), next }
+    const { userId, next } = used
+    const account = await findSignInAccount(tx, userId)
+    if (account === undefined) return null
+    await proveAddress(tx, userId, now)
+    const of = { userId, accountId: account.accountId, visitor, previousValue }
+    const session = await beginBrowserSession(tx, of, { rules, now })
+    return { session, next: account.isChosen ? next : accountsPath }
   })
 }

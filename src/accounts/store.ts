@@ -12,10 +12,13 @@ export interface User {
 }
 
 /** Returns false if the address is taken. */
-export async function insertUser(tx: Tx, user: Omit<User, 'disabledAt'>): Promise<boolean> {
+export async function insertUser(
+  tx: Tx,
+  user: Omit<User, 'disabledAt'> & { addressProvenAt?: Date | null },
+): Promise<boolean> {
   const count = await tx.run(sql`
-    insert into users (id, email, name, created_at)
-    values (${user.id}, ${user.email}, ${user.name}, ${user.createdAt})
+    insert into users (id, email, name, created_at, address_proven_at)
+    values (${user.id}, ${user.email}, ${user.name}, ${user.createdAt}, ${user.addressProvenAt ?? null})
     on conflict (email) do nothing`)
   return count === 1
 }
@@ -82,12 +85,43 @@ export async function insertIdentity(
   return count === 1
 }
 
-/** Returns the account that the user has been a member of for longest. */
-export async function findFirstAccount(db: Queryable, userId: string): Promise<string | undefined> {
-  const [row] = await db.rows<{ accountId: string }>(sql`
-    select account_id as "accountId" from memberships
-    where user_id = ${userId} order by created_at, account_id limit 1`)
-  return row?.accountId
+export interface SignInAccount {
+  accountId: string
+  /** False: the user has several accounts, and none of them was opened last. */
+  isChosen: boolean
+}
+
+/** Returns the account that a sign-in opens: the one that the user opened last. */
+export async function findSignInAccount(
+  db: Queryable,
+  userId: string,
+): Promise<SignInAccount | undefined> {
+  const [row] = await db.rows<SignInAccount>(sql`
+    select m.account_id as "accountId",
+      m.account_id is not distinct from u.last_account_id or count(*) over () = 1 as "isChosen"
+    from memberships m join users u on u.id = m.user_id join accounts a on a.id = m.account_id
+    where m.user_id = ${userId}
+    order by m.account_id is not distinct from u.last_account_id desc, a.name limit 1`)
+  return row
+}
+
+export async function updateLastAccount(
+  tx: Tx,
+  { userId, accountId }: { userId: string; accountId: string },
+): Promise<void> {
+  await tx.run(sql`update users set last_account_id = ${accountId} where id = ${userId}`)
+}
+
+/**
+ * Records that the user receives mail at the address. The first proof ends the sessions of the
+ * user: they began by a link that another member had as well.
+ */
+export async function proveAddress(tx: Tx, userId: string, now: Date): Promise<void> {
+  await tx.run(sql`
+    with proven as (
+      update users set address_proven_at = ${now}
+      where id = ${userId} and address_proven_at is null returning id)
+    delete from sessions s using proven where s.user_id = proven.id`)
 }
 
 /**
@@ -145,14 +179,26 @@ export function findMembers(db: Queryable, accountId: string): Promise<Member[]>
     where m.account_id = ${accountId} order by m.role desc, u.email`)
 }
 
-/** Locks the memberships of an account until the end of the transaction. */
-export function lockMemberships(
+/**
+ * Locks the account until the end of the transaction, so that changes of its members run one after
+ * another, and returns the members. Two statements: the second one sees what the previous holder of
+ * the lock has committed.
+ */
+export async function lockMemberships(
   tx: Tx,
   accountId: string,
 ): Promise<{ userId: string; role: Role }[]> {
+  await tx.rows(sql`select from accounts where id = ${accountId} for no key update`)
   return tx.rows<{ userId: string; role: Role }>(sql`
-    select user_id as "userId", role from memberships
-    where account_id = ${accountId} order by user_id for update`)
+    select user_id as "userId", role from memberships where account_id = ${accountId}`)
+}
+
+export async function updateRole(
+  tx: Tx,
+  { accountId, userId, role }: { accountId: string; userId: string; role: Role },
+): Promise<void> {
+  await tx.run(sql`
+    update memberships set role = ${role} where account_id = ${accountId} and user_id = ${userId}`)
 }
 
 /** Deletes a membership, and by reference the sessions in this account. */
@@ -170,6 +216,8 @@ export interface SignedInUser {
   account: string
   /** The other accounts of which the user is a member, sorted by name. */
   otherAccounts: { id: string; name: string }[]
+  /** How many open invitations the user has. */
+  invitations: number
 }
 
 const otherAccountsMax = 20
@@ -177,7 +225,7 @@ const otherAccountsMax = 20
 /** Returns the signed-in user and the accounts of the user, for pages. */
 export async function findSignedIn(
   db: Queryable,
-  { userId, accountId }: { userId: string; accountId: string },
+  { userId, accountId, now }: { userId: string; accountId: string; now: Date },
 ): Promise<SignedInUser | undefined> {
   const [found] = await db.rows<SignedInUser>(sql`
     select u.email, u.name, a.name as account, coalesce((
@@ -186,7 +234,10 @@ export async function findSignedIn(
           select o.id, o.name from memberships m join accounts o on o.id = m.account_id
           where m.user_id = u.id and o.id <> a.id
           order by o.name limit ${otherAccountsMax}
-        ) o), '[]') as "otherAccounts"
+        ) o), '[]') as "otherAccounts",
+      (select count(*) from invitations i
+        where i.email = u.email and u.address_proven_at is not null
+          and i.answered_at is null and i.expires_at > ${now})::int as invitations
     from users u, accounts a
     where u.id = ${userId} and a.id = ${accountId}`)
   return found

@@ -2,52 +2,19 @@
 import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
-import type { Role } from '../platform/http/callers.ts'
+import { deleteInvitationsTo } from './invitation-store.ts'
 import { deleteMailsTo, insertMail } from './mail-store.ts'
 import { deleteSessionsOf } from './session-store.ts'
 import { makeLink } from './sign-in.ts'
 import {
   deleteUser,
+  findSignInAccount,
   findUserByEmail,
-  insertMembership,
   insertUser,
   lockUserByEmail,
   type User,
   updateDisabled,
 } from './store.ts'
-
-export interface Invitation {
-  /** A result of `parseEmail`. */
-  email: string
-  name: string | null
-  accountId: string
-  role: Role
-  /** Whether the user receives a mail. */
-  isMailed: boolean
-}
-
-export type Invited =
-  | { outcome: 'invited'; userId: string }
-  | { outcome: 'member already'; userId: string }
-  | { outcome: 'disabled'; userId: string }
-
-/** Makes a user a member of an account, and makes the user if the address is new. */
-export function inviteUser(context: ActionContext, invitation: Invitation): Promise<Invited> {
-  return audited(context, 'users.invited', async (tx, now) => {
-    const { email, name, accountId, role, isMailed } = invitation
-    const user = await findOrCreateUser(tx, { email, name, now })
-    const userId = user.id
-    if (user.disabledAt !== null) return unchanged({ outcome: 'disabled', userId })
-    if (!(await insertMembership(tx, { userId, accountId, role, createdAt: now })))
-      return unchanged({ outcome: 'member already', userId })
-    if (isMailed) {
-      const mail = { id: uuidV7(now), kind: 'invitation', email, next: null } as const
-      await insertMail(tx, { ...mail, createdAt: now, dueAt: now })
-    }
-    const details = { account: accountId, role }
-    return changed({ outcome: 'invited', userId }, { subjects: [userId], details })
-  })
-}
 
 /** Returns the user of an address, and makes one if there is none. Locks the user. */
 export async function findOrCreateUser(
@@ -90,16 +57,21 @@ export function enableUser(context: ActionContext, email: string): Promise<Chang
 }
 
 /**
- * Erases a user. The accounts stay, with their keys and credits. Returns the user's id, or null for
- * an unknown address.
+ * Erases a user, and the invitations to the address. The accounts stay, with their keys and
+ * credits. Returns what was erased, or null for an unknown address.
  */
-export function eraseUser(context: ActionContext, email: string): Promise<string | null> {
+export function eraseUser(
+  context: ActionContext,
+  email: string,
+): Promise<{ userId: string | null; invitations: number } | null> {
   return audited(context, 'users.erased', async (tx) => {
     const user = await lockUserByEmail(tx, email)
-    if (user === undefined) return unchanged(null)
+    const invitationIds = await deleteInvitationsTo(tx, email)
     await deleteMailsTo(tx, email)
-    await deleteUser(tx, user.id)
-    return changed(user.id, { subjects: [user.id] })
+    if (user !== undefined) await deleteUser(tx, user.id)
+    const subjects = user === undefined ? invitationIds : [user.id]
+    if (subjects.length === 0) return unchanged(null)
+    return changed({ userId: user?.id ?? null, invitations: invitationIds.length }, { subjects })
   })
 }
 
@@ -107,6 +79,7 @@ export type PrintedLink =
   | { outcome: 'made'; userId: string; token: string }
   | { outcome: 'no such user' }
   | { outcome: 'disabled' }
+  | { outcome: 'no account' }
 
 /** Makes a sign-in link that is printed instead of mailed. */
 export function printLink(context: ActionContext, email: string): Promise<PrintedLink> {
@@ -114,6 +87,8 @@ export function printLink(context: ActionContext, email: string): Promise<Printe
     const user = await findUserByEmail(tx, email)
     if (user === undefined) return unchanged({ outcome: 'no such user' })
     if (user.disabledAt !== null) return unchanged({ outcome: 'disabled' })
+    if ((await findSignInAccount(tx, user.id)) === undefined)
+      return unchanged({ outcome: 'no account' })
     const mailId = uuidV7(now)
     const mail = { id: mailId, kind: 'sign_in', email, next: null } as const
     await insertMail(tx, { ...mail, createdAt: now, dueAt: null })

@@ -1,7 +1,8 @@
 /** Prepares the demo for a serving process and starts the receiver of its webhooks. */
 import { findAccount } from '../access/store.ts'
+import { addMember } from '../accounts/members.ts'
 import { linkUrl } from '../accounts/sign-in.ts'
-import { inviteUser, printLink } from '../accounts/users.ts'
+import { printLink } from '../accounts/users.ts'
 import { operator } from '../audit/record.ts'
 import { accountName } from '../demo/account.ts'
 import { prepareDemo } from '../demo/prepare.ts'
@@ -48,11 +49,11 @@ export async function createDemoSignInLink({
   const context = { db, actor: operator(), clock }
   const account = await findAccount(db, accountName)
   if (account === undefined) return null
-  const member = { email: demoUser, name: null, role: 'owner', isMailed: false } as const
-  // The link signs in to the account that the user has been a member of for longest.
-  await inviteUser(context, { ...member, accountId: account.id })
+  const member = { email: demoUser, role: 'owner' } as const
+  // The first account is the one that the link opens.
+  await addMember(context, { ...member, accountId: account.id })
   const second = await findAccount(db, secondAccountName)
-  if (second !== undefined) await inviteUser(context, { ...member, accountId: second.id })
+  if (second !== undefined) await addMember(context, { ...member, accountId: second.id })
   const link = await printLink(context, demoUser)
   return link.outcome === 'made' ? linkUrl(config.publicUrl, link.token) : null
 }

@@ -103,7 +103,6 @@ export function serviceHandlers(options: HandlerOptions): Handlers<typeof contra
       db,
       clock,
       rules: config.sessions,
-      sendsMail: config.mail !== null,
     }),
     ...creditsHandlers({
       db,

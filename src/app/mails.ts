@@ -1,5 +1,6 @@
 /** Composes the sending of mails in the jobs process: client, job and metrics. */
 import { createAccount } from '../access/manage.ts'
+import { sweepInvitations } from '../accounts/invitation-store.ts'
 import { sweepMailBudget } from '../accounts/mail-budget-store.ts'
 import { sweepMails } from '../accounts/mail-store.ts'
 import { type MailSenderOptions, sendMails } from '../accounts/send-mails.ts'
@@ -36,10 +37,11 @@ export async function mailJobs(
 ): Promise<Job[]> {
   const { db, clock } = options
   const sweep = {
-    name: 'delete old sign-in links',
+    name: 'delete old sign-in links and invitations',
     everyMs: 600_000,
     async run() {
       await sweepMails(db, clock())
+      await sweepInvitations(db, clock())
       await sweepMailBudget(db, clock())
     },
   }

@@ -1,6 +1,6 @@
 /** Pure: an entry of the audit log as the members of an account read it. */
 import type { KeyCaller, SessionCaller } from '../platform/http/callers.ts'
-import { type ActionName, actions, theService } from './actions.ts'
+import { type ActionName, actions, theInvited, theService } from './actions.ts'
 
 /** The stored entry. */
 export interface AccountEntry {
@@ -18,7 +18,7 @@ export interface ReadEntry {
   actor:
     | { kind: 'user'; userId: string; apiKeyId: null }
     | { kind: 'api_key'; userId: null; apiKeyId: string }
-    | { kind: 'operator' | 'service'; userId: null; apiKeyId: null }
+    | { kind: 'operator' | 'service' | 'invited'; userId: null; apiKeyId: null }
   action: ActionName
   subjects: string[]
   details: Record<string, unknown>
@@ -45,10 +45,15 @@ export function actorOf(caller: KeyCaller | SessionCaller): string {
   return caller.kind === 'key' ? `key ${caller.keyId}` : `user ${caller.userId}`
 }
 
+const otherKinds: Readonly<Record<string, 'service' | 'invited'>> = {
+  [theService]: 'service',
+  [theInvited]: 'invited',
+}
+
 function readActor(actor: string): ReadEntry['actor'] {
   const [, kind, id] = /^(user|key) ([0-9a-f-]{36})$/.exec(actor) ?? []
   if (id === undefined)
-    return { kind: actor === theService ? 'service' : 'operator', userId: null, apiKeyId: null }
+    return { kind: otherKinds[actor] ?? 'operator', userId: null, apiKeyId: null }
   return kind === 'user'
     ? { kind, userId: id, apiKeyId: null }
     : { kind: 'api_key', userId: null, apiKeyId: id }

@@ -19,6 +19,9 @@ export const actions = {
 /** The actor of actions that the service takes by itself. */
 export const theService = 'service'
 
+/** The actor who declines an invitation by its link, without a session. */
+export const theInvited = 'invited person'
+
 export type ActionName = keyof typeof actions
 
 export const actionNames = Object.keys(actions) as ActionName[]

@@ -17,10 +17,10 @@ export const accountAuditQuery = Type.Object({
 
 const actor = Type.Object(
   {
-    kind: Type.Enum(['user', 'api_key', 'operator', 'service'], {
+    kind: Type.Enum(['user', 'api_key', 'operator', 'service', 'invited'], {
       type: 'string',
       description:
-        '`user`: a signed-in user. `api_key`: a call with an API key of the account. `operator`: an operator of this deployment. `service`: the service itself.',
+        '`user`: a signed-in user. `api_key`: a call with an API key of the account. `operator`: an operator of this deployment. `service`: the service itself. `invited`: an invited person without a session.',
     }),
     userId: Type.Union([Type.String({ format: 'uuid' }), Type.Null()], {
       description: 'The id of the user. Null if the actor is not a user.',

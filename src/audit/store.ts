@@ -50,6 +50,19 @@ export function findAccountEntries(
     order by a.seq desc limit ${limit}`)
 }
 
+/** Returns the ids of the API keys that an actor has made for an account. */
+export async function findKeysMadeBy(
+  db: Queryable,
+  { accountId, actor }: { accountId: string; actor: string },
+): Promise<string[]> {
+  const rows = await db.rows<{ id: string }>(sql`
+    select coalesce(l.details::jsonb ->> 'successor', l.subjects::jsonb ->> 0) as id
+    from account_audit a join audit_log l on l.seq = a.seq
+    where a.account_id = ${accountId} and l.actor = ${actor}
+      and l.action in ('api_keys.created', 'api_keys.rotated')`)
+  return rows.map(({ id }) => id)
+}
+
 /** Returns entries in the order of the chain. */
 export function findEntriesAfter(
   db: Queryable,

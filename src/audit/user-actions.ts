@@ -7,13 +7,49 @@ const none = Type.Object({}, closed)
 
 export const userActions = {
   'users.invited': facts({
-    meaning: 'A user became a member of an account.',
+    meaning: 'An address was invited to an account; the subject is the invitation.',
     subject: uuid,
     account: 'details',
     details: Type.Object({ account: uuid, role: Type.Enum([...roles]) }, closed),
   }),
+  'users.invitation_resent': facts({
+    meaning: 'An invitation was mailed again, or a new link of it was handed over.',
+    subject: uuid,
+    account: 'details',
+    details: Type.Object({ account: uuid }, closed),
+  }),
+  'users.invitation_withdrawn': facts({
+    meaning: 'An invitation was withdrawn before its answer.',
+    subject: uuid,
+    account: 'details',
+    details: Type.Object({ account: uuid }, closed),
+  }),
+  'users.invitation_declined': facts({
+    meaning: 'The invited person declined.',
+    subject: uuid,
+    account: 'details',
+    details: Type.Object({ account: uuid }, closed),
+  }),
+  'users.joined': facts({
+    meaning: 'A user accepted an invitation and became a member of an account.',
+    subject: uuid,
+    account: 'details',
+    details: Type.Object({ account: uuid, role: Type.Enum([...roles]) }, closed),
+  }),
+  'users.made_owner': facts({
+    meaning: 'An owner made another member an owner.',
+    subject: uuid,
+    account: 'details',
+    details: Type.Object({ account: uuid }, closed),
+  }),
+  'users.left': facts({
+    meaning: 'A user left an account.',
+    subject: uuid,
+    account: 'details',
+    details: Type.Object({ account: uuid }, closed),
+  }),
   'users.removed': facts({
-    meaning: 'A user is no longer a member of an account.',
+    meaning: 'An owner removed a user from an account.',
     subject: uuid,
     account: 'details',
     details: Type.Object({ account: uuid }, closed),
@@ -40,7 +76,8 @@ export const userActions = {
     details: none,
   }),
   'users.erased': facts({
-    meaning: 'A user was erased, with memberships, sessions and waiting mails.',
+    meaning:
+      'A user was erased, with memberships, sessions, invitations and waiting mails; without a user, the subjects are invitations.',
     subject: uuid,
     details: none,
   }),

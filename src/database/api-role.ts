@@ -29,6 +29,8 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   sessions: readAndWrite,
   mails: ['select', 'insert', 'delete'],
   sign_in_links: read,
+  invitations: ['select', 'insert', 'update'],
+  invitation_links: ['select', 'insert', 'delete'],
   mail_budget: ['select', 'insert', 'update'],
   user_networks: ['select', 'insert', 'update'],
   api_keys: ['select', 'insert', 'update'],

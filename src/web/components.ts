@@ -312,7 +312,7 @@ export function idValue(id: string, value: string): Html {
 }
 
 /** A value that fits into one box, such as a secret. */
-function copyable(id: string, label: string, value: string): Html {
+export function copyable(id: string, label: string, value: string): Html {
   return html`<div class="field"><span class="label" id="${id}-label">${label}</span><div class="copyable"><code id="${id}" aria-labelledby="${id}-label">${value}</code><button class="button" type="button" data-copy="${id}" hidden>${icon('copy')}<span data-label>Copy</span></button></div></div>`
 }
 

@@ -1,4 +1,5 @@
 /** Pure: the frame of every page. */
+import { accountsPath } from '../accounts/sign-in.ts'
 import type { Answer } from '../platform/http/endpoint.ts'
 import { type AssetName, assetPath } from './assets.ts'
 import { attributes, Html, html, type Part } from './html.ts'
@@ -45,6 +46,8 @@ export interface DashboardFrame {
   otherAccounts: readonly { id: string; name: string }[]
   /** Name of the user, or the mail address. */
   user: string
+  /** How many open invitations the user has. */
+  invitations: number
   /** Path of the current page in the navigation. */
   current: string
   failingEndpoints: number
@@ -183,7 +186,7 @@ const help: readonly Destination[] = [
 ]
 
 /** An account that a user made by sign-up has an id for a name. */
-function accountTitle(name: string): string {
+export function accountTitle(name: string): string {
   return /^sign-up [0-9a-f-]{36}$/.test(name) ? 'Personal account' : name
 }
 
@@ -195,7 +198,10 @@ ${menuButton}
 <a class="brand" href="/dashboard">${mark}assay</a>
 <span class="account collapse break">${account}</span>
 <div class="row">${themeButton}
-<details class="menu"><summary class="button quiet">${avatar(frame.user, 'small')}<span class="collapse user">${frame.user}</span><span class="hidden-visually">, your account</span>${icon('chevron')}</summary><div class="menu-list"><p class="menu-head"><strong class="break">${frame.user}</strong><span class="break">${account}</span></p>${accountSwitch(frame)}<a href="/dashboard/sessions">${icon('clock')}Your sessions</a><hr><form method="post" action="/sign-out"><button type="submit">${icon('out')}Sign out</button></form></div></details></div>
+<details class="menu"><summary class="button quiet">${avatar(frame.user, 'small')}<span class="collapse user">${frame.user}</span><span class="hidden-visually">, your account</span>${icon('chevron')}</summary><div class="menu-list"><p class="menu-head"><strong class="break">${frame.user}</strong><span class="break">${account}</span></p>${accountSwitch(frame)}${
+    frame.invitations > 0 &&
+    html`<a href="${accountsPath}">${icon('mail')}${frame.invitations === 1 ? 'An open invitation' : `${frame.invitations} open invitations`}</a>`
+  }<a href="/dashboard/sessions">${icon('clock')}Your sessions</a><a href="/dashboard/leave">${icon('out')}Leave this account</a><hr><form method="post" action="/sign-out"><button type="submit">${icon('out')}Sign out</button></form></div></details></div>
 </div></header>`
   const navigation = html`<nav class="sidebar" id="nav" popover aria-label="Dashboard"><div class="sections">${groups.map(
     ({ title, pages }) =>
@@ -214,15 +220,13 @@ ${iconShapes(content.text)}
 </body>`
 }
 
-export const accountSwitchPath = '/dashboard/account'
-
 function accountSwitch({ otherAccounts }: DashboardFrame): Part {
   if (otherAccounts.length === 0) return false
   const buttons = otherAccounts.map(
     ({ id, name }) =>
       html`<button type="submit" name="account" value="${id}">${icon('people')}<span class="break">Switch to ${accountTitle(name)}</span></button>`,
   )
-  return html`<form method="post" action="${accountSwitchPath}"><input type="hidden" name="do" value="switch">${buttons}</form><hr>`
+  return html`<form method="post" action="${accountsPath}"><input type="hidden" name="do" value="switch">${buttons}</form><hr>`
 }
 
 function link({ path, title, icon: name }: Destination, frame: DashboardFrame): Html {

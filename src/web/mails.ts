@@ -2,11 +2,16 @@
  * Pure: the mails of sign-in, as text and as HTML. The HTML is plain, because mail programs drop
  * styles.
  */
+import type { Invitation } from '../accounts/invitation.ts'
 import type { RenderMail } from '../accounts/send-mails.ts'
 import { html } from './html.ts'
+import { invitationSentence, roleSentence } from './invitation-words.ts'
+import { accountTitle } from './layout.ts'
+import { fullTime } from './text.ts'
 
 export function mailRenderer(host: string): RenderMail {
-  return (kind, url) => (kind === 'sign_in' ? signInMail(host, url) : invitationMail(host, url))
+  return ({ url, invitation }) =>
+    invitation === null ? signInMail(host, url) : invitationMail(host, url, invitation)
 }
 
 function signInMail(host: string, url: string) {
@@ -26,19 +31,23 @@ It works once, for 15 minutes. If you did not request it, ignore this mail: noth
   }
 }
 
-function invitationMail(host: string, url: string) {
+function invitationMail(host: string, url: string, invitation: Invitation) {
+  const sentence = `${invitationSentence(invitation, host)} ${roleSentence(invitation.role)}`
+  const rest = `The link works until ${fullTime(invitation.expiresAt)}. If you do not know the sender, decline or ignore this mail: nothing happens before you join.`
   return {
-    subject: `You are invited to ${host}`,
-    text: `You can now sign in to ${host} with this mail address:
+    subject: `You are invited to ${accountTitle(invitation.account)} on ${host}`,
+    text: `${sentence}
+
+Open this link to join or to decline:
 
 ${url}
 
-Enter the address there. You receive a link that signs you in; there is no password.
+${rest}
 `,
     html: html`<!doctype html><html lang="en"><body>
-<p>You can now sign in to ${host} with this mail address:</p>
-<p><a href="${url}">Sign in to ${host}</a></p>
-<p>Enter the address there. You receive a link that signs you in; there is no password.</p>
+<p>${sentence}</p>
+<p><a href="${url}">Open the invitation</a> to join or to decline.</p>
+<p>${rest}</p>
 </body></html>`.text,
   }
 }

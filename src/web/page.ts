@@ -131,17 +131,17 @@ export function dashboardPage<Path extends TObject, Query extends TObject>(
 
 /** Null: the user or the account was erased since the session was looked up. */
 async function frameOf(
-  { db }: PagesContext,
+  { db, clock }: PagesContext,
   { userId, accountId }: SessionCaller,
   current: string,
 ): Promise<DashboardFrame | null> {
   const [signedIn, failingEndpoints] = await Promise.all([
-    findSignedIn(db, { userId, accountId }),
+    findSignedIn(db, { userId, accountId, now: clock() }),
     countFailingEndpoints(db, accountId),
   ])
   if (signedIn === undefined) return null
-  const { account, otherAccounts, name, email } = signedIn
-  return { account, otherAccounts, user: name ?? email, current, failingEndpoints }
+  const { name, email, ...frame } = signedIn
+  return { ...frame, user: name ?? email, current, failingEndpoints }
 }
 
 function answerOf(

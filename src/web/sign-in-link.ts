@@ -21,6 +21,7 @@ import {
   signInView,
   unusableLinkView,
 } from './sign-in-views.ts'
+import { waitingTime } from './text.ts'
 
 /** Keeps a flood away from the database, which holds the exact limits of the hour. */
 const requestLimits: RateLimits = { perMinute: 20, perDay: 480 }
@@ -42,7 +43,7 @@ function requestForm({ db, clock, sendsMail }: SignInOptions, { form, show }: Si
     summary: 'Request a sign-in link',
     policy: { kind: 'page', limits: requestLimits },
     async answer({ body, visitor }) {
-      if (!sendsMail) return show(noMethodView, 503)
+      if (!sendsMail) return show(() => noMethodView(), 503)
       const { email: typed = '', next: wanted } = body as Fields
       const next = ownPath(wanted)
       const email = parseEmail(typed)
@@ -109,12 +110,7 @@ function confirmForm(
 
 function limited(retryAfterSeconds: number): Answer {
   return refuse('rate_limited', {
-    message: `Too many sign-in links were requested. Try again in ${minutes(retryAfterSeconds)}.`,
+    message: `Too many sign-in links were requested. Try again in ${waitingTime(retryAfterSeconds)}.`,
     headers: { 'Retry-After': String(retryAfterSeconds) },
   })
-}
-
-function minutes(seconds: number): string {
-  const count = Math.ceil(seconds / 60)
-  return count === 1 ? '1 minute' : `${count} minutes`
 }

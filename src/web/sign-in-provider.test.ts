@@ -6,7 +6,8 @@ import { ask, type Reply } from '../../test/support/start/ask.ts'
 import { startOidcServer } from '../../test/support/start/oidc-server.ts'
 import { eventually } from '../../test/support/start/processes.ts'
 import { startService } from '../../test/support/start/service.ts'
-import { disableUser, inviteUser } from '../accounts/users.ts'
+import { addMember } from '../accounts/members.ts'
+import { disableUser } from '../accounts/users.ts'
 import { systemClock } from '../platform/clock.ts'
 import { sql } from '../platform/db/db.ts'
 import { openLog } from '../platform/observability/log.ts'
@@ -35,13 +36,12 @@ afterEach(() => {
 
 let users = 0
 
-/** Invites a user, who is the next one at the provider. */
-async function invited(over: { email_verified?: unknown } = {}) {
+/** Makes a user, who is the next one at the provider. */
+async function newMember(over: { email_verified?: unknown } = {}) {
   const n = ++users
   const { accountId } = await newSession(db)
   const email = `user-${n}@example.com`
-  const invitation = { email, name: null, accountId, role: 'member', isMailed: false } as const
-  const { userId } = await inviteUser(context, invitation)
+  const userId = await addMember(context, { email, accountId, role: 'member' })
   provider.user = {
     sub: `subject-${n}`,
     email: `User-${n}@Example.com`,
@@ -109,7 +109,7 @@ async function assertNoSession(reply: Reply, status: number, title: RegExp, user
 }
 
 test('303: a verified address signs its user in, and the browser opens the page that it wanted', async () => {
-  const { userId } = await invited()
+  const { userId } = await newMember()
   const { url, cookie, reply } = await begin('/dashboard?tab=keys')
   const asked = new URL(url).searchParams
   assert.equal(asked.get('redirect_uri'), callbackUrl)
@@ -143,7 +143,7 @@ test('303: a verified address signs its user in, and the browser opens the page 
 })
 
 test('after the first sign-in issuer and subject find the user, even if the address has changed', async () => {
-  const { userId } = await invited()
+  const { userId } = await newMember()
   assert.equal((await signIn()).status, 303)
   const other = await newSession(db)
   for (const changed of [
@@ -160,7 +160,7 @@ test('after the first sign-in issuer and subject find the user, even if the addr
 })
 
 test('an ID token that holds the address needs no further request to the provider', async () => {
-  await invited()
+  await newMember()
   const { email } = provider.user
   provider.changeToken = (claims) => Object.assign(claims, { email, email_verified: true })
   provider.requests.length = 0
@@ -173,13 +173,13 @@ test('an ID token that holds the address needs no further request to the provide
 
 for (const verified of [false, 'true', 'false', 1, null, undefined])
   test(`403: email_verified ${JSON.stringify(verified)} starts no session by mail`, async () => {
-    const { userId } = await invited({ email_verified: verified })
+    const { userId } = await newMember({ email_verified: verified })
     await assertNoSession(await signIn(), 403, /Your mail address is not verified/, userId)
   })
 
 for (const email of ['ada@x> <evil@y', 'a@x.example, b@y.example', '', ['user@example.com'], null])
   test(`403: ${JSON.stringify(email)} is no address, although the provider has verified it`, async () => {
-    const { userId } = await invited()
+    const { userId } = await newMember()
     provider.user.email = email
     await assertNoSession(await signIn(), 403, /Your mail address is not verified/, userId)
   })
@@ -194,20 +194,20 @@ const lies: Record<string, (claims: Record<string, unknown>) => void> = {
 }
 for (const [lie, changeToken] of Object.entries(lies))
   test(`503: an ID token with ${lie} is rejected`, async () => {
-    const { userId } = await invited()
+    const { userId } = await newMember()
     provider.changeToken = changeToken
     await assertNoSession(await signIn(), 503, /The sign-in did not work/, userId)
     assert.match(logged(), /the sign-in provider failed/)
   })
 
 test('503: an ID token with a foreign signature is rejected', async () => {
-  const { userId } = await invited()
+  const { userId } = await newMember()
   provider.hasForeignSignature = true
   await assertNoSession(await signIn(), 503, /The sign-in did not work/, userId)
 })
 
 test('400: a tampered callback is rejected, and the provider is not discovered again', async () => {
-  const { userId } = await invited()
+  const { userId } = await newMember()
   const { back, cookie } = await atProvider()
   const iss = `iss=${encodeURIComponent(provider.issuer)}`
   assert.ok(back.includes(iss))
@@ -229,12 +229,12 @@ test('400: a tampered callback is rejected, and the provider is not discovered a
 })
 
 test('400: a used code, an expired code and the code of another browser are rejected', async () => {
-  await invited()
+  await newMember()
   const used = await atProvider()
   assert.equal((await comeBack(used.back, used.cookie)).status, 303)
   await assertNoSession(await comeBack(used.back, used.cookie), 400, /cannot be completed/)
 
-  const { userId } = await invited()
+  const { userId } = await newMember()
   provider.codeSeconds = 1
   const late = await atProvider()
   const code = new URL(late.back).searchParams.get('code') ?? ''
@@ -275,7 +275,7 @@ test('400: a malformed callback or cookie reaches neither the provider nor a ses
 })
 
 test('a changed page in the cookie of the attempt cannot lead to another site', async () => {
-  await invited()
+  await newMember()
   for (const next of ['//evil.example', 'https://evil.example', '/\\evil.example']) {
     const { back, cookie } = await atProvider()
     const changed = `${cookie}${Buffer.from(next).toString('base64url')}`
@@ -284,7 +284,7 @@ test('a changed page in the cookie of the attempt cannot lead to another site', 
 })
 
 test('403: a user who cancels at the provider is told so, and can begin again', async () => {
-  const { userId } = await invited()
+  const { userId } = await newMember()
   const { back, cookie } = await atProvider({ declines: true })
   const reply = await comeBack(back, cookie)
   await assertNoSession(reply, 403, /You cancelled the sign-in/, userId)
@@ -301,10 +301,10 @@ test('403: with invitations alone an unknown address gets no user', async () => 
 })
 
 test('403: a disabled user does not sign in, neither by mail nor by subject', async () => {
-  const first = await invited()
+  const first = await newMember()
   await disableUser(context, first.email)
   await assertNoSession(await signIn(), 403, /Your user is disabled/, first.userId)
-  const known = await invited()
+  const known = await newMember()
   assert.equal((await signIn()).status, 303)
   await disableUser(context, known.email)
   assert.equal((await signIn()).status, 403)
@@ -313,7 +313,7 @@ test('403: a disabled user does not sign in, neither by mail nor by subject', as
 })
 
 test('403: another identity that gets the address of a user does not sign in as this user', async () => {
-  const { userId } = await invited()
+  const { userId } = await newMember()
   assert.equal((await signIn()).status, 303)
   await db.run(sql`delete from sessions`)
   provider.user = { ...provider.user, sub: 'successor' }
@@ -325,7 +325,7 @@ test('403: another identity that gets the address of a user does not sign in as 
 })
 
 test('of two first sign-ins at the same time both sign in, with one identity', async () => {
-  const { userId } = await invited()
+  const { userId } = await newMember()
   const attempts = await Promise.all([atProvider(), atProvider(), atProvider()])
   const replies = await Promise.all(attempts.map(({ back, cookie }) => comeBack(back, cookie)))
   assert.deepEqual(
@@ -357,7 +357,7 @@ test('with SIGN_UP=open a verified address gets a user, an account and its credi
 })
 
 test('503: a silent provider is named on the page, and a sign-in works once it answers again', async () => {
-  const { userId } = await invited()
+  const { userId } = await newMember()
   const { back, cookie } = await atProvider()
   provider.isSilent = true
   const began = performance.now()

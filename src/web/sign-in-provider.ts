@@ -117,8 +117,11 @@ async function signIn(
     { identity, visitor, previousValue },
     { signUp: provider.signUp, rules, now: clock() },
   )
+  if (signedIn.outcome === 'invited') return redirect(`/invitations/${signedIn.token}`)
   return signedIn.outcome === 'signed in'
-    ? redirect(attempt.next ?? startPath, { 'Set-Cookie': pages.begun(signedIn.session) })
+    ? redirect(signedIn.next ?? attempt.next ?? startPath, {
+        'Set-Cookie': pages.begun(signedIn.session),
+      })
     : problem(pages, provider, signedIn)
 }
 

@@ -23,13 +23,22 @@ export interface SignInForm extends SignInMethods {
   next: string | null
   /** The problem with the address, or null. */
   error: string | null
+  /** Whether the user has just left an account. */
+  hasLeft?: boolean
 }
 
+const leftNotice = notice({
+  tone: 'positive',
+  title: 'You have left the account.',
+  text: 'Your sessions in it have ended.',
+  isResult: true,
+})
+
 export function signInView(form: SignInForm): SignInView {
-  const { error, provider, sendsMail } = form
+  const { error, provider, sendsMail, hasLeft = false } = form
   return {
     title: error === null ? 'Sign in' : 'Error: sign in',
-    main: html`<section class="card" aria-labelledby="title"><div class="card-body stack">
+    main: html`${hasLeft && leftNotice}<section class="card" aria-labelledby="title"><div class="card-body stack">
 <div class="stack tight"><h1 id="title">Sign in</h1><p class="muted">To the dashboard for developers: keys, usage, requests and webhooks.</p></div>
 ${provider !== null && providerLink(provider, form.next)}
 ${provider !== null && sendsMail && html`<p class="or muted small">or by mail</p>`}
@@ -68,10 +77,10 @@ function signUpAdvice({ isSignUpOpen, sendsMail, provider }: SignInMethods): str
 }
 
 /** The view of a deployment without a mail server and without a provider. */
-export function noMethodView(): SignInView {
+export function noMethodView({ hasLeft = false }: { hasLeft?: boolean } = {}): SignInView {
   return {
     title: 'Sign in',
-    main: html`<section class="card" aria-labelledby="title"><div class="card-body stack">
+    main: html`${hasLeft && leftNotice}<section class="card" aria-labelledby="title"><div class="card-body stack">
 <h1 id="title">Sign in</h1>
 ${notice({
   tone: 'info',

@@ -9,6 +9,7 @@ import { deleteSessionByDigest, deleteSessionsBeside } from '../accounts/session
 import { sessionTimes } from '../accounts/sessions.ts'
 import { type Endpoint, endpoint } from '../platform/http/endpoint.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
+import { invitationEndpoints } from './invitations.ts'
 import { redirect } from './layout.ts'
 import {
   type Fields,
@@ -27,6 +28,7 @@ export function signInEndpoints(options: SignInOptions): Endpoint[] {
     signInPage(options, pages),
     ...linkEndpoints(options, pages),
     ...providerEndpoints(options, pages),
+    ...invitationEndpoints(options, pages),
     signOut(options, pages),
   ]
 }
@@ -37,13 +39,17 @@ function signInPage({ sendsMail, provider }: SignInOptions, { view, show }: Sign
     operationId: 'signInPage',
     path: '/sign-in',
     summary: 'Sign in',
-    queryParameters: Type.Object({ next: Type.Optional(Type.String()) }),
+    queryParameters: Type.Object({
+      next: Type.Optional(Type.String()),
+      left: Type.Optional(Type.String()),
+    }),
     async answer({ query, caller }) {
       const next = ownPath(query.next)
       if (caller.kind === 'session') return redirect(next ?? startPath)
+      const hasLeft = query.left === 'yes'
       return sendsMail || provider !== null
-        ? show((methods) => signInView({ ...methods, email: '', next, error: null }))
-        : show(noMethodView)
+        ? show((methods) => signInView({ ...methods, email: '', next, error: null, hasLeft }))
+        : show(() => noMethodView({ hasLeft }))
     },
   })
 }

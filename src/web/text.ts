@@ -92,6 +92,13 @@ function lengthOf(seconds: number): string {
   return counted(Math.floor(seconds / dayS), 'day')
 }
 
+/** A time to wait, in words: `3 hours` or `20 minutes`. */
+export function waitingTime(seconds: number): string {
+  return seconds > hourS
+    ? counted(Math.ceil(seconds / hourS), 'hour')
+    : counted(Math.ceil(seconds / minuteS), 'minute')
+}
+
 /** A relative time with the absolute one in its title. */
 export function timeTag(time: Date, now: Date): Html {
   return html`<time datetime="${time.toISOString()}" title="${fullTime(time)}">${relativeTime(time, now)}</time>`

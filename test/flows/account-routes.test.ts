@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { findKeys } from '../../src/access/store.ts'
+import { removeMember } from '../../src/accounts/members.ts'
 import { insertMembership } from '../../src/accounts/store.ts'
 import { declineUnlockReview, lockReporting } from '../../src/agent-decisions/unlock.ts'
 import { findOpenReviews } from '../../src/agent-decisions/unlock-store.ts'
@@ -32,7 +33,6 @@ import {
 import { contextAt } from '../support/build/actions.ts'
 import { apiKeyRequests } from '../support/build/api-key-drives.ts'
 import { newKey, type TestKey } from '../support/build/keys.ts'
-import { memberRequests } from '../support/build/member-drives.ts'
 import { newSession, type TestSession } from '../support/build/sessions.ts'
 import { createEndpoint, happen, ok, receiver, startDelivering } from '../support/build/webhooks.ts'
 import fc from '../support/oracle/fc.ts'
@@ -319,17 +319,16 @@ async function reportedBy(key: TestKey): Promise<string> {
   return bodyOf(reply).report.id
 }
 
-test('a foreign key, member, session and cursor are answered like unknown ones; the matrix has every route with an id', async () => {
+test('a foreign key, session and cursor are answered like unknown ones; the matrix has every route with an id', async () => {
   const victim = await newSession(db)
   const theirs = await newKey(db, { accountId: victim.accountId })
   const { ownOrigin, headers } = await newSession(db)
   const of = { headers, ownOrigin }
-  const ids = (keyId: string, userId: string, sessionId: string): Record<string, Question> => {
+  const ids = (keyId: string, sessionId: string): Record<string, Question> => {
     const keys = apiKeyRequests(of, { rotated: keyId, revoked: keyId })
     return {
       rotateApiKey: keys.rotateApiKey as Question,
       revokeApiKey: keys.revokeApiKey as Question,
-      removeMember: memberRequests(of, { email: '', userId }).removeMember as Question,
       endSession: {
         method: 'DELETE',
         path: `/api/account/sessions/${sessionId}`,
@@ -337,8 +336,8 @@ test('a foreign key, member, session and cursor are answered like unknown ones; 
       },
     }
   }
-  const foreign = ids(theirs.keyId, victim.userId, victim.sessionId)
-  const unknown = ids(randomUUID(), randomUUID(), randomUUID())
+  const foreign = ids(theirs.keyId, victim.sessionId)
+  const unknown = ids(randomUUID(), randomUUID())
   for (const [operation, question] of Object.entries(foreign)) {
     const reply = await ask(service.base, question)
     assert.equal(reply.status, 404, operation)
@@ -393,10 +392,11 @@ test('the audit log of an account has what its members, the operator and the ser
     webhooks.replaceWebhookSecretNow,
     keys.rotateApiKey,
     keys.revokeApiKey,
-    memberRequests(session, { email: '', userId: member.userId }).removeMember,
     accountRequests(session.ownOrigin, { endpointId: '' }).requestUnlockReview,
   ])
     assert.ok((await ask(service.base, question as Question)).status < 300)
+  const removing = { ...contextAt(db), actor: `user ${userId}` }
+  assert.equal(await removeMember(removing, { accountId, userId: member.userId }), 'ended')
   const gone = [foreign.endpointId, endpoint.endpointId]
   await db.transaction((tx) =>
     recordGaveUp(tx, { endpointIds: gone, reason: 'gone', at: new Date() }),
@@ -420,8 +420,8 @@ test('the audit log of an account has what its members, the operator and the ser
     found.map(({ action, actor, subjects }) => [action, actor, subjects[0]]),
     [
       ['webhooks.given_up', { ...nobody, kind: 'service' }, endpoint.endpointId],
-      ['agent_reporting.review_requested', own, accountId],
       ['users.removed', own, member.userId],
+      ['agent_reporting.review_requested', own, accountId],
       ['api_keys.revoked', own, keyId],
       ['api_keys.rotated', own, keyId],
       ['webhooks.secret_replaced', own, endpoint.endpointId],

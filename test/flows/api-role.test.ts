@@ -21,7 +21,6 @@ import { giveScore, indexed } from '../support/build/candidates.ts'
 import { publicUrl } from '../support/build/credentials.ts'
 import { creditDrives } from '../support/build/credit-drives.ts'
 import { newKey, type TestKey } from '../support/build/keys.ts'
-import { memberDrives } from '../support/build/member-drives.ts'
 import { sessionDrives } from '../support/build/session-drives.ts'
 import { newSession } from '../support/build/sessions.ts'
 import { testRingText } from '../support/build/webhooks.ts'
@@ -197,7 +196,6 @@ test('a server with the role serves every page of the dashboard and every route 
   for (const drives of [
     accountDrives,
     apiKeyDrives,
-    memberDrives,
     creditDrives,
     sessionDrives,
     accountWebhookDrives,

@@ -68,17 +68,19 @@ async function signInByMail(page: Page, email: string): Promise<void> {
   await page.getByLabel('Email address').fill(email)
   await page.getByRole('button', { name: 'Send sign-in link' }).click()
   await page.getByRole('heading', { name: 'Check your mail' }).waitFor()
+  // An invited person without a user gets the invitation.
   const { value: link } = await eventually('the link arrives', {
-    see: async () => mail.received.find((one) => one.link.includes('token='))?.link,
+    see: async () => mail.received.findLast(({ to }) => to.includes(email))?.link,
   })
   await page.goto(link ?? '')
-  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('button', { name: 'Join account' }).click()
 }
 
 async function signInByProvider(page: Page, email: string): Promise<void> {
   provider.user = { sub: email, email, email_verified: true }
   await page.getByRole('link', { name: /^Sign in with / }).click()
   await page.getByRole('link', { name: 'Continue' }).click()
+  await page.getByRole('button', { name: 'Join account' }).click()
 }
 
 /** Opens the menu of pages on a phone, and follows an entry. */

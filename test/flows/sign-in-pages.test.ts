@@ -82,6 +82,17 @@ async function signInAndOut(
   const context = await chromium.newContext({ javaScriptEnabled: false, ignoreHTTPSErrors: true })
   const page = await context.newPage()
   const faults = watchFaults(page, publicUrl)
+  await eventually('the invitation arrives', { see: async () => mail.received.length > 0 })
+  const invitation = mail.received[0]?.link ?? ''
+  if (inspects) await inspectInvitation(chromium, publicUrl, invitation)
+  await page.goto(invitation)
+  await page.getByRole('heading', { name: 'Join acme?' }).waitFor()
+  await page.getByLabel('Your name').fill('Ada Lovelace')
+  await page.getByRole('button', { name: 'Join account' }).click()
+  await page.getByRole('heading', { name: 'Home' }).waitFor()
+  await page.goto(`${publicUrl}/dashboard/team`)
+  await page.getByText('Ada Lovelace').first().waitFor()
+  await context.clearCookies()
   await page.goto(`${publicUrl}/sign-in`)
   await page.getByLabel('Email address').fill('ada@')
   await page.keyboard.press('Enter')
@@ -126,6 +137,15 @@ async function signInAndOut(
   assert.deepEqual(faults, [])
   await page.goto(link)
   await page.getByRole('heading', { name: 'This link cannot be used' }).waitFor()
+  await context.close()
+}
+
+async function inspectInvitation(chromium: Browser, publicUrl: string, link: string) {
+  const context = await chromium.newContext()
+  await inspectUrl(context, link, 'invitation')
+  const page = await context.newPage()
+  assert.equal((await page.goto(`${publicUrl}/invitations/x`))?.status(), 410)
+  await inspectPage(page, 'ended invitation')
   await context.close()
 }
 

@@ -108,8 +108,14 @@ function cookieOf({ headers }: Reply): string {
   return String(headers['set-cookie']?.[0]).split(';')[0] ?? ''
 }
 
+function pathOf(link: string): string {
+  return link.slice(publicUrl.length)
+}
+
+/** Returns the token of a sign-in link, or of an invitation. */
 function tokenOf(link: string): string {
-  return new URL(link).searchParams.get('token') ?? ''
+  const { searchParams, pathname } = new URL(link)
+  return searchParams.get('token') ?? /^\/invitations\/(.+)$/.exec(pathname)?.[1] ?? ''
 }
 
 const canaries: Record<string, string> = {
@@ -153,7 +159,11 @@ test('a user signs in by mail on one node and uses every session route; after si
   const invitation = await nextMail(mail, 1)
   assert.deepEqual(invitation.to, ['ada@example.com'])
   assert.equal(invitation.from, '"assay" <no-reply@scores.example.org>')
-  assert.equal(invitation.link, `${publicUrl}/sign-in`)
+  assert.ok(invitation.link.startsWith(`${publicUrl}/invitations/`))
+  canaries['invitation token'] = tokenOf(invitation.link)
+  const joined = await asked(other.base, form(pathOf(invitation.link), { do: 'join' }))
+  assert.equal(joined.headers.location, '/dashboard')
+  assert.equal((await sessions(one, cookieOf(joined))).status, 200)
 
   const requested = await asked(
     one.base,
@@ -246,6 +256,7 @@ test('commands list, disable, enable and erase users and print links; each chang
     entries.map(({ action }) => action),
     [
       'users.invited',
+      'users.joined',
       'users.link_made',
       'users.link_made',
       'users.disabled',
@@ -254,7 +265,7 @@ test('commands list, disable, enable and erase users and print links; each chang
       'users.erased',
     ],
   )
-  for (const { subjects } of entries) assert.equal(subjects, `["${id}"]`)
+  for (const { subjects } of entries.slice(1)) assert.equal(subjects, `["${id}"]`)
   assert.equal((await assay(['users', 'erase', 'ada@example.com', '--yes'], env)).ended, 1)
   assert.equal((await assay(['users', 'invite', 'no address', '--account', 'acme'], env)).ended, 2)
 })
@@ -302,7 +313,9 @@ test('no session value, link token, code, API key, secret or password is in logs
   canaries['API key'] = key.key
   await useDashboard(key.accountId)
   await report(['users', 'invite', 'grace@example.com', '--account', 'acme'], env)
-  await nextMail(mail, 3)
+  const invitation = await nextMail(mail, 3)
+  canaries['second invitation token'] = tokenOf(invitation.link)
+  await asked(one.base, form(pathOf(invitation.link), { do: 'join' }))
   await asked(one.base, form('/sign-in', { email: 'grace@example.com' }))
   const { link } = await nextMail(mail, 4)
   provider.user = { sub: 'grace', email: 'grace@example.com', email_verified: true }
@@ -345,6 +358,7 @@ test('no session value, link token, code, API key, secret or password is in logs
   }
   const everything = left.join('\n')
   assert.ok(everything.includes('/sign-in/confirm'), 'the log has the requests')
+  assert.ok(everything.includes('/invitations/{token}'), 'the log has the declared path alone')
   assert.ok(!/grace@|ada@/.test(one.out() + other.out()), 'the log names no address')
   for (const [name, canary] of Object.entries(canaries)) {
     assert.ok(canary.length >= 20, name)
@@ -374,7 +388,7 @@ async function useDashboard(accountId: string): Promise<void> {
     'events:score.updated': 'on',
   })
   const { headers } = session
-  const lists = ['api-keys', 'webhooks/endpoints', 'requests', 'audit', 'sessions', 'members']
+  const lists = ['api-keys', 'webhooks/endpoints', 'requests', 'audit', 'sessions']
   const links = new Set<string>()
   for (const path of [...dashboardPaths, ...lists.map((list) => `/api/account/${list}`)]) {
     const { status, body } = await asked(other.base, { path, headers })

@@ -149,8 +149,8 @@ export type ApiKeyRotation = {
 
 /** The actor of the change. */
 export type AuditActor = {
-  /** `user`: a signed-in user. `api_key`: a call with an API key of the account. `operator`: an operator of this deployment. `service`: the service itself. */
-  kind: 'user' | 'api_key' | 'operator' | 'service'
+  /** `user`: a signed-in user. `api_key`: a call with an API key of the account. `operator`: an operator of this deployment. `service`: the service itself. `invited`: an invited person without a session. */
+  kind: 'user' | 'api_key' | 'operator' | 'service' | 'invited'
   /** The id of the user. Null if the actor is not a user. */
   userId: string | null
   /** The id of the API key. Null if the actor is not an API key. */
@@ -461,50 +461,6 @@ export type LoggedRequest = {
   durationMs: number
   /** The /24 or /48 of the client. */
   network: string
-}
-
-/** A user of the account. */
-export type Member = {
-  /** Names the user in paths. */
-  userId: string
-  /** The mail address, in lower case. */
-  email: string
-  /** The name from the sign-in provider. Null if it gave none. */
-  name: string | null
-  /** must be owner or member. Owners manage members, API keys and credits. */
-  role: 'owner' | 'member'
-  /** When the user became a member. */
-  joinedAt: string
-}
-
-export type MemberInvitation = {
-  /** must be a mail address */
-  email: string
-  /** must be owner or member. Owners manage members, API keys and credits. */
-  role: 'owner' | 'member'
-}
-
-export type MemberInvited = {
-  /** Names the form of this object. */
-  schemaVersion: 'service.member_invited.v1'
-  /** The mail address, in lower case. */
-  email: string
-  /** Whether the user receives a mail. If not, tell the user to open /sign-in. */
-  mailed: boolean
-}
-
-export type MemberList = {
-  /** Names the form of this object. */
-  schemaVersion: 'service.members.v1'
-  /** The members of the account. */
-  members: Array<Member>
-}
-
-export type MemberRemoved = {
-  /** Names the form of this object. */
-  schemaVersion: 'service.member_removed.v1'
-  /** The user who is no longer a member. */
-  userId: string
 }
 
 /** An OpenAPI 3.1 document. */

@@ -2,9 +2,11 @@
 import type { Command } from 'commander'
 import { createAccount } from '../../access/manage.ts'
 import { type Account, findAccounts, findKeys } from '../../access/store.ts'
+import { findOpenInvitations } from '../../accounts/invitation-store.ts'
 import { findMembers } from '../../accounts/store.ts'
 import { findCreditAccount } from '../../credits/store.ts'
 import { wireTime } from '../../platform/clock.ts'
+import type { Role } from '../../platform/http/callers.ts'
 import { accountArgument, isUuid, parseName } from '../args.ts'
 import { act, command } from '../command.ts'
 import { withContext } from '../context.ts'
@@ -33,7 +35,7 @@ export function declareCommand(accounts: Command): void {
   command(
     accounts,
     'members',
-    'Show the users who may sign in for an account',
+    'Show the users who may sign in for an account, and the open invitations',
     "assay accounts members 'Example Ltd'",
   )
     .argument(...accountArgument)
@@ -98,26 +100,51 @@ function show(named: string): Promise<Outcome> {
   })
 }
 
-type Member = Awaited<ReturnType<typeof findMembers>>[number]
+interface MemberRow {
+  email: string
+  role: Role
+  created: Date
+  state: string
+}
 
-const memberColumns: Columns<Member> = {
+const memberColumns: Columns<MemberRow> = {
   email: ({ email }) => email,
   role: ({ role }) => role,
-  created: ({ createdAt }) => createdAt,
-  disabled: ({ disabledAt }) => disabledAt,
+  created: ({ created }) => created,
+  state: ({ state }) => state,
 }
 
 function listMembers(named: string): Promise<Outcome> {
-  return withContext(async ({ db }) => {
+  return withContext(async ({ db, clock }) => {
     const account = await accountNamed(db, named)
-    const rows = await findMembers(db, account.id)
-    const members = rows.map(({ createdAt, disabledAt, ...member }) => ({
-      ...member,
-      createdAt: wireTime(createdAt),
-      disabledAt: disabledAt && wireTime(disabledAt),
-    }))
+    const [members, open] = await Promise.all([
+      findMembers(db, account.id),
+      findOpenInvitations(db, { accountId: account.id, now: clock() }),
+    ])
+    const report = {
+      members: members.map(({ createdAt, disabledAt, ...member }) => ({
+        ...member,
+        createdAt: wireTime(createdAt),
+        disabledAt: disabledAt && wireTime(disabledAt),
+      })),
+      invitations: open.map(({ createdAt, expiresAt, mailedAt, ...invitation }) => ({
+        ...invitation,
+        createdAt: wireTime(createdAt),
+        expiresAt: wireTime(expiresAt),
+        mailedAt: mailedAt && wireTime(mailedAt),
+      })),
+    }
+    const rows = [
+      ...members.map(({ email, role, createdAt, disabledAt }) => {
+        const state = disabledAt === null ? 'member' : 'disabled'
+        return { email, role, created: createdAt, state }
+      }),
+      ...open.map(({ email, role, createdAt }) => {
+        return { email, role, created: createdAt, state: 'invited' }
+      }),
+    ]
     const none = `${account.name} has no member. Run \`assay users invite EMAIL --account ${account.id}\`.`
-    return listed({ members }, { rows, columns: memberColumns, none })
+    return listed(report, { rows, columns: memberColumns, none })
   })
 }
 

@@ -1,12 +1,21 @@
 /** `assay users`: the developers who sign in with a browser. */
 import type { Command } from 'commander'
+import { findOpenInvitations } from '../../accounts/invitation-store.ts'
+import {
+  invitationDays,
+  invitationUrl,
+  inviteMember,
+  membersMax,
+  resendInvitation,
+  withdrawInvitation,
+} from '../../accounts/invitations.ts'
 import { sessionTimes } from '../../accounts/sessions.ts'
 import { linkUrl } from '../../accounts/sign-in.ts'
 import { findUserByEmail, findUsers } from '../../accounts/store.ts'
-import { disableUser, enableUser, eraseUser, inviteUser, printLink } from '../../accounts/users.ts'
+import { disableUser, enableUser, eraseUser, printLink } from '../../accounts/users.ts'
 import { wireTime } from '../../platform/clock.ts'
 import { type Role, roles } from '../../platform/http/callers.ts'
-import { accountOption, oneOf, parseEmailAddress, parseName } from '../args.ts'
+import { accountOption, oneOf, parseEmailAddress } from '../args.ts'
 import { act, command } from '../command.ts'
 import { withContext } from '../context.ts'
 import { failure, usageError } from '../fail.ts'
@@ -20,14 +29,23 @@ export function declareCommand(users: Command): void {
   command(
     users,
     'invite',
-    'Make a user a member of an account, and send a mail if SMTP_URL is set',
+    'Invite a mail address to an account: by mail if SMTP_URL is set, else with a link',
     "assay users invite ada@example.org --account 'Example Ltd'",
   )
     .argument(...emailArgument)
     .requiredOption(...accountOption)
     .option('--role <role>', 'owner or member', oneOf(roles), 'owner')
-    .option('--name <name>', 'shown to other members', parseName)
     .action(act(invite))
+
+  command(
+    users,
+    'withdraw',
+    'Withdraw an open invitation, so that its link does not work any more',
+    "assay users withdraw ada@example.org --account 'Example Ltd'",
+  )
+    .argument(...emailArgument)
+    .requiredOption(...accountOption)
+    .action(act(withdraw))
 
   command(
     users,
@@ -66,7 +84,7 @@ export function declareCommand(users: Command): void {
   command(
     users,
     'erase',
-    'Delete a user, with memberships, sessions and waiting mails',
+    'Delete a user, with memberships, invitations, sessions and waiting mails',
     'assay users erase ada@example.org --yes',
   )
     .argument(...emailArgument)
@@ -77,29 +95,60 @@ export function declareCommand(users: Command): void {
 interface InviteFlags {
   account: string
   role: Role
-  name?: string
 }
 
-function invite(email: string, { account: named, role, name }: InviteFlags): Promise<Outcome> {
+/** Invites an address. If it is invited already, sends a new mail, or prints a new link. */
+function invite(email: string, { account: named, role }: InviteFlags): Promise<Outcome> {
   return withContext(async (context) => {
     const account = await accountNamed(context.db, named)
-    const { mail, oidc, publicUrl } = context.config
+    const { mail, publicUrl } = context.config
     const isMailed = mail !== null
-    const invitation = { email, name: name ?? null, accountId: account.id, role, isMailed }
-    const { outcome, userId } = await inviteUser(context, invitation)
-    if (outcome === 'disabled') throw disabledUser(email)
-    if (outcome === 'member already')
-      return done({ userId, changed: false }, [
+    const user = await findUserByEmail(context.db, email)
+    if (user !== undefined && user.disabledAt !== null) throw disabledUser(email)
+    const own = { accountId: account.id, invitedBy: null, isMailed }
+    const invited = await inviteMember(context, { ...own, email, role })
+    if (invited.outcome === 'member already')
+      return done({ userId: invited.userId, changed: false }, [
         `${email} is a member of ${account.name} already: nothing changed.`,
       ])
-    const next =
-      oidc === null
-        ? `Next: \`assay users sign-in-link ${email}\`.`
-        : `The user signs in with ${oidc.name} at ${publicUrl}/sign-in.`
-    return done({ userId, changed: true, mailed: isMailed }, [
-      `invited ${email} to ${account.name} as ${role}`,
-      isMailed ? 'A mail is on its way.' : `SMTP_URL is not set, so no mail is sent. ${next}`,
+    if (invited.outcome === 'too many members')
+      throw failure(
+        `${account.name} has ${membersMax} members and open invitations, which is the maximum. Withdraw an invitation first.`,
+      )
+    // The limits hold for owners alone.
+    if (invited.outcome === 'limited') throw new Error('the operator was limited')
+    const { invitationId } = invited
+    const sent =
+      invited.outcome === 'invited'
+        ? invited
+        : await resendInvitation(context, { ...own, invitationId })
+    const token = 'token' in sent ? sent.token : null
+    const url = token === null ? null : invitationUrl(publicUrl, token)
+    const changed = invited.outcome === 'invited'
+    return done({ invitationId, changed, mailed: isMailed, ...(url !== null && { url }) }, [
+      changed
+        ? `invited ${email} to ${account.name} as ${role}`
+        : `${email} is invited to ${account.name} already.`,
+      ...(url === null
+        ? ['A mail with the link is on its way.']
+        : [url, `Give this link to that user alone. It works for ${invitationDays} days.`]),
     ])
+  })
+}
+
+function withdraw(email: string, { account: named }: { account: string }): Promise<Outcome> {
+  return withContext(async (context) => {
+    const { id: accountId, name } = await accountNamed(context.db, named)
+    const open = await findOpenInvitations(context.db, { accountId, now: context.clock() })
+    const invitation = open.find((one) => one.email === email)
+    const isWithdrawn =
+      invitation !== undefined &&
+      (await withdrawInvitation(context, { accountId, invitationId: invitation.id }))
+    if (!isWithdrawn)
+      throw failure(
+        `${name} has no open invitation to ${email}. \`assay accounts members ${accountId}\` shows them.`,
+      )
+    return done({ invitationId: invitation.id }, [`withdrew the invitation of ${email} to ${name}`])
   })
 }
 
@@ -132,6 +181,8 @@ function printSignInLink(email: string): Promise<Outcome> {
     const link = await printLink(context, email)
     if (link.outcome === 'no such user') throw unknownUser(email)
     if (link.outcome === 'disabled') throw disabledUser(email)
+    if (link.outcome === 'no account')
+      throw failure(`${email} is in no account. Run \`assay users invite\` first.`)
     const url = linkUrl(context.config.publicUrl, link.token)
     return done({ url }, [url, 'It works once, for 15 minutes. Give it to that user alone.'])
   })
@@ -162,14 +213,13 @@ function enable(email: string): Promise<Outcome> {
 function erase(email: string, { yes = false }: { yes?: boolean }): Promise<Outcome> {
   return withContext(async (context) => {
     if (!yes) {
-      if ((await findUserByEmail(context.db, email)) === undefined) throw unknownUser(email)
       throw usageError(
-        `This deletes ${email}, with memberships and sessions; accounts stay. It cannot be undone. To go ahead, repeat the command with --yes.`,
+        `This deletes ${email}, with memberships, invitations and sessions; accounts stay. It cannot be undone. To go ahead, repeat the command with --yes.`,
       )
     }
-    const userId = await eraseUser(context, email)
-    if (userId === null) throw unknownUser(email)
-    return done({ userId }, [`erased ${email}`])
+    const erased = await eraseUser(context, email)
+    if (erased === null) throw unknownUser(email)
+    return done(erased, [`erased ${email}`])
   })
 }
 

@@ -192,11 +192,6 @@ export const errorTable = {
     message: 'This account has no such API key.',
     advice: 'List the API keys of the account and use one of their ids.',
   },
-  member_not_found: {
-    status: 404,
-    message: 'This account has no such member.',
-    advice: 'List the members of the account and use one of their ids.',
-  },
   webhook_endpoint_not_found: {
     status: 404,
     message: 'This account has no such webhook endpoint.',
@@ -261,16 +256,6 @@ export const errorTable = {
     status: 409,
     message: 'The account has as many active webhook endpoints as it may have.',
     advice: 'Disable an endpoint that is not needed any more, then try again.',
-  },
-  members_maximum: {
-    status: 409,
-    message: 'The account has as many members as it may have.',
-    advice: 'Remove a member, then try again.',
-  },
-  last_owner: {
-    status: 409,
-    message: 'An account keeps at least one owner.',
-    advice: 'Invite another owner first.',
   },
   api_keys_maximum: {
     status: 409,

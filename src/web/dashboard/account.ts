@@ -1,27 +1,101 @@
-/** The form of the header that moves a session to another account of its user. */
-
+/** The page of the user's own accounts: open another one, and answer invitations. */
+import { acceptOwnInvitation, declineOwnInvitation } from '../../accounts/accept-invitation.ts'
+import type { Invitation } from '../../accounts/invitation.ts'
+import { findInvitationsTo } from '../../accounts/invitation-store.ts'
+import { membersMax } from '../../accounts/invitations.ts'
 import { updateSessionAccount } from '../../accounts/session-store.ts'
+import { accountsPath } from '../../accounts/sign-in.ts'
+import { findSignedIn } from '../../accounts/store.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
 import { uuidForm } from '../../platform/http/fields.ts'
-import { accountSwitchPath } from '../layout.ts'
-import { dashboardPage, type PagesContext } from '../page.ts'
+import { actionForm, card, notice, pageHead } from '../components.ts'
+import { type Html, html } from '../html.ts'
+import { invitationSentence, roleSentence } from '../invitation-words.ts'
+import { accountTitle } from '../layout.ts'
+import { dashboardPage, type PagesContext, type View } from '../page.ts'
+import { timeTag } from '../text.ts'
 
 export function accountPage(context: PagesContext): Endpoint[] {
+  const { db, publicUrl } = context
+  const host = new URL(publicUrl).host
+  const view = async (
+    { userId, accountId }: { userId: string; accountId: string },
+    now: Date,
+    full = false,
+  ): Promise<View> => {
+    const [signedIn, invitations] = await Promise.all([
+      findSignedIn(db, { userId, accountId, now }),
+      findInvitationsTo(db, { userId, now }),
+    ])
+    const others = signedIn?.otherAccounts ?? []
+    return {
+      title: 'Your accounts',
+      ...(full ? { status: 409 } : {}),
+      main: html`${full && fullNotice}
+${pageHead({ title: 'Your accounts', text: 'The next sign-in opens the account that you opened last.' })}
+${invitations.map((one) => invitationCard(one, { host, now }))}
+${card({
+  title: 'Accounts',
+  body: html`<ul class="plain-list stack tight">${accountLine(signedIn?.account ?? '', html`<span class="tag">Open now</span>`)}${others.map(({ id, name }) => accountLine(name, actionForm(accountsPath, 'switch', { label: html`Open<span class="hidden-visually"> ${accountTitle(name)}</span>`, isSmall: true, fields: { account: id } })))}</ul>`,
+})}`,
+    }
+  }
   return dashboardPage(context, {
     name: 'accountPage',
-    path: accountSwitchPath,
+    path: accountsPath,
     entry: '',
-    show: async () => ({ redirectTo: '/dashboard' }),
+    show: ({ session, now }) => view(session, now),
     actions: {
       async switch({ session: { sessionId, userId } }, { account: accountId = '' }) {
         const isMember =
           uuidForm.test(accountId) &&
-          (await updateSessionAccount(context.db, { sessionId, userId, accountId }))
+          (await updateSessionAccount(db, { sessionId, userId, accountId }))
         return isMember
           ? { redirectTo: '/dashboard' }
           : refuse('not_found', { message: 'You are not a member of this account.' })
       },
+      async join({ session, action, now }, { invitation: invitationId = '' }) {
+        const { outcome } = await acceptOwnInvitation(action, { session, invitationId })
+        if (outcome === 'joined') return { redirectTo: '/dashboard' }
+        return outcome === 'too many members' ? view(session, now, true) : noInvitation()
+      },
+      async decline({ session: { userId }, action }, { invitation: invitationId = '' }) {
+        return (await declineOwnInvitation(action, { userId, invitationId }))
+          ? { redirectTo: accountsPath }
+          : noInvitation()
+      },
     },
+  })
+}
+
+function noInvitation() {
+  return refuse('not_found', { message: 'You have no such open invitation.' })
+}
+
+const fullNotice = notice({
+  tone: 'warning',
+  title: 'Nothing was changed.',
+  text: `The account has ${membersMax} members, which is the maximum.`,
+  isResult: true,
+})
+
+function accountLine(name: string, action: Html): Html {
+  return html`<li class="row apart"><strong class="break">${accountTitle(name)}</strong>${action}</li>`
+}
+
+function invitationCard(invitation: Invitation, { host, now }: { host: string; now: Date }): Html {
+  const { id, account, role, expiresAt } = invitation
+  const button = (label: string, action: string, kind?: 'primary') =>
+    actionForm(accountsPath, action, {
+      label: html`${label}<span class="hidden-visually"> ${accountTitle(account)}</span>`,
+      ...(kind === undefined ? {} : { kind }),
+      fields: { invitation: id },
+    })
+  return card({
+    id: `invitation-${id}`,
+    title: `Invitation to ${accountTitle(account)}`,
+    text: html`${invitationSentence(invitation, host)} ${roleSentence(role)} It ends ${timeTag(expiresAt, now)}.`,
+    body: html`<div class="row">${button('Join account', 'join', 'primary')}${button('Decline', 'decline')}</div>`,
   })
 }

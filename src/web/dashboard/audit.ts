@@ -145,12 +145,14 @@ function subjectsOf(entry: ReadEntry, names: Names): Part {
   if (kind === 'accounts' || kind === 'credits' || kind === 'agent_reporting')
     return html`<span class="muted">This account</span>`
   if (entry.subjects.length === 0) return none
-  return entry.subjects.map((id) => html`<div>${subjectOf(kind, id, names)}</div>`)
+  return entry.subjects.map((id) => html`<div>${subjectOf(entry.action, id, names)}</div>`)
 }
 
-function subjectOf(kind: string | undefined, id: string, names: Names): Part {
+function subjectOf(action: string, id: string, names: Names): Part {
+  const [kind] = action.split('.')
   if (kind === 'api_keys')
     return html`<a class="break" href="/dashboard/keys/${id}">${names.keys.get(id) ?? shortId(id)}</a>`
+  if (action.startsWith('users.invit')) return html`<span class="mono">${shortId(id)}</span>`
   if (kind === 'users')
     return html`<span class="break">${names.users.get(id) ?? shortId(id)}</span>`
   return names.endpoints.has(id)
@@ -158,10 +160,16 @@ function subjectOf(kind: string | undefined, id: string, names: Names): Part {
     : html`<span class="mono">${shortId(id)}</span>`
 }
 
+const otherActors = {
+  operator: 'The operator',
+  service: 'The service',
+  invited: 'The invited person',
+} as const
+
 function actorOf({ actor: { kind, userId, apiKeyId } }: ReadEntry, names: Names): Part {
   if (apiKeyId !== null)
     return html`API key <a class="break" href="/dashboard/keys/${apiKeyId}">${names.keys.get(apiKeyId) ?? shortId(apiKeyId)}</a>`
-  if (userId === null) return kind === 'service' ? 'The service' : 'The operator'
+  if (userId === null) return otherActors[kind]
   const name = names.users.get(userId)
   if (name === undefined) return html`<span title="${userId}">A former member</span>`
   return html`<span class="break">${name}</span>${userId === names.ownId && html` <span class="tag">You</span>`}`

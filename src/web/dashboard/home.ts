@@ -1,6 +1,9 @@
 /** The first page of the dashboard: how the account stands, and what to do next. */
 import { isActive } from '../../access/manage.ts'
 import { findShownKeys, type StoredKey } from '../../access/store.ts'
+import type { Invitation } from '../../accounts/invitation.ts'
+import { findInvitationsTo } from '../../accounts/invitation-store.ts'
+import { accountsPath } from '../../accounts/sign-in.ts'
 import { findCreditAccount } from '../../credits/store.ts'
 import { lastDays } from '../../credits/usage-period.ts'
 import { findUsage } from '../../credits/usage-store.ts'
@@ -12,6 +15,7 @@ import { legend } from '../chart.ts'
 import { card, code, notice, pageHead, tiles } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
+import { accountTitle } from '../layout.ts'
 import { dashboardPage, type PagesContext } from '../page.ts'
 import { count, counted } from '../text.ts'
 import { callTable } from './requests.ts'
@@ -31,16 +35,18 @@ export function homePage(context: PagesContext): Endpoint[] {
     name: 'dashboardPage',
     path,
     entry: path,
-    async show({ session: { accountId: userId }, now }) {
+    async show({ session: { accountId: userId, userId: ownId }, now }) {
       const period = lastDays(usageDays, now)
-      const [keys, endpointIds, credits, failing, { day: usage }, calls] = await Promise.all([
-        findShownKeys(db, { accountId: userId, now, endedMax: endedNamed }),
-        findActiveIds(db, userId),
-        findCreditAccount(db, userId),
-        findFailingNow(db, { owner: { userId }, limit: failingMax }),
-        findUsage(db, { ...period, accountId: userId }),
-        findEntries(db, { accountId: userId, before: null, limit: callsShown }),
-      ])
+      const [keys, endpointIds, credits, failing, { day: usage }, calls, invitations] =
+        await Promise.all([
+          findShownKeys(db, { accountId: userId, now, endedMax: endedNamed }),
+          findActiveIds(db, userId),
+          findCreditAccount(db, userId),
+          findFailingNow(db, { owner: { userId }, limit: failingMax }),
+          findUsage(db, { ...period, accountId: userId }),
+          findEntries(db, { accountId: userId, before: null, limit: callsShown }),
+          findInvitationsTo(db, { userId: ownId, now }),
+        ])
       const valid = keys.filter((key) => isActive(key, now))
       const used = valid.filter(({ lastUsedAt }) => lastUsedAt !== null)
       const today = usage.find(({ group }) => group === now.toISOString().slice(0, 10))
@@ -52,6 +58,7 @@ export function homePage(context: PagesContext): Endpoint[] {
       return {
         title: 'Home',
         main: html`${pageHead({ title: 'Home', text: html`Send your calls to <code>${publicUrl}</code>` })}
+${invitations.map(invitationNotice)}
 ${failing.map((one) => failingNotice(one, now))}
 ${tiles([
   {
@@ -88,6 +95,14 @@ ${calls.length > 0 && callsCard(calls, keys, now)}
 ${verifyCard(publicUrl)}`,
       }
     },
+  })
+}
+
+function invitationNotice({ account }: Invitation): Html {
+  return notice({
+    tone: 'info',
+    title: `You are invited to ${accountTitle(account)}.`,
+    text: html`<a href="${accountsPath}">Join or decline</a>`,
   })
 }
 

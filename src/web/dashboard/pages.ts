@@ -14,6 +14,7 @@ import { decisionsPages } from './decisions.ts'
 import { homePage } from './home.ts'
 import { keyPage } from './key.ts'
 import { keysPage } from './keys.ts'
+import { leavePage } from './leave.ts'
 import { newKeyPage } from './new-key.ts'
 import { newWebhookPage } from './new-webhook.ts'
 import { type RequestsOptions, requestsPages } from './requests.ts'
@@ -68,6 +69,7 @@ export function dashboardPages({
     ...sandboxPage({ ...context, sandbox, verify }),
     ...decisionsPages({ ...context, defaultState: reportingState }),
     ...teamPage({ ...context, sendsMail }),
+    ...leavePage({ ...context, rules: sessionRules }),
     ...auditPage(context),
     ...sessionsPage({ ...context, rules: sessionRules }),
   ]

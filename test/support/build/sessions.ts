@@ -51,7 +51,7 @@ export async function newSession(
       over.accountId ?? (await createAccount(contextWithin(tx, { actor: 'test', now }), name))?.id
     if (accountId === undefined) throw new Error('the account was not made')
     const userId = uuidV7(now)
-    await insertUser(tx, { id: userId, email, name: null, createdAt: now })
+    await insertUser(tx, { id: userId, email, name: null, createdAt: now, addressProvenAt: now })
     await insertMembership(tx, { userId, accountId, role, createdAt: now })
     const from = { userId, accountId, browser: 'Test', network: '192.0.2.0/24' }
     const session = await beginSession(tx, from, { rules: { idleDays: 7, days: 30 }, now })

@@ -61,9 +61,9 @@ await sendMails({
       return client.send(mail)
     },
   },
-  render: (kind, link) => {
-    token = new URL(link).searchParams.get('token') ?? undefined
-    return render(kind, link)
+  render: (content) => {
+    token = new URL(content.url).searchParams.get('token') ?? undefined
+    return render(content)
   },
   signUp: async () => null,
   onOutcome: () => {},

@@ -39,6 +39,8 @@ export const dashboardPaths = [
   '/dashboard/sandbox',
   '/dashboard/decisions',
   '/dashboard/team',
+  '/dashboard/account',
+  '/dashboard/leave',
   '/dashboard/sessions',
   '/dashboard/audit',
 ] as const

@@ -1,0 +1,95 @@
+/** The page on which a user leaves the account. */
+import { isActive } from '../../access/manage.ts'
+import { findShownKeys } from '../../access/store.ts'
+import { leaveAccount } from '../../accounts/members.ts'
+import { countSessionsIn } from '../../accounts/session-store.ts'
+import { type SessionRules, sessionTimes } from '../../accounts/sessions.ts'
+import { findMembers, findSignedIn } from '../../accounts/store.ts'
+import { findKeysMadeBy } from '../../audit/store.ts'
+import type { SessionCaller } from '../../platform/http/callers.ts'
+import type { Endpoint } from '../../platform/http/endpoint.ts'
+import { refuse } from '../../platform/http/errors.ts'
+import { confirmation, notice, pageHead } from '../components.ts'
+import { html } from '../html.ts'
+import { accountTitle } from '../layout.ts'
+import { dashboardPage, type PagesContext, type View } from '../page.ts'
+import { counted } from '../text.ts'
+
+const path = '/dashboard/leave'
+const above = [{ title: 'Team', url: '/dashboard/team' }]
+
+export function leavePage({
+  rules,
+  ...context
+}: PagesContext & { rules: SessionRules }): Endpoint[] {
+  const { db } = context
+  const view = async (session: SessionCaller, now: Date, error?: string): Promise<View> => {
+    const { accountId, userId, role } = session
+    const members = await findMembers(db, accountId)
+    const isLastOwner =
+      role === 'owner' && members.filter((one) => one.role === 'owner').length === 1
+    if (isLastOwner) return lastOwnerView(members.length)
+    const [account, made, valid, sessions] = await Promise.all([
+      titleOf(session, now),
+      findKeysMadeBy(db, { accountId, actor: `user ${userId}` }),
+      findShownKeys(db, { accountId, now, endedMax: 0 }),
+      countSessionsIn(db, { userId, accountId }, sessionTimes(rules, now)),
+    ])
+    const keys = valid.filter((key) => isActive(key, now) && made.includes(key.id)).length
+    const ofKeys =
+      keys === 0
+        ? 'You created no API key that is valid.'
+        : `${counted(keys, 'API key that you created keeps', 'API keys that you created keep')} working: revoke first what you know.`
+    return {
+      title: error === undefined ? 'Leave account' : 'Error: leave account',
+      ...(error === undefined ? {} : { status: 400 }),
+      main: confirmation({
+        title: `Leave ${account}?`,
+        text: `${ofKeys} ${counted(sessions, 'session ends', 'sessions end')} at once. To come back you need a new invitation.`,
+        url: path,
+        action: 'leave',
+        button: 'Leave account',
+        cancel: { label: 'Stay', url: '/dashboard/team' },
+        above,
+        typed: { value: account, error },
+      }),
+    }
+  }
+  const titleOf = async ({ userId, accountId }: SessionCaller, now: Date): Promise<string> =>
+    accountTitle((await findSignedIn(db, { userId, accountId, now }))?.account ?? '')
+
+  return dashboardPage(context, {
+    name: 'leavePage',
+    path,
+    entry: '/dashboard/team',
+    show: ({ session, now }) => view(session, now),
+    actions: {
+      async leave({ session, action, now }, { confirm = '' }) {
+        const account = await titleOf(session, now)
+        if (confirm.trim() !== account) return view(session, now, `Type ${account} to leave.`)
+        const { accountId, userId } = session
+        const left = await leaveAccount(action, { accountId, userId })
+        if (left === 'last owner') return view(session, now)
+        return left === 'ended'
+          ? { redirectTo: '/sign-in?left=yes' }
+          : refuse('not_found', { message: 'You are not a member of this account.' })
+      },
+    },
+  })
+}
+
+function lastOwnerView(members: number): View {
+  return {
+    title: 'Leave account',
+    main: html`${pageHead({ title: 'Leave account', above })}
+${notice({
+  tone: 'warning',
+  title: 'You are the only owner.',
+  text: html`An account keeps at least one owner. ${
+    members > 1
+      ? html`<a href="/dashboard/team">Make another member an owner</a> first`
+      : html`<a href="/dashboard/team">Invite another owner</a> first`
+  }, or <a href="/dashboard/keys">revoke the API keys</a> and ask the operator of this service to close the account.`,
+})}`,
+  }
+}
