@@ -103,7 +103,7 @@ async function work({ url, caFile, ring, sends }: JobsOrder): Promise<void> {
     around: sends ? undefined : () => nowhere,
   })
   const ending = new AbortController()
-  const working = runJobs(webhookJobs.jobs, log, ending.signal)
+  const working = runJobs(webhookJobs.jobs, { log, signal: ending.signal })
   process.on('message', () => {
     const { user, system } = process.cpuUsage()
     const jobsReport = {

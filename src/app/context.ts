@@ -1,6 +1,7 @@
 /** Opens everything that a serving process or a jobs process needs, and checks the database. */
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
+import { findForeignTables } from '../database/api-role.ts'
 import { compareSchema, knownLevel } from '../database/migrate.ts'
 import { migrationsDirectory } from '../database/open.ts'
 import { type SchemaWatch, watchedDb, watchSchema } from '../database/schema-level.ts'
@@ -63,19 +64,33 @@ const clockSkewMsMax = 30_000
 
 /**
  * Throws an error with a message for the operator if the database lacks a migration, needs a newer
- * release, or has a clock that differs from this machine's.
+ * release, denies the rights that this process needs, or has a clock that differs from this
+ * machine's.
  */
-export async function refuseUnfitDatabase(db: Db, log: Log): Promise<void> {
+export async function refuseUnfitDatabase(
+  db: Db,
+  { log, runsJobs }: { log: Log; runsJobs: boolean },
+): Promise<void> {
   const { pending, newer, outdated } = await compareSchema(db, migrationsDirectory)
   if (outdated !== null) throw new Error(`Install a newer release: ${outdated}.`)
   if (newer.length > 0)
     log.warn('the database has migrations of a newer release', { newer: newer.join(', ') })
   if (pending.length > 0)
     throw new Error(`The database lacks ${pending.join(', ')}. Run \`bin/assay migrate\` first.`)
+  if (runsJobs) await refuseForeignRole(db)
   const [row] = await db.rows<{ now: Date }>(sql`select clock_timestamp() as now`)
   const skewMs = Math.abs((row?.now.getTime() ?? 0) - systemClock().getTime())
   if (skewMs > clockSkewMsMax)
     throw new Error(
       `The clock of this machine and the database's differ by ${Math.round(skewMs / 1_000)} s.`,
+    )
+}
+
+/** Background jobs create and drop partitions, which only an owner of the tables may do. */
+async function refuseForeignRole(db: Db): Promise<void> {
+  const tables = await findForeignTables(db)
+  if (tables.length > 0)
+    throw new Error(
+      `The role of DATABASE_URL does not own ${tables.slice(0, 3).join(', ')} and so cannot run background jobs. Use the role that ran \`assay migrate\`, or start \`assay serve --no-jobs\`.`,
     )
 }

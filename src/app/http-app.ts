@@ -40,7 +40,7 @@ import {
 import { servingPaymentJobs } from './payments.ts'
 import { type EngineWatch, type OpenedEngine, watchEngine } from './scoring-engine.ts'
 import { openSignInProvider, type SignInProviderClient } from './sign-in-provider.ts'
-import { openSigning } from './signing.ts'
+import { openSigning, type Signing } from './signing.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -63,7 +63,7 @@ export interface ServiceOptions
   x402?: X402 | null
 }
 
-export interface Service {
+export interface Service extends Pick<Signing, 'issuer' | 'whyUnsigned'> {
   endpoints: readonly Endpoint[]
   /** Pages for browsers, which are not in the contract. */
   pages: readonly Endpoint[]
@@ -132,6 +132,8 @@ export function createService(options: ServiceOptions): Service {
     }),
     notFoundPage: publicRefusalPage(new URL(publicUrl).host),
     registryCache,
+    issuer: signing.issuer,
+    whyUnsigned: signing.whyUnsigned,
     ...admitted,
     async close() {
       await Promise.all([admitted.close(), provider?.close()])

@@ -1,26 +1,25 @@
 /** Starts the HTTP server, in this process or in children, and the metrics server. */
 import type { Config } from '../config/config.ts'
-import { type SchemaWatch, watchedDb } from '../database/schema-level.ts'
+import { watchedDb } from '../database/schema-level.ts'
 import { openDb } from '../platform/db/db.ts'
-import { deadlineMs, withDeadline } from '../platform/deadlines.ts'
 import { type Metrics, serveMetrics } from '../platform/observability/metrics.ts'
 import { inProcessRateLimiter } from '../platform/rate-limit/process-limiter.ts'
 import { databaseRateLimiter } from '../platform/rate-limit/shared-limiter.ts'
 import { type CallWriter, callWriter } from '../request-log/writer.ts'
-import type { RegistryCache } from '../score-credentials/registry-cache.ts'
-import { probe, type Readiness } from '../server/health.ts'
+import { liveness, probe, readiness } from '../server/health.ts'
 import { createServer, type Server } from '../server/server.ts'
 import { statusPage } from '../web/public/status.ts'
 import { siteOf } from '../web/public-page.ts'
 import { forkServing, type Serving } from './children.ts'
 import type { AppContext } from './context.ts'
+import type { Health } from './health.ts'
 import type { Service } from './http-app.ts'
 import { explainListenError } from './listen-error.ts'
-import { paymentsState } from './payments.ts'
 
 export interface ServingOptions {
   context: AppContext
   service: Service
+  health: Health
   url: string
   closing: AsyncDisposableStack
   metrics: Metrics
@@ -39,7 +38,7 @@ export async function startServing(config: Config, serving: ServingOptions): Pro
 export type Listener = Pick<Serving, 'port' | 'drain'>
 
 export async function listen(config: Config, own: ServingOptions): Promise<Listener> {
-  const { context, service, url, closing, metrics } = own
+  const { context, service, health, url, closing, metrics } = own
   const limiterDb = openDb({
     url,
     pooling: config.databasePooling,
@@ -51,16 +50,10 @@ export async function listen(config: Config, own: ServingOptions): Promise<Liste
   closing.defer(() => limiterDb.close())
   const nodes = config.nodes * config.processes
   const calls = config.requestLogDays > 0 ? openCallLog(config, own) : undefined
-  const readiness = async (): Promise<Readiness> => ({
-    database: service.registryCache.ageMs() < deadlineMs('registryCacheAge') ? 'ok' : 'no answer',
-    schema: await schemaState(context.schema),
-    engine: service.engineState(),
-    signing: signingState(service.registryCache),
-    ...(context.x402 == null ? {} : { payments: paymentsState(context.x402) }),
-  })
   const status = statusPage(siteOf(config.publicUrl), {
     clock: context.clock,
-    probe: () => probe(readiness),
+    probe: () => probe(health.readiness),
+    state: health.survey.last,
   })
   const server: Server = createServer({
     endpoints: [...service.endpoints, ...service.pages, status],
@@ -75,7 +68,7 @@ export async function listen(config: Config, own: ServingOptions): Promise<Liste
     formerPublicUrls: config.formerPublicUrls,
     ...service.admission,
     trustedProxies: config.trustedProxies,
-    readiness,
+    readiness: health.readiness,
     log: context.log,
     calls,
     metrics,
@@ -118,32 +111,24 @@ function openCallLog(
   return calls
 }
 
-/** Checks the schema on each probe, so that a node with an outdated release never appears ready. */
-async function schemaState(schema: SchemaWatch): Promise<string> {
-  // The readiness check `database` reports a database that does not answer.
-  await withDeadline(schema.check(), 'databaseAnswer').catch(() => {})
-  return schema.outdated() ?? 'ok'
-}
-
 /**
- * Without an active key, status lists and new credentials are refused. Verification, reads and
- * skills still answer, so the process stays ready.
+ * Starts the server of metrics and probes. Returns its port, or null if the settings turn it off.
+ * The probes tell the state of this process, also if its children serve.
  */
-function signingState({ activeKey }: Pick<RegistryCache, 'activeKey'>): Readiness[string] {
-  return activeKey() === undefined ? { degraded: 'no signing key is active' } : 'ok'
-}
-
-/** Starts the metrics server. Returns its port, or null if the settings turn it off. */
 export async function startMetrics(
   config: Config,
-  { metrics }: Pick<Serving, 'metrics'>,
+  { metrics, health }: Pick<Serving, 'metrics'> & { health: Health },
   closing: AsyncDisposableStack,
 ): Promise<number | null> {
   if (config.metricsPort === null) return null
   const address = { host: config.metricsHost, port: config.metricsPort }
   const settings = { host: 'METRICS_HOST', port: 'METRICS_PORT' }
   const explain = explainListenError({ ...address, settings })
-  const server = await serveMetrics(metrics, address).catch(explain)
+  const probes = {
+    '/healthz': async () => liveness(),
+    '/readyz': () => readiness(health.readiness, () => false),
+  }
+  const server = await serveMetrics({ metrics, probes }, address).catch(explain)
   closing.defer(() => server.close())
   return server.port
 }

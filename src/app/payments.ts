@@ -61,6 +61,5 @@ export function backgroundPaymentJobs(x402: X402 | null | undefined): Job[] {
   return [
     { name: 'reconcile payments', everyMs: 10_000, run: () => x402.reconcile() },
     { name: 'sweep payments', everyMs: 3_600_000, run: () => x402.sweep() },
-    { name: 'survey payments', everyMs: 15_000, run: () => x402.survey() },
   ]
 }

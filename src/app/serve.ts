@@ -7,13 +7,14 @@ import cluster from 'node:cluster'
 import { type Config, readConfig } from '../config/config.ts'
 import { migrateDatabase, openDatabase, reviveJobs } from '../database/open.ts'
 import { renderCommands } from '../demo/commands.ts'
-import { type Job, runJobs } from '../platform/job-runner.ts'
+import { type Job, type JobRecords, runJobs } from '../platform/job-runner.ts'
 import { type Log, openLog } from '../platform/observability/log.ts'
 import { createMetrics } from '../platform/observability/metrics.ts'
 import { openSigners } from '../score-credentials/signers.ts'
 import { disconnectFromParent, listenToParent, reportFailedStart } from './children.ts'
 import { openContext, refuseUnfitDatabase, schemaJob } from './context.ts'
 import { createDemoSignInLink, ensureDemo, startDemoReceiver } from './demo.ts'
+import { openHealth, publishHealth } from './health.ts'
 import { createService } from './http-app.ts'
 import { backgroundJobs } from './jobs/all.ts'
 import {
@@ -55,19 +56,19 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   if (database.embedded || options.demo) await migrateDatabase(database.url, config.databasePooling)
   const metrics = createMetrics()
   const context = await openContext(config, { url: database.url, log, closing, signers, metrics })
-  await refuseUnfitDatabase(context.db, log)
+  await refuseUnfitDatabase(context.db, { log, runsJobs: options.jobs !== 'elsewhere' })
   const hasDemo = options.demo && (await ensureDemo(context, database.url))
 
   const service = createService(context)
   await service.registryCache.refresh()
   closing.defer(() => service.close())
-  const jobs = [
-    ...service.servingJobs,
-    schemaJob(context),
-    ...reviveJobs(database, service.registryCache.ageMs),
-  ]
-  if (options.jobs !== 'elsewhere') {
-    jobs.push(...backgroundJobs(context, service, metrics))
+  const records: JobRecords | null = options.jobs === 'elsewhere' ? null : new Map()
+  const serves = options.jobs !== 'alone' && config.processes === 1
+  const own = { context, service, metrics, url: database.url, closing }
+  const health = await openHealth(config, { ...own, serves, records })
+  publishHealth(health, context, metrics)
+  if (records !== null) {
+    const jobs = backgroundJobs(context, service, metrics)
     const around = hasDemo ? await startDemoReceiver(context, closing, say) : undefined
     const webhookJobs = await openWebhookJobs({
       ...context,
@@ -77,25 +78,32 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
     })
     closing.defer(() => webhookJobs.close())
     jobs.push(...webhookJobs.jobs, ...(await mailJobs({ ...context, metrics }, closing)))
+    stopJobsAtEnd(jobs, { log, closing, records })
   }
-  stopJobsAtEnd(jobs, log, closing)
+  const everyJobs = [
+    ...service.servingJobs,
+    schemaJob(context),
+    ...health.jobs,
+    ...reviveJobs(database, service.registryCache.ageMs),
+  ]
+  stopJobsAtEnd(everyJobs, { log, closing })
 
   if (stopSignals.first.aborted) return
   if (options.jobs === 'alone') {
-    const metricsPort = await startMetrics(config, { metrics }, closing)
+    const metricsPort = await startMetrics(config, { metrics, health }, closing)
     log.info('working', { metricsPort })
     await untilAborted(stopSignals.first)
     return
   }
-  const own = { context, service, metrics, url: database.url, closing }
-  const serving = await startServing(config, own).catch((error: unknown) => {
+  const serving = await startServing(config, { ...own, health }).catch((error: unknown) => {
     // Ctrl-C in a terminal also ends children that do not handle the signal yet.
     if (!stopSignals.first.aborted) throw error
   })
   if (serving === undefined) return
   closing.defer(() => serving.kill())
   markServer(config, { port: serving.port, launcherPid: options.launcherPid, log, closing })
-  const metricsPort = await startMetrics(config, serving, closing)
+  const monitored = { metrics: serving.metrics, health }
+  const metricsPort = await startMetrics(config, monitored, closing)
   log.info('listening', { port: serving.port, metricsPort, publicUrl: config.publicUrl })
   if (hasDemo) say(renderCommands(config, readConfig({}), await createDemoSignInLink(context)))
   await untilAborted(stopSignals.first)
@@ -134,7 +142,7 @@ async function serveAsChild(config: Config, log: Log): Promise<void> {
   await server.drain(delayMs)
 }
 
-interface ChildOptions extends Omit<ServingOptions, 'context' | 'service'> {
+interface ChildOptions extends Omit<ServingOptions, 'context' | 'service' | 'health'> {
   log: Log
 }
 
@@ -147,13 +155,22 @@ async function startChild(
   const service = createService(context)
   await service.registryCache.refresh()
   closing.defer(() => service.close())
-  stopJobsAtEnd([...service.servingJobs, schemaJob(context)], log, closing)
-  return listen(config, { context, service, url, closing, metrics })
+  const own = { context, service, url, closing, metrics }
+  const health = await openHealth(config, { ...own, serves: true, records: null })
+  const jobs = [...service.servingJobs, schemaJob(context), ...health.jobs]
+  stopJobsAtEnd(jobs, { log, closing })
+  return listen(config, { ...own, health })
 }
 
-function stopJobsAtEnd(jobs: readonly Job[], log: Log, closing: AsyncDisposableStack): void {
+interface RunningJobs {
+  log: Log
+  closing: AsyncDisposableStack
+  records?: JobRecords
+}
+
+function stopJobsAtEnd(jobs: readonly Job[], { closing, ...options }: RunningJobs): void {
   const ending = new AbortController()
-  const running = runJobs(jobs, log, ending.signal)
+  const running = runJobs(jobs, { ...options, signal: ending.signal })
   closing.defer(() => {
     ending.abort()
     return running

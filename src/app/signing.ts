@@ -6,6 +6,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Job } from '../platform/job-runner.ts'
 import { type Issuer, tendLists } from '../score-credentials/issue.ts'
+import { hasDueList } from '../score-credentials/list-store.ts'
 import { originOf } from '../score-credentials/payload.ts'
 import { proofForms } from '../score-credentials/proof.ts'
 import { publishDueLists } from '../score-credentials/publish-lists.ts'
@@ -16,7 +17,11 @@ import type { Signer } from '../score-credentials/signing-key.ts'
 export interface SigningOptions {
   config: Pick<
     Config,
-    'publicUrl' | 'formerPublicUrls' | 'credentialValidityDays' | 'supersedeRevokes'
+    | 'publicUrl'
+    | 'formerPublicUrls'
+    | 'credentialValidityDays'
+    | 'supersedeRevokes'
+    | 'signingKeysDir'
   >
   /** Holds the active key. */
   registryCache: RegistryCache
@@ -30,9 +35,12 @@ export interface Signing {
   envelopeSigner(): Promise<EnvelopeSigner | undefined>
   /** Returns the issuer with the active key. Undefined under the same conditions. */
   issuer(): Promise<Issuer | undefined>
+  /** Returns why this process cannot sign, in words for operators. Call it if there is no issuer. */
+  whyUnsigned(): string
 }
 
 export function openSigning({ config, registryCache, signers }: SigningOptions): Signing {
+  const { signingKeysDir } = config
   const origin = originOf(config.publicUrl)
   const formerOrigins = config.formerPublicUrls.map(originOf)
   const { issuer } = origin
@@ -55,18 +63,26 @@ export function openSigning({ config, registryCache, signers }: SigningOptions):
       const signer = await activeSigner()
       return signer && { origin, formerOrigins, signer, validityDays, supersedeRevokes }
     },
+    whyUnsigned() {
+      const kid = registryCache.activeKey()?.kid
+      return kid === undefined
+        ? 'no signing key is active. Run `assay keys create`'
+        : `the file of the active signing key ${kid} is not in ${signingKeysDir}. Copy it there, or run this process without background jobs`
+    },
   }
 }
 
-/** Returns the jobs of status lists. They do nothing in a process that cannot sign. */
+/** Returns the jobs of status lists. In a process that cannot sign, they fail while a list is due. */
 export function statusListJobs(
   db: Db,
   clock: Clock,
-  issuer: () => Promise<Issuer | undefined>,
+  { issuer, whyUnsigned }: Pick<Signing, 'issuer' | 'whyUnsigned'>,
 ): Job[] {
   const withIssuer = async (work: (by: Issuer) => Promise<unknown>): Promise<void> => {
     const by = await issuer()
     if (by !== undefined) await work(by)
+    else if (await hasDueList(db, clock()))
+      throw new Error(`A status list is due, but ${whyUnsigned()}.`)
   }
   return [
     {

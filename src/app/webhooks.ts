@@ -12,11 +12,11 @@ import type { Metrics } from '../platform/observability/metrics.ts'
 import { createWakeUp, type WakeUp } from '../platform/wake-up.ts'
 import { type DelivererOptions, openDeliverer } from '../webhooks/delivery/deliver.ts'
 import { deliveryMeter } from '../webhooks/delivery/delivery-metrics.ts'
-import { countDeliveries } from '../webhooks/delivery/delivery-store.ts'
 import { findOwners } from '../webhooks/delivery/endpoint-store.ts'
 import { releaseExpiredLeases } from '../webhooks/delivery/leasing-store.ts'
 import { type GaveUp, openNotices } from '../webhooks/delivery/notices.ts'
 import { checkFailingEndpoints } from '../webhooks/endpoints/check-failing.ts'
+import { findSealedSamples } from '../webhooks/endpoints/store.ts'
 import { fanOutEvents } from '../webhooks/events/fan-out.ts'
 import type { DispatchedEvent } from '../webhooks/events/fan-out-store.ts'
 import { deleteOldRows } from '../webhooks/retention.ts'
@@ -27,7 +27,10 @@ export interface WebhookJobsOptions {
   db: Db
   log: Log
   clock: Clock
-  /** Decrypts signing secrets. If null, this process delivers nothing; fan-out still runs. */
+  /**
+   * Decrypts signing secrets. If null, this process delivers nothing, and its job fails while there
+   * are secrets; fan-out still runs.
+   */
   ring: Keyring | null
   metrics: Metrics
   /** Wraps the egress client, for the demo. */
@@ -52,7 +55,7 @@ export async function openWebhookJobs(options: WebhookJobsOptions): Promise<Webh
       meter.dispatched(event.type)
       wakeUp.notify()
     }),
-    ...(sender === null ? [] : [sender.job]),
+    sender?.job ?? { name: 'deliver webhooks', everyMs: 10_000, run: () => refuseSecrets(db) },
     {
       name: 'free expired leases',
       everyMs: 5_000,
@@ -68,16 +71,17 @@ export async function openWebhookJobs(options: WebhookJobsOptions): Promise<Webh
       everyMs: 3_600_000,
       run: () => deleteOldRows(db, clock()),
     },
-    {
-      name: 'count deliveries',
-      everyMs: 15_000,
-      run: async () => {
-        const now = clock()
-        meter.surveyed(await countDeliveries(db, now), now)
-      },
-    },
   ]
   return { jobs, close: async () => sender?.close() }
+}
+
+/** Throws if there are endpoints to deliver to, which this process cannot do without a keyring. */
+async function refuseSecrets(db: Db): Promise<void> {
+  const [sample] = await findSealedSamples(db)
+  if (sample !== undefined)
+    throw new Error(
+      `This process has no SECRETS_KEYRING, so it sends no webhooks: their secrets were sealed with the key ${sample.kid}. Restore SECRETS_KEYRING, or the file webhook-secrets.keys in the data directory.`,
+    )
 }
 
 /** Polls every 25 ms for two seconds after an event, otherwise every 100 ms. */

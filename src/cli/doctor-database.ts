@@ -17,6 +17,7 @@ import { keptEngines, releasedEngine } from '../scores/engine.ts'
 import { recalledEngines } from '../scores/recall-engine.ts'
 import { countPublicScores } from '../scores/reissue-store.ts'
 import { type Finding, fail, ok, warn } from './doctor-finding.ts'
+import { checkProcesses } from './doctor-processes.ts'
 import { checkSecrets } from './doctor-secrets.ts'
 import { checkDatabaseServer } from './doctor-server.ts'
 import { checkWebhooks } from './doctor-webhooks.ts'
@@ -38,6 +39,7 @@ export async function checkDatabase(
       await checkStatusLists(db, config),
       await checkPublicScores(db),
       ...(await checkEngine(db)),
+      ...(await checkProcesses(db)),
       await checkWebhooks(db),
       await checkApiKeys(db),
       ...(await checkSecrets(db, config)),

@@ -66,14 +66,14 @@ test('doctor accepts settings just within their limits and settings that each co
 
 test('doctor warns if the deployment may open more connections than the server gives it', async () => {
   const words = /^warn it has (\d+) connections for this role, and up to (\d+) may be used/m
-  await alter('connection limit 13')
-  assert.deepEqual(words.exec(await examine())?.slice(1), ['13', '14'])
+  await alter('connection limit 15')
+  assert.deepEqual(words.exec(await examine())?.slice(1), ['15', '16'])
   assert.doesNotMatch(await examine({ ...one, databasePooling: 'transaction' }), words)
-  await alter('connection limit 14')
+  await alter('connection limit 17')
   assert.doesNotMatch(await examine(), words)
   const two = { ...one, databaseConnectionsMax: 2, processes: 2 }
   assert.doesNotMatch(await examine(two), words)
-  assert.deepEqual(words.exec(await examine({ ...two, nodes: 2 }))?.slice(1), ['14', '22'])
+  assert.deepEqual(words.exec(await examine({ ...two, nodes: 2 }))?.slice(1), ['17', '32'])
 })
 
 test('doctor fails a database that is not in UTF-8', async () => {

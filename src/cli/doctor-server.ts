@@ -150,7 +150,9 @@ function checkServerSettings(facts: ServerFacts): Finding[] {
   return findings
 }
 
-const limiterConnections = 2
+/** Beside its pool: two for limits, one each for the request log and the heartbeat. */
+const servingConnections = 4
+const heartbeatConnections = 1
 const commandConnections = 2
 
 /** A pooler shares the server's connections, so the check applies to direct connections only. */
@@ -164,9 +166,9 @@ function checkConnectionLimit(
   }: Parameters<typeof checkDatabaseServer>[1],
 ): Finding[] {
   if (databasePooling !== 'session') return []
-  const serving = processes * (databaseConnectionsMax + limiterConnections)
+  const serving = processes * (databaseConnectionsMax + servingConnections)
   // With several processes the parent does the background work on connections of its own.
-  const parent = processes > 1 ? databaseConnectionsMax : 0
+  const parent = processes > 1 ? databaseConnectionsMax + heartbeatConnections : 0
   const needed = nodes * (serving + parent) + commandConnections
   if (needed <= connectionsMax) return []
   return [

@@ -3,7 +3,7 @@
  * tables named here and nothing else. An attacker with a defect in an endpoint, or with the role's
  * connection, reads no private part of the evidence.
  */
-import { type Db, sql, type Tx } from '../platform/db/db.ts'
+import { type Db, type Queryable, sql, type Tx } from '../platform/db/db.ts'
 
 type Right = 'select' | 'insert' | 'update' | 'delete'
 
@@ -17,6 +17,8 @@ const nothing = [] as const
  */
 export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   schema_migrations: read,
+  process_heartbeats: ['select', 'insert', 'update'],
+  backlog: read,
   signing_keys: read,
   status_lists: read,
   score_credentials: read,
@@ -168,5 +170,15 @@ async function reachable(tx: Tx, role: string): Promise<string[]> {
         where has_table_privilege(${role}::text, c.oid, one)
           and not one = any(string_to_array(coalesce(granted.rights, ''), ' ')))
     order by c.relname`)
+  return rows.map(({ name }) => name)
+}
+
+/** Returns the tables that the present role does not own, neither itself nor by membership. */
+export async function findForeignTables(db: Queryable): Promise<string[]> {
+  const rows = await db.rows<{ name: string }>(sql`
+    select relname as name from pg_class
+    where relnamespace = 'public'::regnamespace and relname = any(${Object.keys(apiRights)}::text[])
+      and not pg_has_role(relowner, 'usage')
+    order by relname`)
   return rows.map(({ name }) => name)
 }

@@ -20,8 +20,6 @@ const own = {
   poolingCheck: 5_000,
   /** The connection of `assay migrate`, for which other migrations may have to end. */
   migrationConnection: 10_000,
-  /** The age of the registry cache at which a node is no longer ready. */
-  registryCacheAge: 3_000,
   /** A request that waits for a slot. */
   slot: 1_200,
   /** The response of an endpoint. Reading a body adds `request`. */

@@ -1,9 +1,10 @@
 /**
- * Background jobs: each job runs at once and again after its pause, until the signal. A failure is
- * logged and the job goes on. Every job is a transaction that a crash leaves undone or done, so any
- * number of processes may run the same jobs.
+ * Background jobs: each job runs soon after the start and again after its pause, until the signal.
+ * A failure is logged and the job goes on. Every job is a transaction that a crash leaves undone or
+ * done, so any number of processes may run the same jobs.
  */
 
+import { systemClock } from './clock.ts'
 import type { Log } from './observability/log.ts'
 import { createWakeUp, type WakeUp } from './wake-up.ts'
 
@@ -17,24 +18,69 @@ export interface Job {
   run(signal: AbortSignal): Promise<unknown>
 }
 
-/** Resolves when the signal has come and no job is under way. */
-export async function runJobs(jobs: readonly Job[], log: Log, signal: AbortSignal): Promise<void> {
-  await Promise.all(jobs.map((job) => runJob(job, log, signal)))
+/** The runs of a job in this process. */
+export interface JobRecord {
+  everyMs: number
+  ranAt: Date | null
+  succeededAt: Date | null
+  /** The message of the last run if it failed. */
+  error: string | null
 }
 
-async function runJob(job: Job, log: Log, signal: AbortSignal): Promise<void> {
-  const { wakeUp = createWakeUp() } = job
-  let failing = false
+/** The records of jobs by name. */
+export type JobRecords = Map<string, JobRecord>
+
+export interface RunOptions {
+  log: Log
+  signal: AbortSignal
+  /** Gets a record of each job. */
+  records?: JobRecords
+  /** Milliseconds of a clock that never goes back. */
+  elapsedMs?: () => number
+}
+
+/**
+ * Jobs that start together would wait for one another's database connections, and the last ones
+ * would fail.
+ */
+const startsApartMs = 40
+/** A job that keeps failing is logged this often, and so is one that works and fails in turn. */
+const failureLoggedEveryMs = 60_000
+
+/** Resolves when the signal has come and no job is under way. The most frequent jobs start first. */
+export async function runJobs(jobs: readonly Job[], options: RunOptions): Promise<void> {
+  const inOrder = jobs.toSorted((a, b) => a.everyMs - b.everyMs)
+  await Promise.all(inOrder.map((job, place) => runJob(job, place * startsApartMs, options)))
+}
+
+async function runJob(
+  job: Job,
+  startMs: number,
+  { log, signal, records = new Map(), elapsedMs = () => performance.now() }: RunOptions,
+): Promise<void> {
+  const { name, wakeUp = createWakeUp() } = job
+  const record: JobRecord = { everyMs: job.everyMs, ranAt: null, succeededAt: null, error: null }
+  records.set(name, record)
+  let loggedAt = Number.NEGATIVE_INFINITY
+  let isLogged = false
+  if (startMs > 0) await wakeUp.wait(startMs, signal)
   while (!signal.aborted) {
     try {
       await job.run(signal)
-      if (failing) log.info('a job works again', { job: job.name })
-      failing = false
+      if (isLogged) log.info('a job works again', { job: name })
+      isLogged = false
+      record.error = null
+      record.succeededAt = systemClock()
     } catch (error) {
-      // Logged once for each outage.
-      if (!failing) log.error('a job fails', error, { job: job.name })
-      failing = true
+      if (elapsedMs() - loggedAt >= failureLoggedEveryMs) {
+        log.error('a job fails', error, { job: name })
+        loggedAt = elapsedMs()
+        isLogged = true
+      }
+      record.error = error instanceof Error ? error.message : String(error)
     }
+    record.ranAt = systemClock()
+    record.everyMs = job.everyMs
     await wakeUp.wait(job.everyMs, signal)
   }
 }

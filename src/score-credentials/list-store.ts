@@ -102,6 +102,13 @@ export async function takeDueList(
   return row
 }
 
+export async function hasDueList(db: Queryable, now: Date): Promise<boolean> {
+  const rows = await db.rows(sql`
+    select from status_lists where (revision > published_revision or refresh_at <= ${now})
+      and (dies_at is null or dies_at > ${now}) limit 1`)
+  return rows.length > 0
+}
+
 export async function updatePublication(tx: Tx, list: Publication): Promise<void> {
   await tx.run(sql`
     update status_lists set published_revision = ${list.revision}, publication = publication + 1,

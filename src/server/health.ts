@@ -3,7 +3,7 @@
  * They are not part of the contract.
  */
 import { withDeadline } from '../platform/deadlines.ts'
-import type { Answer } from '../platform/http/endpoint.ts'
+import type { ProbeAnswer } from '../platform/observability/metrics.ts'
 
 /**
  * The state of each dependency by name: `ok`, or a short reason why the process is not ready.
@@ -11,14 +11,14 @@ import type { Answer } from '../platform/http/endpoint.ts'
  */
 export type Readiness = Record<string, string | { degraded: string }>
 
-export function liveness(): Answer {
+export function liveness(): ProbeAnswer {
   return { status: 200, body: { status: 'ok' } }
 }
 
 export async function readiness(
   checks: () => Promise<Readiness>,
   draining: () => boolean,
-): Promise<Answer> {
+): Promise<ProbeAnswer> {
   const found = await probe(checks, draining)
   return {
     status: found.isReady ? 200 : 503,

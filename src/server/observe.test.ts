@@ -107,7 +107,10 @@ test('the metrics port serves requests by route and status, durations and JSON r
   await ask(edge.port, post('/echo', '{'))
   await ask(edge.port, post('/echo', '{"a":1,"a":2}'))
   await ask(edge.port, request('GET /nothing'))
-  const page = await serveMetrics(edge.metrics, { host: '127.0.0.1', port: 0 })
+  const page = await serveMetrics(
+    { metrics: edge.metrics, probes: {} },
+    { host: '127.0.0.1', port: 0 },
+  )
   const scrape = () => fetch(`http://127.0.0.1:${page.port}/metrics`)
   await scrape()
   // A second scrape returns the same numbers: nothing is counted twice.

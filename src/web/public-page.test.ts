@@ -17,6 +17,8 @@ const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8
 const alternates = [{ path: '/thing.json', type: 'application/json' }]
 const skills = new Map([['sql', pageDocument(site, { title: 'SQL', main: 'SQL' })]])
 
+const at = new Date('2026-05-14T008:59:57Z')
+
 /** What the status page reads. */
 let probe: Probe = { isReady: true, checks: { database: 'ok' } }
 
@@ -24,7 +26,17 @@ const edge = await startEdge({
   notFoundPage: publicRefusalPage(site.host),
   endpoints: [
     homePage(site, { vocabulary: loadReleasedVocabulary(), demoDocument: null }),
-    statusPage(site, { clock: () => new Date('2026-05-14T09:00:00Z'), probe: async () => probe }),
+    statusPage(site, {
+      clock: () => new Date('2026-05-14T09:00:00Z'),
+      probe: async () => probe,
+      state: () => ({
+        releases: ['1.2.0', '1.3.0'],
+        jobs: [
+          { name: 'fan out', ranAt: at, succeededAt: at, isLate: false },
+          { name: 'send mails', ranAt: at, succeededAt: null, isLate: true },
+        ],
+      }),
+    }),
     staticPage(site, { name: 'thing', path: '/thing', title: 'Thing', main: '<b>', alternates }),
     publicEndpoint(site, {
       name: 'skill',
@@ -148,4 +160,8 @@ test('200: the status page says which part works, works in part, or does not wor
   const { body } = await get('/status')
   assert.match(String(body), /Does not work<\/span>/)
   assert.doesNotMatch(String(body), /no answer/, 'reasons are for the operator')
+  const page = String(body)
+  assert.match(page, /fan out<\/th><td>.*08:59:57.*<\/td><td>.*08:59:57/)
+  assert.match(page, /send mails .*Late<\/span><\/th>.*<td>Not yet<\/td>/)
+  assert.match(page, /Releases 1\.2\.0 and 1\.3\.0\./)
 })

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { after, test } from 'node:test'
 import { Client } from 'pg'
 import { openReporting } from '../../src/agent-decisions/report.ts'
@@ -33,8 +34,10 @@ import { get, issue, scoreLine, statusOf, verify } from '../support/start/deploy
 import {
   assay,
   type Env,
+  eventually,
   report,
   type ServerProcess,
+  spawnAssay,
   startServer,
   temporaryFolder,
 } from '../support/start/processes.ts'
@@ -256,3 +259,80 @@ test('a server with the role counts and charges every paid read, with and withou
   )
   await endedWell(server)
 })
+
+test('assay jobs refuses a role that does not own the tables, and says which role to use', async () => {
+  const refused = await assay(['jobs'], { ...owner, DATABASE_URL: role.url })
+  assert.equal(refused.ended, 1)
+  assert.match(refused.err, /does not own .* cannot run background jobs/)
+})
+
+test('a server without jobs shows that no process, or only one without keys, does the background work', async () => {
+  const server = await startServer({ ...owner, DATABASE_URL: role.url, METRICS_PORT: '0' }, [
+    '--no-jobs',
+  ])
+  const metrics = await metricsBase(server.out)
+  assert.match((await jobsCheck(server.base)) ?? '', /^degraded: no process runs background jobs/)
+  const gauges = async () => (await ask(metrics, { path: '/metrics' })).body.toString()
+  assert.match(await gauges(), /^processes\{does="jobs"\} 0$/m)
+  const without = await assay(['doctor'], owner)
+  assert.equal(without.ended, 1)
+  assert.match(without.out, /^fail +jobs +no process runs background jobs/m)
+
+  // Another folder: it holds neither the signing key nor a keyring.
+  const env = { ...owner, ASSAY_DATA_DIR: temporaryFolder(), METRICS_PORT: '0' }
+  const child = spawnAssay(['jobs'], env)
+  const chunks: Buffer[] = []
+  child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
+  const out = () => Buffer.concat(chunks).toString('utf8')
+  const jobs = await metricsBase(out)
+  assert.equal((await get(jobs, '/healthz')).status, 200)
+  const ready = await get<{ checks: Record<string, string> }>(jobs, '/readyz')
+  assert.deepEqual([ready.status, ready.body.checks.database], [200, 'ok'])
+  await db.run(sql`
+    insert into score_recomputations select id, now() - interval '1 hour', 'operator' from workers`)
+  await eventually('the jobs process says why it scores nobody', {
+    see: async () => /wait to be scored, but the file of the active signing key/.test(out()),
+  })
+  assert.match(out(), /This process has no SECRETS_KEYRING/)
+  const keyless = await assay(['doctor'], owner)
+  assert.equal(keyless.ended, 1)
+  assert.match(keyless.out, /^fail +jobs .*holds the file of the active signing key/m)
+  assert.match(keyless.out, /^fail +jobs .*holds a keyring/m)
+  await eventually('the server shows the jobs process', {
+    see: async () => /^processes\{does="jobs"\} 1$/m.test(await gauges()),
+  })
+  assert.match(await gauges(), /^processes\{does="jobs_with_key"\} 0$/m)
+  assert.match(
+    await gauges(),
+    /^job_last_success_timestamp_seconds\{name="fan out events"\} 1\d{9}/m,
+  )
+  assert.ok(Number(/^scores_oldest_due_seconds (.*)$/m.exec(await gauges())?.[1]) > 3_000)
+
+  child.kill('SIGKILL')
+  await once(child, 'close')
+  // It was last seen two minutes ago.
+  await db.run(sql`
+    update process_heartbeats set seen_at = seen_at - interval '2 minutes' where jobs is not null`)
+  await eventually('the server shows that the jobs process died', {
+    see: async () => /^processes\{does="jobs"\} 0$/m.test(await gauges()),
+  })
+  assert.match(
+    await gauges(),
+    /^job_last_success_timestamp_seconds\{name="fan out events"\} 1\d{9}/m,
+  )
+  assert.match((await jobsCheck(server.base)) ?? '', /no process runs background jobs since/)
+  await endedWell(server)
+})
+
+async function jobsCheck(base: string): Promise<string | undefined> {
+  const { status, body } = await get<{ checks: Record<string, string> }>(base, '/readyz')
+  assert.equal(status, 200)
+  return body.checks.jobs
+}
+
+async function metricsBase(out: () => string): Promise<string> {
+  const { value: port } = await eventually('the metrics listen', {
+    see: async () => /"metricsPort":(\d+)/.exec(out())?.[1],
+  })
+  return `http://127.0.0.1:${port}`
+}

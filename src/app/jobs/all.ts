@@ -14,28 +14,27 @@ import { scoringVocabulary } from '../../scores/scoring-vocabulary.ts'
 import { loadReleasedVocabulary } from '../../skill-standard/vocabulary.ts'
 import type { Service, ServiceOptions } from '../http-app.ts'
 import { backgroundPaymentJobs } from '../payments.ts'
-import { openSigning, statusListJobs } from '../signing.ts'
+import { statusListJobs } from '../signing.ts'
 import { creditJobs } from './credits.ts'
 import { scoreJobs } from './scores.ts'
 
 export function backgroundJobs(
-  { config, db, log, clock, x402, signers, engine: { engine } }: ServiceOptions,
-  { registryCache }: Service,
+  { config, db, log, clock, x402, engine: { engine } }: ServiceOptions,
+  signing: Pick<Service, 'issuer' | 'whyUnsigned'>,
   metrics: Metrics,
 ): Job[] {
   const vocabulary = loadReleasedVocabulary()
   const rules =
     engine && scoringRulesOf(engine, scoringVocabulary(vocabulary.records), issueRuleOf(config))
-  const { issuer } = openSigning({ config, registryCache, signers })
   return [
-    ...statusListJobs(db, clock, issuer),
+    ...statusListJobs(db, clock, signing),
     { name: 'sweep rate limits', everyMs: 3_600_000, run: () => sweepRateWindows(db) },
     {
       name: 'index candidates',
       everyMs: 1_000,
       run: searchIndexer(db, skillNames(vocabulary.records)),
     },
-    ...scoreJobs({ db, clock, log, metrics, rules, issuer }),
+    ...scoreJobs({ db, clock, log, metrics, rules, signing }),
     ...creditJobs({ db, log, clock }),
     {
       name: 'sweep agent decision reports',

@@ -10,10 +10,11 @@ import type { Log } from '../../platform/observability/log.ts'
 import type { Metrics } from '../../platform/observability/metrics.ts'
 import type { Issuer } from '../../score-credentials/issue.ts'
 import { markRecalled } from '../../scores/recall-engine.ts'
-import { markFaded, markOutdated, recomputeSome } from '../../scores/recompute.ts'
+import { countDue, markFaded, markOutdated, recomputeSome } from '../../scores/recompute.ts'
 import { markRevokedKeys, reissueSome } from '../../scores/reissue.ts'
 import { countDueReissues } from '../../scores/reissue-store.ts'
 import type { ScoringRules } from '../../scores/scoring.ts'
+import type { Signing } from '../signing.ts'
 
 export interface ScoreJobOptions {
   db: Db
@@ -22,12 +23,11 @@ export interface ScoreJobOptions {
   metrics: Pick<Metrics, 'gauge'>
   /** Null if the engine was refused. */
   rules: ScoringRules | null
-  /** Returns undefined if no key can sign. */
-  issuer: () => Promise<Issuer | undefined>
+  signing: Pick<Signing, 'issuer' | 'whyUnsigned'>
 }
 
 export function scoreJobs(options: ScoreJobOptions): Job[] {
-  const { db, clock, log, rules, issuer } = options
+  const { db, clock, log, rules, signing } = options
   const always: Job[] = [
     { name: 'expire evidence', everyMs: 60_000, run: () => expireAll(db, clock) },
     { name: 'replace revoked credentials', everyMs: 1_000, run: credentialReplacer(options) },
@@ -41,13 +41,22 @@ export function scoreJobs(options: ScoreJobOptions): Job[] {
       everyMs: 1_000,
       async run(signal) {
         for (let scored = 1; scored > 0 && !signal.aborted; ) {
-          const by = await issuer()
-          if (by === undefined) return
-          scored = await recomputeBatch({ db, clock, log }, { ...rules, issuer: by })
+          const issuer = await signing.issuer()
+          if (issuer === undefined) return refuseDue({ db, clock }, signing)
+          scored = await recomputeBatch({ db, clock, log }, { ...rules, issuer })
         }
       },
     },
   ]
+}
+
+/** Throws if a worker waits to be scored, which this process cannot do without a key. */
+async function refuseDue(
+  { db, clock }: Pick<ScoreJobOptions, 'db' | 'clock'>,
+  { whyUnsigned }: Pick<Signing, 'whyUnsigned'>,
+): Promise<void> {
+  const { due } = await countDue(db, clock())
+  if (due > 0) throw new Error(`${due} workers wait to be scored, but ${whyUnsigned()}.`)
 }
 
 const batchMax = 256
@@ -78,7 +87,7 @@ function credentialReplacer({
   db,
   clock,
   metrics,
-  issuer,
+  signing,
 }: ScoreJobOptions): (signal: AbortSignal) => Promise<void> {
   let waiting = 0
   metrics.gauge(
@@ -90,7 +99,7 @@ function credentialReplacer({
     await markRevokedKeys(db, clock())
     for (let named = 1; named > 0 && !signal.aborted; ) {
       waiting = await countDueReissues(db, clock())
-      const by = await issuer()
+      const by = await signing.issuer()
       if (by === undefined) break
       named = await db.transaction(async (tx) => {
         const { events } = await reissueSome(tx, by, { limit: batchMax, now: clock() })
@@ -98,8 +107,10 @@ function credentialReplacer({
       })
     }
     waiting = await countDueReissues(db, clock())
-    if (waiting > 0 && (await issuer()) === undefined)
-      throw new Error(`no key can sign here: ${waiting} public scores wait for a new credential`)
+    if (waiting > 0 && (await signing.issuer()) === undefined)
+      throw new Error(
+        `${waiting} public scores wait for a new credential, but ${signing.whyUnsigned()}.`,
+      )
   }
 }
 

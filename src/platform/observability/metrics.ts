@@ -2,7 +2,7 @@
  * Metrics: the hot path adds to plain numbers, a scrape turns them into Prometheus text. Served on
  * a port of its own, which is not for the public.
  */
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import {
   Counter,
@@ -12,6 +12,7 @@ import {
   type Metric,
   Registry,
 } from 'prom-client'
+import { atMostEvery } from '../at-most-every.ts'
 
 /** Seconds. */
 const durationBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
@@ -38,6 +39,11 @@ export interface Metrics {
   gauges(facts: MetricFacts, read: () => Readonly<Record<string, number>>): void
   /** Adds one for these values of the labels, in their order. */
   counter(facts: MetricFacts): (...values: string[]) => void
+  /**
+   * Reads what gauges show before a scrape, and at most once in ten seconds. If it fails, they show
+   * what was read before.
+   */
+  beforeScrape(read: () => Promise<unknown>): void
   /** Takes seconds. */
   histogram(facts: MetricFacts): (seconds: number) => void
   text: () => Promise<string>
@@ -63,9 +69,12 @@ export function observe(meter: RouteMeter, status: number, ms: number): void {
   meter.durationSum += seconds
 }
 
+const readEveryMs = 10_000
+
 export function createMetrics(): Metrics {
   const registry = new Registry()
   const meters = new Map<string, RouteMeter>()
+  const scraped: (() => Promise<unknown>)[] = []
   collectDefaultMetrics({ register: registry })
   requestCounter(registry, meters)
   durationHistogram(registry, meters)
@@ -92,6 +101,7 @@ export function createMetrics(): Metrics {
         labelNames: [...labels],
         registers: [registry],
         collect() {
+          gauge.reset()
           for (const [label, value] of Object.entries(read())) gauge.labels(label).set(value)
         },
       })
@@ -104,8 +114,17 @@ export function createMetrics(): Metrics {
       const histogram = new Histogram({ name, help, buckets: [...buckets], registers: [registry] })
       return (seconds) => histogram.observe(seconds)
     },
-    text: () => registry.metrics(),
-    json: () => registry.getMetricsAsJSON(),
+    beforeScrape(read) {
+      scraped.push(atMostEvery(readEveryMs, read))
+    },
+    async text() {
+      await Promise.allSettled(scraped.map((read) => read()))
+      return registry.metrics()
+    },
+    async json() {
+      await Promise.allSettled(scraped.map((read) => read()))
+      return registry.getMetricsAsJSON()
+    },
     contentType: registry.contentType,
   }
 }
@@ -207,20 +226,41 @@ function durationHistogram(registry: Registry, meters: Meters): void {
   registry.registerMetric(metric as unknown as Metric)
 }
 
-/** Serves GET /metrics and nothing else. */
+export interface ProbeAnswer {
+  status: number
+  body: unknown
+  headers?: Record<string, string>
+}
+
+export interface Monitored {
+  metrics: Pick<Metrics, 'text' | 'contentType'>
+  /** Answers in JSON by path. */
+  probes: Readonly<Record<string, () => Promise<ProbeAnswer>>>
+}
+
+/** Serves GET /metrics and the probes, and nothing else. */
 export async function serveMetrics(
-  metrics: Pick<Metrics, 'text' | 'contentType'>,
+  { metrics, probes }: Monitored,
   address: { host: string; port: number },
 ): Promise<{ port: number; close(): Promise<void> }> {
-  const server = createServer((request, response) => {
-    if (request.url !== '/metrics' || request.method !== 'GET') {
+  async function answer(path: string, response: ServerResponse): Promise<void> {
+    if (path === '/metrics') {
+      const text = await metrics.text()
+      response.writeHead(200, { 'Content-Type': metrics.contentType }).end(text)
+      return
+    }
+    const probe = probes[path]
+    if (probe === undefined) {
       response.writeHead(404).end()
       return
     }
-    metrics.text().then(
-      (text) => response.writeHead(200, { 'Content-Type': metrics.contentType }).end(text),
-      () => response.writeHead(500).end(),
-    )
+    const { status, body, headers } = await probe()
+    const type = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }
+    response.writeHead(status, { ...type, ...headers }).end(JSON.stringify(body))
+  }
+  const server = createServer((request, response) => {
+    const path = request.method === 'GET' ? (request.url ?? '') : ''
+    answer(path, response).catch(() => response.writeHead(500).end())
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

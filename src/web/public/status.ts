@@ -16,19 +16,30 @@ export interface Probe {
   checks: Record<string, string>
 }
 
+/** The background jobs of all processes, and the releases that run. */
+export interface ServiceState {
+  releases: readonly string[]
+  jobs: readonly { name: string; ranAt: Date | null; succeededAt: Date | null; isLate: boolean }[]
+}
+
 export interface StatusPageOptions {
   clock: Clock
   probe: () => Promise<Probe>
+  /** Read after the probe. Undefined: not known yet. */
+  state: () => ServiceState | undefined
 }
 
 const limits: RateLimits = { perMinute: 120, perDay: 20_000 }
 
-export function statusPage(site: Site, { clock, probe }: StatusPageOptions): Endpoint {
+export function statusPage(site: Site, { clock, probe, state }: StatusPageOptions): Endpoint {
   return publicEndpoint(site, {
     name: 'status page',
     path: '/status',
     limits,
-    answer: async () => viewAnswer(site, statusView(await probe(), { now: clock(), site })),
+    async answer() {
+      const found = await probe()
+      return viewAnswer(site, statusView(found, { now: clock(), site, state: state() }))
+    },
   })
 }
 
@@ -67,6 +78,7 @@ const parts: Readonly<Record<string, { title: string; text: string }>> = {
   signing: { title: 'Signing', text: 'Signs new credentials and status lists.' },
   keys: { title: 'API keys', text: 'Lets developers and agents call the service.' },
   payments: { title: 'Payments', text: 'Takes payments for one request, without a key.' },
+  jobs: { title: 'Background work', text: 'Computes scores, and sends webhooks and mails.' },
 }
 
 function stateOf(answer: string): State {
@@ -76,7 +88,7 @@ function stateOf(answer: string): State {
 
 function statusView(
   { isReady, checks }: Probe,
-  { now, site: { host } }: { now: Date; site: Site },
+  { now, site: { host }, state: whole }: { now: Date; site: Site; state: ServiceState | undefined },
 ): PublicView {
   const rows = Object.entries(checks).map(([name, answer]) => ({
     name,
@@ -99,6 +111,7 @@ function statusView(
 <tbody>${rows.map(rowOf)}</tbody>
 </table>
 </section>
+${whole === undefined ? '' : jobsTable(whole)}
 <p class="small muted">Checked at ${fullTime(now)}, with this request.</p>`,
   }
 }
@@ -107,4 +120,19 @@ function rowOf({ name, state }: { name: string; state: State }): Html {
   const { tone, sign, word } = looks[state]
   const { title, text } = parts[name] ?? { title: name, text: '' }
   return html`<tr><th scope="row">${title}<span class="sub wide-only">${text}</span></th><td><span class="mark ${tone}">${icon(sign)}${word}</span></td></tr>\n`
+}
+
+function jobsTable({ jobs, releases }: ServiceState): Html {
+  const time = (at: Date | null): Html | string => (at === null ? 'Not yet' : fullTime(at))
+  return html`<section aria-labelledby="jobs-title">
+<h2 id="jobs-title">Background jobs</h2>
+<div class="table-box"><table class="table">
+<thead><tr><th scope="col">Job</th><th scope="col">Last run</th><th scope="col">Last success</th></tr></thead>
+<tbody>${jobs.map(
+    ({ name, ranAt, succeededAt, isLate }) =>
+      html`<tr><th scope="row">${name}${isLate ? html` <span class="mark warning">${icon('alert')}Late</span>` : ''}</th><td>${time(ranAt)}</td><td>${time(succeededAt)}</td></tr>\n`,
+  )}</tbody>
+</table></div>
+<p class="small muted">${releases.length === 1 ? 'Release' : 'Releases'} ${releases.join(' and ')}.</p>
+</section>`
 }

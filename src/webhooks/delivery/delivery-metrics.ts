@@ -13,8 +13,6 @@ export interface DeliveryMeter {
   leasesExpired(count: number): void
   /** Counts attempts that ended after their lease had expired. */
   endedLate(count: number): void
-  /** Keeps the last survey of the tables. */
-  surveyed(counts: DeliveryCounts, now: Date): void
   /** `inFlight` is read at each scrape. */
   watch(inFlight: () => number): void
 }
@@ -61,7 +59,6 @@ export function deliveryMeter(metrics: Metrics): DeliveryMeter {
     help: 'Time from an event to its first attempt at an endpoint.',
     buckets: lagBuckets,
   })
-  const watch = watchCounts(metrics)
   return {
     dispatched: events,
     attempted(outcome, tookSeconds) {
@@ -79,11 +76,17 @@ export function deliveryMeter(metrics: Metrics): DeliveryMeter {
     endedLate(count) {
       for (let i = 0; i < count; i++) late()
     },
-    ...watch,
+    watch(inFlight) {
+      metrics.gauge('webhook_in_flight', 'Attempts under way.', inFlight)
+    },
   }
 }
 
-function watchCounts(metrics: Metrics): Pick<DeliveryMeter, 'surveyed' | 'watch'> {
+/**
+ * Publishes the counts of the tables, which every process can tell. Returns the function that takes
+ * new counts.
+ */
+export function deliveryGauges(metrics: Metrics): (counts: DeliveryCounts, now: Date) => void {
   let counts: DeliveryCounts | undefined
   let oldestSeconds = 0
   metrics.gauge('webhook_pending', 'Deliveries that wait.', () => counts?.pending ?? 0)
@@ -101,14 +104,9 @@ function watchCounts(metrics: Metrics): Pick<DeliveryMeter, 'surveyed' | 'watch'
     const { active = 0, failing = 0, paused = 0, disabled = 0 } = counts ?? {}
     return { active, failing, paused, disabled }
   })
-  return {
-    surveyed(found, now) {
-      counts = found
-      const { oldestDueAt } = found
-      oldestSeconds = oldestDueAt === null ? 0 : (now.getTime() - oldestDueAt.getTime()) / 1_000
-    },
-    watch(inFlight) {
-      metrics.gauge('webhook_in_flight', 'Attempts under way.', inFlight)
-    },
+  return (found, now) => {
+    counts = found
+    const { oldestDueAt } = found
+    oldestSeconds = oldestDueAt === null ? 0 : (now.getTime() - oldestDueAt.getTime()) / 1_000
   }
 }

@@ -77,6 +77,7 @@ export async function startService(
   const status = statusPage(siteOf(publicUrl), {
     clock: systemClock,
     probe: async () => ({ isReady: true, checks: { database: 'ok', payments: 'degraded: none' } }),
+    state: () => ({ releases: ['1.0.0'], jobs: [] }),
   })
   const server = createServer({
     endpoints: [...service.endpoints, ...service.pages, status],

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { onServer, testDatabase } from '../../test/support/start/database.ts'
+import { databaseRole } from '../../test/support/start/database-role.ts'
+import { systemClock } from '../platform/clock.ts'
+import { openDb, sql, sqlState } from '../platform/db/db.ts'
+import { openHeartbeat } from './heartbeat.ts'
+import { deleteOldHeartbeats, findBacklog, findHeartbeats } from './heartbeat-store.ts'
+
+const database = await testDatabase()
+const { db } = database
+const role = await databaseRole(database.url)
+after(async () => {
+  await role.drop()
+  await database.drop()
+})
+await onServer(database.url, `grant select, insert, update on process_heartbeats to ${role.name}`)
+
+/** Each call opens connections anew, which get the present settings of the role. */
+function heartbeatAsRole() {
+  const opened = openDb({
+    url: role.url,
+    connectionsMax: 1,
+    applicationName: 'heartbeat test',
+    onError: () => {},
+  })
+  after(() => opened.close())
+  return openHeartbeat({
+    db: opened,
+    clock: systemClock,
+    release: '1.2.3',
+    abilities: async () => ({ serves: true, signs: false, opensSecrets: true, jobs: null }),
+  })
+}
+
+test('a hundred probes within a second write one heartbeat', async () => {
+  const heartbeat = heartbeatAsRole()
+  const xmins = new Set<string>()
+  const beganAt = performance.now()
+  let beats = 0
+  while (performance.now() - beganAt < 900 && beats < 100) {
+    await Promise.all([heartbeat.beat(), heartbeat.beat()])
+    beats += 2
+    const [row] = await db.rows<{ xmin: string }>(sql`select xmin::text from process_heartbeats`)
+    xmins.add(row?.xmin ?? '')
+  }
+  assert.ok(beats > 2 && xmins.size === 1, `${beats} beats, ${xmins.size} writes`)
+  const [found] = await findHeartbeats(db)
+  assert.deepEqual([found?.release, found?.serves, found?.jobs], ['1.2.3', true, null])
+  await heartbeat.end()
+  assert.notEqual((await findHeartbeats(db))[0]?.endedAt, null)
+})
+
+test('a server without writes, and one whose disk is full, take no heartbeat', async () => {
+  for (const [setting, state] of [
+    ['default_transaction_read_only = on', '25006'],
+    // PostgreSQL refuses temporary files as it does on a full disk.
+    ['temp_file_limit = 0', '53400'],
+  ] as const) {
+    await onServer(database.url, `alter role ${role.name} set ${setting}`)
+    await assert.rejects(heartbeatAsRole().beat(), (error: Error) => {
+      assert.equal(sqlState(error.cause ?? error), state)
+      return true
+    })
+    await onServer(database.url, `alter role ${role.name} reset all`)
+  }
+  await heartbeatAsRole().beat()
+})
+
+test('old heartbeats are deleted, except the last one of a process with jobs', async () => {
+  await db.run(sql`delete from process_heartbeats`)
+  const insert = (pid: number, jobs: string | null) =>
+    db.run(sql`
+      insert into process_heartbeats values (gen_random_uuid(), 'one', ${pid}, '1', '2026-01-01',
+        '2026-01-01'::timestamptz + ${pid} * interval '1 minute', null, true, true, true, ${jobs}::jsonb)`)
+  await insert(1, '{}')
+  await insert(2, '{}')
+  await insert(3, null)
+  assert.equal(await deleteOldHeartbeats(db, new Date()), 2)
+  assert.deepEqual(
+    (await findHeartbeats(db)).map(({ pid }) => pid),
+    [2],
+  )
+})
+
+test('an empty database has no backlog', async () => {
+  assert.deepEqual(await findBacklog(db), {
+    scoreDueSince: null,
+    eventUndispatchedSince: null,
+    listPublishedAt: null,
+    mailsWaiting: 0,
+    disputesOverdue: 0,
+    apiKeysEnding: 0,
+    booksDiffering: 0,
+  })
+})

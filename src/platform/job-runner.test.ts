@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Job, type JobRecords, runJobs } from './job-runner.ts'
+import { openLog } from './observability/log.ts'
+
+function capture() {
+  const lines: { msg: string; job: string; error?: { message: string } }[] = []
+  const write = (text: string): void => {
+    for (const line of text.trim().split('\n')) lines.push(JSON.parse(line))
+  }
+  const log = openLog({ level: 'info', to: { write } })
+  return { lines, log }
+}
+
+test('a job that keeps failing is logged once a minute, and its record names the error', async () => {
+  const { lines, log } = capture()
+  const ending = new AbortController()
+  const records: JobRecords = new Map()
+  let runs = 0
+  const job: Job = {
+    name: 'fails',
+    everyMs: 0,
+    async run() {
+      runs++
+      if (runs === 122) ending.abort()
+      if (runs <= 121) throw new Error(`failure ${runs}`)
+    },
+  }
+  // Each run takes a second.
+  const elapsedMs = () => runs * 1_000
+  await runJobs([job], { log, signal: ending.signal, records, elapsedMs })
+  log.flush()
+  assert.deepEqual(
+    lines.map(({ msg, error }) => `${msg} ${error?.message ?? ''}`),
+    [
+      'a job fails failure 1',
+      'a job fails failure 61',
+      'a job fails failure 121',
+      'a job works again ',
+    ],
+  )
+  const record = records.get('fails')
+  assert.equal(record?.error, null)
+  assert.ok(record.ranAt !== null && record.succeededAt !== null)
+})
+
+test('jobs do not start together: the most frequent ones start first', async () => {
+  const { log } = capture()
+  const ending = new AbortController()
+  const started: { name: string; at: number }[] = []
+  const job = (name: string, everyMs: number): Job => ({
+    name,
+    everyMs,
+    async run() {
+      started.push({ name, at: performance.now() })
+      if (started.length === 3) ending.abort()
+    },
+  })
+  const jobs = [job('hourly', 3_600_000), job('quick', 10_000), job('minutely', 60_000)]
+  await runJobs(jobs, { log, signal: ending.signal })
+  assert.deepEqual(
+    started.map(({ name }) => name),
+    ['quick', 'minutely', 'hourly'],
+  )
+  const [first, second, third] = started.map(({ at }) => at)
+  assert.ok(first !== undefined && second !== undefined && third !== undefined)
+  assert.ok(second - first > 20 && third - second > 20, JSON.stringify(started))
+})
