@@ -12,6 +12,7 @@ import type { Job } from '../platform/job-runner.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
 import type { Signers } from '../score-credentials/signers.ts'
+import { type DatabaseWatch, watchDatabase } from './database-watch.ts'
 import type { ServiceOptions } from './http-app.ts'
 import { missingPayee, openPayments } from './payments.ts'
 import { openEngine } from './scoring-engine.ts'
@@ -29,18 +30,21 @@ export interface ContextOptions {
 
 export interface AppContext extends ServiceOptions {
   schema: SchemaWatch
+  /** Returns the options of a further pool. */
+  watchPool: DatabaseWatch
 }
 
 export async function openContext(
   config: Config,
   { url, log, closing, signers, metrics }: ContextOptions,
 ): Promise<AppContext> {
+  const watchPool = watchDatabase(log, metrics)
   const opened = openDb({
     url,
     pooling: config.databasePooling,
     connectionsMax: config.databaseConnectionsMax,
     applicationName: 'assay',
-    onError: (error) => log.warn('a database connection was lost', { why: error.message }),
+    ...watchPool('main'),
   })
   closing.defer(() => opened.close())
   const schema = watchSchema(opened, knownLevel(migrationsDirectory))
@@ -52,7 +56,19 @@ export async function openContext(
   if (secrets === null) log.warn('no webhook endpoint can be created: set SECRETS_KEYRING')
   const release = await readReleaseFacts(root)
   const engine = await openEngine(log)
-  return { config, db, log, clock: systemClock, release, engine, signers, secrets, x402, schema }
+  return {
+    config,
+    db,
+    log,
+    clock: systemClock,
+    release,
+    engine,
+    signers,
+    secrets,
+    x402,
+    schema,
+    watchPool,
+  }
 }
 
 /** Returns the job that finds a newer schema if no readiness probe or statement finds it first. */

@@ -38,13 +38,13 @@ export async function openHealth(
   config: Config,
   { context, service, url, closing, serves, records }: HealthOptions,
 ): Promise<Health> {
-  const { db, log, clock, schema, release, secrets } = context
+  const { db, log, clock, schema, release, secrets, watchPool } = context
   const ownDb = openDb({
     url,
     pooling: config.databasePooling,
     connectionsMax: 1,
     applicationName: 'assay heartbeat',
-    onError: (error) => log.warn('a database connection was lost', { why: error.message }),
+    ...watchPool('heartbeat'),
   })
   closing.defer(() => ownDb.close())
   const heartbeat = openHeartbeat({

@@ -45,7 +45,7 @@ export async function listen(config: Config, own: ServingOptions): Promise<Liste
     connectionsMax: 2,
     applicationName: 'assay limits',
     synchronousCommit: 'off',
-    onError: (error) => context.log.warn('a database connection was lost', { why: error.message }),
+    ...context.watchPool('limits'),
   })
   closing.defer(() => limiterDb.close())
   const nodes = config.nodes * config.processes
@@ -94,7 +94,7 @@ function openCallLog(
     connectionsMax: 1,
     applicationName: 'assay request log',
     synchronousCommit: 'off',
-    onError: (error) => context.log.warn('a database connection was lost', { why: error.message }),
+    ...context.watchPool('request log'),
   })
   closing.defer(() => db.close())
   const calls = callWriter({

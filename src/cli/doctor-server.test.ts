@@ -64,6 +64,12 @@ test('doctor accepts settings just within their limits and settings that each co
   assert.match(before, /^ok all \d+ that the code needs are in force/m)
 })
 
+test('doctor fails a server that cannot write a file, as on a full disk', async () => {
+  await alter('set temp_file_limit = 0')
+  assert.match(await examine(), /^fail it cannot write a file \(SQLSTATE 53400: .*make room/m)
+  await alter('reset temp_file_limit')
+})
+
 test('doctor warns if the deployment may open more connections than the server gives it', async () => {
   const words = /^warn it has (\d+) connections for this role, and up to (\d+) may be used/m
   await alter('connection limit 15')

@@ -3,8 +3,10 @@
  * settings.
  */
 import type { Config } from '../config/config.ts'
-import { type Queryable, sql } from '../platform/db/db.ts'
+import { proveDiskRoom } from '../health/heartbeat-store.ts'
+import { type Db, type Queryable, sql, sqlState } from '../platform/db/db.ts'
 import { requiredSettings } from '../platform/db/session-settings.ts'
+import { UnavailableError } from '../platform/http/errors.ts'
 import { type Finding, fail, ok, warn } from './doctor-finding.ts'
 
 /**
@@ -68,15 +70,32 @@ interface ServerFacts {
 
 /** `scale` is the deployment that the settings describe. */
 export async function checkDatabaseServer(
-  db: Queryable,
+  db: Db,
   scale: Pick<Config, 'databaseConnectionsMax' | 'processes' | 'nodes' | 'databasePooling'>,
 ): Promise<Finding[]> {
   const facts = await readFacts(db)
   return [
     checkSessionSettings(facts),
+    ...(await checkDiskRoom(db)),
     ...checkServerSettings(facts),
     ...checkConnectionLimit(facts, scale),
   ]
+}
+
+/** Returns no finding if there is room. A standby has room, and `checkServerSettings` names it. */
+async function checkDiskRoom(db: Db): Promise<Finding[]> {
+  try {
+    await db.transaction(proveDiskRoom)
+    return []
+  } catch (error) {
+    const cause = error instanceof UnavailableError ? error.cause : error
+    const state = sqlState(cause)
+    if (state === undefined) throw error
+    const why = cause instanceof Error ? cause.message : String(cause)
+    return [
+      fail('server', `it cannot write a file (SQLSTATE ${state}: ${why}): make room on its disk.`),
+    ]
+  }
 }
 
 async function readFacts(db: Queryable): Promise<ServerFacts> {

@@ -17,7 +17,7 @@ const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8
 const alternates = [{ path: '/thing.json', type: 'application/json' }]
 const skills = new Map([['sql', pageDocument(site, { title: 'SQL', main: 'SQL' })]])
 
-const at = new Date('2026-05-14T008:59:57Z')
+const at = new Date('2026-05-14T08:59:57Z')
 
 /** What the status page reads. */
 let probe: Probe = { isReady: true, checks: { database: 'ok' } }

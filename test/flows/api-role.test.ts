@@ -260,6 +260,30 @@ test('a server with the role counts and charges every paid read, with and withou
   await endedWell(server)
 })
 
+test('503: a server whose database takes no writes is not ready, says why in its log, and is ready again without a restart', async () => {
+  const server = await startAsRole()
+  const checks = async () => {
+    const { status, body } = await get<{ checks: Record<string, string> }>(server.base, '/readyz')
+    return `${status} ${body.checks.database}`
+  }
+  assert.equal(await checks(), '200 ok')
+  const cut = `select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role.name}'`
+  await onServer(database.url, `alter role ${role.name} set default_transaction_read_only = on`)
+  await onServer(database.url, cut)
+  await eventually('the server is not ready', {
+    see: async () => (await checks()) === '503 takes no write (SQLSTATE 25006)',
+  })
+  await eventually('the log names the cause', {
+    see: async () => /"sqlstate":"25006","why":"cannot execute .* read-only/.test(server.out()),
+  })
+  // Nobody cuts the connections now: the server closes those that met 25006.
+  await onServer(database.url, `alter role ${role.name} reset all`)
+  await eventually('the server is ready again', {
+    see: async () => (await checks()) === '200 ok',
+  })
+  await endedWell(server)
+})
+
 test('assay jobs refuses a role that does not own the tables, and says which role to use', async () => {
   const refused = await assay(['jobs'], { ...owner, DATABASE_URL: role.url })
   assert.equal(refused.ended, 1)

@@ -7,14 +7,14 @@ import { eventually } from '../../../test/support/start/processes.ts'
 import { timeoutMultiplier } from '../../../test/support/start/timeout-multiplier.ts'
 import { setTimeoutMultiplier } from '../deadlines.ts'
 import { UnavailableError } from '../http/errors.ts'
-import { fragment, openDb, sql, sqlState } from './db.ts'
+import { type DbOptions, fragment, openDb, type PoolCounts, sql, sqlState } from './db.ts'
 
 const database = await testDatabase()
 const { db } = database
 after(() => database.drop())
 await db.run(sql`create table notes (id bigint primary key, text text not null)`)
 
-function open(more: { url?: string; statementTimeoutMs?: number; connectionsMax?: number } = {}) {
+function open(more: Partial<DbOptions> = {}) {
   const opened = openDb({
     url: database.url,
     connectionsMax: 1,
@@ -169,6 +169,56 @@ test('a statement waits for a lock at most half of its timeout', async (t) => {
   assert.deepEqual(await waitOf(), [{ ms: 1_000 }])
   assert.deepEqual(await waitOf(60_000), [{ ms: 30_000 }])
   assert.deepEqual(await waitOf(0), [{ ms: 0 }])
+})
+
+test('503: a connection that met a standby, a shutdown or a lost file is closed, and its cause is reported', async () => {
+  const causes: (string | undefined)[] = []
+  const alone = open({ onOutage: (cause) => causes.push(sqlState(cause)) })
+  const pid = async () =>
+    (await alone.rows<{ pid: number }>(sql`select pg_backend_pid() as pid`))[0]?.pid
+  const raise = (state: string) => ({
+    text: `do $$ begin raise exception 'unfit' using errcode = '${state}'; end $$`,
+    name: '',
+    values: [],
+  })
+  for (const state of ['25006', '57P01', '58P01']) {
+    const before = await pid()
+    await assert.rejects(alone.run(raise(state)), UnavailableError)
+    const between = await pid()
+    assert.notEqual(between, before, state)
+    await assert.rejects(
+      alone.transaction((tx) => tx.run(raise(state))),
+      UnavailableError,
+    )
+    assert.notEqual(await pid(), between, `${state} in a transaction`)
+  }
+  const kept = await pid()
+  await assert.rejects(alone.run(raise('53100')), UnavailableError)
+  assert.equal(await pid(), kept, 'a full disk leaves the connection open')
+  assert.deepEqual(causes, ['25006', '25006', '57P01', '57P01', '58P01', '58P01', '53100'])
+})
+
+test('a meter counts the connections of a pool and the calls that wait, and measures each statement', async () => {
+  let counts = (): PoolCounts => ({ inUse: -1, idle: -1, waiting: -1 })
+  let [waits, statements] = [0, 0]
+  const measured = open({
+    connectionsMax: 1,
+    connectionWaitMs: 60_000,
+    meter: {
+      watch: (read) => (counts = read),
+      waited: () => waits++,
+      took: () => statements++,
+    },
+  })
+  let second: Promise<unknown> | undefined
+  await measured.transaction(async (tx) => {
+    await tx.rows(sql`select 1`)
+    second = measured.rows(sql`select 1`)
+    assert.deepEqual(counts(), { inUse: 1, idle: 0, waiting: 1 })
+  })
+  await second
+  assert.deepEqual(counts(), { inUse: 0, idle: 1, waiting: 0 })
+  assert.deepEqual([waits, statements], [2, 2])
 })
 
 test('503: a connection lost during a call is unavailable, and the next call gets a new one', async () => {

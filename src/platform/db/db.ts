@@ -120,6 +120,26 @@ export interface DbOptions extends Partial<SessionLimits> {
   connectionWaitMs?: number
   /** Receives connection errors that occur outside a query. */
   onError(error: Error): void
+  /** Receives the cause of each `UnavailableError`: what PostgreSQL or the driver said. */
+  onOutage?: ((cause: unknown) => void) | undefined
+  meter?: DbMeter | undefined
+}
+
+/** Measures a pool. */
+export interface DbMeter {
+  /** Called once. The counts are read at each scrape. */
+  watch(counts: () => PoolCounts): void
+  /** Takes the seconds that a call waited for a connection. */
+  waited(seconds: number): void
+  /** Takes the seconds of a statement. */
+  took(seconds: number): void
+}
+
+export interface PoolCounts {
+  inUse: number
+  idle: number
+  /** Calls that wait for a connection. */
+  waiting: number
 }
 
 export function openDb(options: DbOptions): Db {
@@ -140,7 +160,14 @@ export function openDb(options: DbOptions): Db {
     pipeline: pooling !== 'session',
     types: columnTypes,
   })
-  const send = pooling === 'transaction' ? sendUnnamed : sendNamed
+  const { meter, onOutage = () => {} } = options
+  meter?.watch(() => ({
+    inUse: pool.totalCount - pool.idleCount,
+    idle: pool.idleCount,
+    waiting: pool.waitingCount,
+  }))
+  const plainSend = pooling === 'transaction' ? sendUnnamed : sendNamed
+  const send = meter === undefined ? plainSend : timedSend(plainSend, meter)
   const isSession = pooling === 'session'
   const begin = isSession ? 'begin' : `${beginText}; ${settingStatement(limits, 'transaction')}`
   const sendAlone: Send = isSession
@@ -162,22 +189,27 @@ export function openDb(options: DbOptions): Db {
 
   async function withClient<Result>(use: (client: pg.PoolClient) => Promise<Result>) {
     let client: pg.PoolClient
+    const askedAt = performance.now()
     try {
       client = await connected()
     } catch (error) {
+      onOutage(error)
       throw new UnavailableError('no database connection', { cause: error })
+    } finally {
+      meter?.waited((performance.now() - askedAt) / 1_000)
     }
     let broken: Error | undefined
     try {
       return await use(client)
     } catch (error) {
-      if (isConnectionError(error)) {
-        broken = error as Error
-        throw new UnavailableError('the database connection was lost', { cause: error })
-      }
-      if (isOutage(sqlState(error)))
-        throw new UnavailableError('the database could not do its work', { cause: error })
-      throw error
+      const isLost = isConnectionError(error)
+      if (!isLost && !isOutage(sqlState(error))) throw error
+      onOutage(error)
+      if (isLost || isUnfit(sqlState(error))) broken = error as Error
+      const detail = isLost
+        ? 'the database connection was lost'
+        : 'the database could not do its work'
+      throw new UnavailableError(detail, { cause: error })
     } finally {
       client.release(broken)
     }
@@ -235,6 +267,17 @@ function preparedConnections(
 }
 
 type Send = (client: pg.ClientBase, statement: Statement) => Promise<pg.QueryResult>
+
+function timedSend(send: Send, { took }: DbMeter): Send {
+  return async (client, statement) => {
+    const sentAt = performance.now()
+    try {
+      return await send(client, statement)
+    } finally {
+      took((performance.now() - sentAt) / 1_000)
+    }
+  }
+}
 
 const sendNamed: Send = (client, statement) => client.query(statement)
 
@@ -327,6 +370,14 @@ export function sqlState(error: unknown): string | undefined {
  */
 function isOutage(state: string | undefined): boolean {
   return state !== undefined && /^(53|58|57014|55P03|25006)/.test(state)
+}
+
+/**
+ * Tells whether the server behind the connection is of no use: it became a standby (25006), or lost
+ * files (58). A new connection may lead to another server.
+ */
+function isUnfit(state: string | undefined): boolean {
+  return state !== undefined && /^(58|25006)/.test(state)
 }
 
 /**

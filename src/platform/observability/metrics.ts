@@ -44,8 +44,8 @@ export interface Metrics {
    * what was read before.
    */
   beforeScrape(read: () => Promise<unknown>): void
-  /** Takes seconds. */
-  histogram(facts: MetricFacts): (seconds: number) => void
+  /** Takes seconds, and the values of the labels in their order. */
+  histogram(facts: MetricFacts): (seconds: number, ...values: string[]) => void
   text: () => Promise<string>
   /** Metrics as JSON, for a parent process that adds up those of several. */
   json: () => Promise<object[]>
@@ -110,9 +110,15 @@ export function createMetrics(): Metrics {
       const counter = new Counter({ name, help, labelNames: [...labels], registers: [registry] })
       return (...values) => counter.labels(...values).inc()
     },
-    histogram({ name, help, buckets = durationBuckets }) {
-      const histogram = new Histogram({ name, help, buckets: [...buckets], registers: [registry] })
-      return (seconds) => histogram.observe(seconds)
+    histogram({ name, help, labels = [], buckets = durationBuckets }) {
+      const histogram = new Histogram({
+        name,
+        help,
+        labelNames: [...labels],
+        buckets: [...buckets],
+        registers: [registry],
+      })
+      return (seconds, ...values) => histogram.labels(...values).observe(seconds)
     },
     beforeScrape(read) {
       scraped.push(atMostEvery(readEveryMs, read))
