@@ -1019,6 +1019,19 @@ create table operation_replays (
   answer text,
   created_at timestamp with time zone not null
 );
+create table process_heartbeats (
+  process_id uuid not null,
+  node text not null,
+  pid integer not null,
+  release text not null,
+  started_at timestamp with time zone not null,
+  seen_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  serves boolean not null,
+  signs boolean not null,
+  opens_secrets boolean not null,
+  jobs jsonb
+) with (fillfactor=50);
 create table profile_skills (
   worker_id uuid not null,
   name text not null,
@@ -1527,6 +1540,7 @@ alter table mails add constraint mails_next_check CHECK (next ~~ '/%'::text AND 
 alter table memberships add constraint memberships_pkey PRIMARY KEY (user_id, account_id);
 alter table memberships add constraint memberships_role_check CHECK (role = ANY (ARRAY['owner'::text, 'member'::text]));
 alter table operation_replays add constraint operation_replays_pkey PRIMARY KEY (actor, idempotency_key);
+alter table process_heartbeats add constraint process_heartbeats_pkey PRIMARY KEY (process_id);
 alter table profile_skills add constraint profile_skills_worker_id_place_key UNIQUE (worker_id, place);
 alter table profile_skills add constraint profile_skills_pkey PRIMARY KEY (worker_id, name);
 alter table profile_skills add constraint profile_skills_level_check CHECK (level = ANY (ARRAY['novice'::text, 'intermediate'::text, 'advanced'::text, 'expert'::text]));
@@ -1758,6 +1772,8 @@ CREATE INDEX agent_decision_reports_subject ON public.agent_decision_reports USI
 CREATE INDEX agent_decision_reports_user ON public.agent_decision_reports USING btree (user_id, id);
 CREATE UNIQUE INDEX agent_unlock_reviews_open ON public.agent_unlock_reviews USING btree (user_id) WHERE (decided_at IS NULL);
 CREATE INDEX api_keys_account ON public.api_keys USING btree (account_id);
+CREATE INDEX api_keys_ending ON public.api_keys USING btree (expires_at) WHERE ((revoked_at IS NULL) AND (expires_at IS NOT NULL));
+CREATE INDEX credit_accounts_suspended ON public.credit_accounts USING btree (account_id) WHERE (suspended_at IS NOT NULL);
 CREATE INDEX credit_entries_account ON public.credit_entries USING btree (account_id, seq);
 CREATE UNIQUE INDEX dispute_targets_one_open ON public.dispute_targets USING btree (worker_id, kind, evidence_id) NULLS NOT DISTINCT WHERE (state = ANY (ARRAY['open'::text, 'under_review'::text]));
 CREATE INDEX disputes_due ON public.disputes USING btree (due_at, id) WHERE (state = ANY (ARRAY['open'::text, 'under_review'::text]));
@@ -1807,6 +1823,27 @@ CREATE INDEX x402_payments_open ON public.x402_payments USING btree (lease_until
 CREATE INDEX x402_payments_settled ON public.x402_payments USING btree (settled_at) WHERE (state = 'settled'::text);
 CREATE UNIQUE INDEX x402_purchases ON public.x402_payments USING btree (chain_id, payer, idempotency_key) WHERE ((state = ANY (ARRAY['settling'::text, 'unknown'::text, 'settled'::text])) AND (idempotency_key IS NOT NULL));
 
+create view backlog as
+ SELECT ( SELECT min(score_recomputations.since) AS min
+           FROM score_recomputations) AS score_due_since,
+    ( SELECT min(webhook_events.created_at) AS min
+           FROM webhook_events
+          WHERE ((webhook_events."position" IS NULL) AND (webhook_events.withheld_at IS NULL))) AS event_undispatched_since,
+    ( SELECT min(status_lists.published_at) AS min
+           FROM status_lists
+          WHERE ((status_lists.dies_at IS NULL) OR (status_lists.dies_at > now()))) AS list_published_at,
+    ( SELECT (count(*))::integer AS count
+           FROM mails
+          WHERE (mails.due_at IS NOT NULL)) AS mails_waiting,
+    ( SELECT (count(*))::integer AS count
+           FROM disputes
+          WHERE ((disputes.state = ANY (ARRAY['open'::text, 'under_review'::text])) AND (disputes.due_at <= now()))) AS disputes_overdue,
+    ( SELECT (count(*))::integer AS count
+           FROM api_keys
+          WHERE ((api_keys.revoked_at IS NULL) AND (api_keys.expires_at > now()) AND (api_keys.expires_at <= (now() + '7 days'::interval)))) AS api_keys_ending,
+    ( SELECT (count(*))::integer AS count
+           FROM credit_accounts
+          WHERE (credit_accounts.suspended_at IS NOT NULL)) AS books_differing;
 create view due_reissues as
  SELECT m.worker_id,
     m.vc_sha256,

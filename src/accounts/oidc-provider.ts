@@ -8,7 +8,7 @@
 import type * as Oidc from 'openid-client'
 import { deadlineMs, withDeadline } from '../platform/deadlines.ts'
 import type { Egress } from '../platform/egress/client.ts'
-import { EgressError } from '../platform/egress/failures.ts'
+import { EgressError, failureText } from '../platform/egress/failures.ts'
 import type { AttemptSecrets } from './attempt-cookie.ts'
 
 export interface OidcProviderOptions {
@@ -250,7 +250,7 @@ function tooLate(): EgressError {
 function failureOf(error: unknown): string {
   const codes: string[] = []
   for (let one = error; one instanceof Error && codes.length < 4; one = one.cause) {
-    if (one instanceof EgressError) codes.push(one.failure)
+    if (one instanceof EgressError) codes.push(failureText(one.failure, one))
     else if ('error' in one && isCode(one.error)) codes.push(one.error)
     else if ('code' in one && isCode(one.code)) codes.push(one.code)
   }

@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts'
 import { watchedDb } from '../database/schema-level.ts'
 import { openDb } from '../platform/db/db.ts'
 import { type Metrics, serveMetrics } from '../platform/observability/metrics.ts'
+import { connectionsWithin, openFilesMax } from '../platform/open-files.ts'
 import { inProcessRateLimiter } from '../platform/rate-limit/process-limiter.ts'
 import { databaseRateLimiter } from '../platform/rate-limit/shared-limiter.ts'
 import { type CallWriter, callWriter } from '../request-log/writer.ts'
@@ -50,6 +51,13 @@ export async function listen(config: Config, own: ServingOptions): Promise<Liste
   closing.defer(() => limiterDb.close())
   const nodes = config.nodes * config.processes
   const calls = config.requestLogDays > 0 ? openCallLog(config, own) : undefined
+  const filesMax = openFilesMax()
+  const connectionsMax = connectionsWithin(filesMax, config.connectionsMax)
+  if (connectionsMax < config.connectionsMax)
+    context.log.warn('the limit of open files allows fewer connections than CONNECTIONS_MAX', {
+      filesMax,
+      connectionsMax,
+    })
   const status = statusPage(siteOf(config.publicUrl), {
     clock: context.clock,
     probe: () => probe(health.readiness),
@@ -73,7 +81,7 @@ export async function listen(config: Config, own: ServingOptions): Promise<Liste
     calls,
     metrics,
     limits: {
-      connectionsMax: config.connectionsMax,
+      connectionsMax,
       connectionsPerAddressMax: config.connectionsPerAddressMax,
     },
   })

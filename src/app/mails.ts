@@ -12,7 +12,7 @@ import type { Config } from '../config/config.ts'
 import { enterCredits } from '../credits/credits.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
-import { openMailClient } from '../platform/egress/mail-client.ts'
+import { type MailClient, openMailClient } from '../platform/egress/mail-client.ts'
 import type { Job } from '../platform/job-runner.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
@@ -55,9 +55,7 @@ async function mailSender(
 ): Promise<Job | null> {
   const { mail, publicUrl, signUp } = config
   if (mail === null) return null
-  const { smtpUrl, from, requireTls, caFile } = mail
-  const extraCa = caFile === undefined ? undefined : await readAuthorities('SMTP_CA_FILE', caFile)
-  const client = openMailClient({ smtpUrl, from, requireTls, extraCa })
+  const client = await openMails(mail)
   closing.defer(() => client.close())
   const count = metrics.counter({
     name: 'mails_total',
@@ -77,11 +75,17 @@ async function mailSender(
       if (result.outcome === 'failed')
         log.warn('a mail was not sent', { mailId, attempt, why: result.why })
       if (result.outcome === 'rejected')
-        log.warn('the mail server rejected a mail', { mailId, code: result.code })
+        log.warn('the mail server rejected a mail', { mailId, code: result.code, why: result.why })
       if (result.outcome === 'given up') log.error('a mail was given up', null, { mailId, attempt })
     },
   }
   return { name: 'send mails', everyMs: pollMs, run: (signal) => sendMails(senderOptions, signal) }
+}
+
+export async function openMails(mail: NonNullable<Config['mail']>): Promise<MailClient> {
+  const { smtpUrl, from, requireTls, caFile } = mail
+  const extraCa = caFile === undefined ? undefined : await readAuthorities('SMTP_CA_FILE', caFile)
+  return openMailClient({ smtpUrl, from, requireTls, extraCa })
 }
 
 /** Makes a user and an account of their own. A second call for the same address makes neither. */

@@ -4,6 +4,8 @@
  * parent owns the database and the jobs, and its children answer requests on one shared port.
  */
 import cluster from 'node:cluster'
+import { createRequire } from 'node:module'
+import { hostname } from 'node:os'
 import { type Config, readConfig } from '../config/config.ts'
 import { migrateDatabase, openDatabase, reviveJobs } from '../database/open.ts'
 import { renderCommands } from '../demo/commands.ts'
@@ -29,6 +31,10 @@ import { leaveServerMark } from './server-mark.ts'
 import { untilAborted, watchStopSignals } from './stop-signals.ts'
 import { openWebhookJobs } from './webhooks.ts'
 
+const { version } = createRequire(import.meta.url)('../../package.json')
+
+const origin = { node: hostname(), process: process.pid, release: String(version) }
+
 export interface ServeOptions {
   /** Prepares the demo and prints its commands. */
   demo: boolean
@@ -40,7 +46,7 @@ export interface ServeOptions {
 
 /** Serves until SIGINT or SIGTERM. If it cannot start, throws with a message for the operator. */
 export async function serve(config: Config, options: ServeOptions): Promise<void> {
-  const log = openLog({ level: config.logLevel })
+  const log = openLog({ level: config.logLevel, origin })
   if (cluster.isWorker) return serveAsChild(config, log)
   const stopSignals = watchStopSignals()
   await using closing = new AsyncDisposableStack()

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { findOrphanedServer } from '../app/server-mark.ts'
 import type { Config } from '../config/config.ts'
 import { ed25519Library } from '../platform/crypto/ed25519.ts'
+import { connectionsWithin } from '../platform/open-files.ts'
 import { readSigners } from '../score-credentials/key-files.ts'
 import { KeyRefused, type Signer } from '../score-credentials/signing-key.ts'
 import { EngineRefused, loadEngine } from '../scores/engine.ts'
@@ -108,6 +109,21 @@ export async function checkPort({ host, port, dataDir }: Config): Promise<Findin
   if (code === 'EADDRINUSE')
     return warn(check, `${address} is in use: fine if assay runs there, else set PORT.`)
   return fail(check, `${address} cannot be listened on (${code}): set HOST or PORT.`)
+}
+
+/** Returns no finding if the files suffice, or if the system does not tell. */
+export function checkOpenFiles(
+  { connectionsMax }: Pick<Config, 'connectionsMax'>,
+  filesMax: number | null,
+): Finding[] {
+  const within = connectionsWithin(filesMax, connectionsMax)
+  if (within === connectionsMax) return []
+  return [
+    warn(
+      'open files',
+      `a process started here may open ${filesMax}, so it takes ${within} connections, and not CONNECTIONS_MAX (${connectionsMax}): raise the limit (LimitNOFILE of systemd, \`ulimit -n\`), or lower CONNECTIONS_MAX.`,
+    ),
+  ]
 }
 
 function listenOnce(host: string, port: number): Promise<string | null> {

@@ -37,7 +37,7 @@ export interface Heartbeat extends ProcessIdentity, Abilities {
 /** A process writes its heartbeat this often. */
 export const beatMs = 10_000
 /** A process that was not seen for this long is dead. */
-export const deadAfterMs = 60_000
+const deadAfterMs = 60_000
 
 export interface JobHistory {
   name: string

@@ -13,10 +13,18 @@ import { mediaTypeFault } from './media-type.ts'
 import { chooseEncoding, etagMatches, prefersPlainJson } from './negotiate.ts'
 import { parseQuery } from './query.ts'
 import { renderRefusal } from './refusals.ts'
-import { createRequestIds } from './request-id.ts'
+import { callerRequestId, createRequestIds } from './request-id.ts'
 import { pathRoutes } from './routes.ts'
 
 const all: Encoding[] = ['identity', 'br', 'gzip']
+
+test('the X-Request-Id of a caller is a label only if it needs no escape and looks like no secret', () => {
+  for (const id of ['a', 'Root-1_2.3', '0'.repeat(64)]) assert.equal(callerRequestId(id), id)
+  for (const secret of ['svc_live_abc', 'whsec_abc'])
+    assert.equal(callerRequestId(secret), undefined)
+  for (const id of [undefined, '', '0'.repeat(65), 'a b', 'a"b', 'é', 'a\nb', 'a/b', ['a', 'b']])
+    assert.equal(callerRequestId(id), undefined)
+})
 
 test('Accept-Encoding is read with weights, wildcards and refusals', () => {
   const cases: [string | undefined, Encoding][] = [

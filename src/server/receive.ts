@@ -77,6 +77,7 @@ export function receiveFrom(server: HttpServer, options: ReceiveOptions): void {
       connection,
       client: connection.peer,
       requestId: options.requestIds(),
+      callerRequestId: undefined,
       startedAt: performance.now(),
       logged: null,
       answered: false,

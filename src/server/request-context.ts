@@ -9,6 +9,7 @@ import type { ClientNetwork } from '../platform/rate-limit/limiter.ts'
 import type { BodyReading } from './body.ts'
 import type { Place } from './gate.ts'
 import type { ParameterCheck } from './parameters.ts'
+import { callerRequestId } from './request-id.ts'
 
 /** The part of a route that is known before any check. It is enough to log and count a request. */
 export interface Route {
@@ -78,6 +79,8 @@ export interface Trace {
   readonly connection: Connection
   readonly client: Client
   readonly requestId: string
+  /** The id that the caller sent, for the log alone. */
+  readonly callerRequestId: string | undefined
   /** Milliseconds of the monotonic clock. */
   readonly startedAt: number
   /** The call as the request log shows it, or null if it is in no account's log. */
@@ -115,6 +118,7 @@ export function openContext(opened: Opened): RequestContext {
   const context = {
     ...opened,
     method: opened.request.method ?? '',
+    callerRequestId: callerRequestId(opened.request.headers['x-request-id']),
     startedAt: performance.now(),
     logged: null,
     answered: false,

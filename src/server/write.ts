@@ -161,7 +161,7 @@ function sender({ onSlowReader }: WriterOptions) {
 function recorder({ log, calls }: WriterOptions): Writer['record'] {
   return (trace, status, error) => {
     trace.answered = true
-    const { method, route, requestId, startedAt, logged } = trace
+    const { method, route, requestId, callerRequestId, startedAt, logged } = trace
     const ms = performance.now() - startedAt
     const us = Math.round(ms * 1_000)
     if (logged !== null)
@@ -176,7 +176,8 @@ function recorder({ log, calls }: WriterOptions): Writer['record'] {
       })
     observe(route.meter, status, ms)
     const client = trace.client.digest
-    log.request({ method, route: route.path, status, us, requestId, client, error })
+    const ids = { requestId, callerRequestId }
+    log.request({ method, route: route.path, status, us, ...ids, client, error })
   }
 }
 

@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { Client } from 'pg'
 import { openReporting } from '../../src/agent-decisions/report.ts'
@@ -26,6 +28,7 @@ import { sessionDrives } from '../support/build/session-drives.ts'
 import { newSession } from '../support/build/sessions.ts'
 import { testRingText } from '../support/build/webhooks.ts'
 import { publicLine, register } from '../support/build/workers.ts'
+import { testWaitMs } from '../support/fault/in-time.ts'
 import { ask } from '../support/start/ask.ts'
 import { dashboardPaths } from '../support/start/dashboard.ts'
 import { onServer, testDatabase } from '../support/start/database.ts'
@@ -267,7 +270,7 @@ test('503: a server whose database takes no writes is not ready, says why in its
     return `${status} ${body.checks.database}`
   }
   assert.equal(await checks(), '200 ok')
-  const cut = `select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role.name}'`
+  const cut = `select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role.name}' and application_name like 'assay%'`
   await onServer(database.url, `alter role ${role.name} set default_transaction_read_only = on`)
   await onServer(database.url, cut)
   await eventually('the server is not ready', {
@@ -291,19 +294,21 @@ test('assay jobs refuses a role that does not own the tables, and says which rol
 })
 
 test('a server without jobs shows that no process, or only one without keys, does the background work', async () => {
-  const server = await startServer({ ...owner, DATABASE_URL: role.url, METRICS_PORT: '0' }, [
+  const server = await startServer({ ...owner, ...everyMetric, DATABASE_URL: role.url }, [
     '--no-jobs',
   ])
   const metrics = await metricsBase(server.out)
   assert.match((await jobsCheck(server.base)) ?? '', /^degraded: no process runs background jobs/)
-  const gauges = async () => (await ask(metrics, { path: '/metrics' })).body.toString()
+  const gauges = () => metricsText(metrics)
   assert.match(await gauges(), /^processes\{does="jobs"\} 0$/m)
+  const lines = (await gauges()).split('\n').length
+  assert.ok(lines <= 1_500, `an idle node shows ${lines} lines`)
   const without = await assay(['doctor'], owner)
   assert.equal(without.ended, 1)
   assert.match(without.out, /^fail +jobs +no process runs background jobs/m)
 
   // Another folder: it holds neither the signing key nor a keyring.
-  const env = { ...owner, ASSAY_DATA_DIR: temporaryFolder(), METRICS_PORT: '0' }
+  const env = { ...owner, ...everyMetric, ASSAY_DATA_DIR: temporaryFolder() }
   const child = spawnAssay(['jobs'], env)
   const chunks: Buffer[] = []
   child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -326,11 +331,25 @@ test('a server without jobs shows that no process, or only one without keys, doe
     see: async () => /^processes\{does="jobs"\} 1$/m.test(await gauges()),
   })
   assert.match(await gauges(), /^processes\{does="jobs_with_key"\} 0$/m)
-  assert.match(
-    await gauges(),
-    /^job_last_success_timestamp_seconds\{name="fan out events"\} 1\d{9}/m,
-  )
+  await eventually('the server shows the last success of a job', {
+    withinMs: 2 * testWaitMs,
+    see: async () => lastSuccess.test(await gauges()),
+  })
   assert.ok(Number(/^scores_oldest_due_seconds (.*)$/m.exec(await gauges())?.[1]) > 3_000)
+
+  const served = await gauges()
+  const page = readFileSync(join(import.meta.dirname, '../../docs/monitor.md'), 'utf8')
+  const listed = new Set(
+    [...page.matchAll(/^\|(.*?)\|/gm)].flatMap(([, cell = '']) => namesIn(cell)),
+  )
+  const known = new Set([...namesOf(served), ...namesOf(await metricsText(jobs))])
+  const own = [...known].filter((name) => !/^(process|nodejs)_/.test(name))
+  assert.deepEqual(
+    own.filter((name) => !listed.has(name)).sort(),
+    [],
+    'add these to docs/monitor.md',
+  )
+  assert.deepEqual([...listed].filter((name) => !known.has(name)).sort(), [], 'these do not exist')
 
   child.kill('SIGKILL')
   await once(child, 'close')
@@ -340,13 +359,34 @@ test('a server without jobs shows that no process, or only one without keys, doe
   await eventually('the server shows that the jobs process died', {
     see: async () => /^processes\{does="jobs"\} 0$/m.test(await gauges()),
   })
-  assert.match(
-    await gauges(),
-    /^job_last_success_timestamp_seconds\{name="fan out events"\} 1\d{9}/m,
-  )
+  assert.match(await gauges(), lastSuccess)
   assert.match((await jobsCheck(server.base)) ?? '', /no process runs background jobs since/)
   await endedWell(server)
 })
+
+/** Settings without which some metrics do not exist. */
+const everyMetric = {
+  METRICS_PORT: '0',
+  SMTP_URL: 'smtp://127.0.0.1:1',
+  MAIL_FROM: 'assay@scores.example.org',
+  X402_PAY_TO: '0x000000000000000000000000000000000000dEaD',
+}
+
+async function metricsText(base: string): Promise<string> {
+  return (await ask(base, { path: '/metrics' })).body.toString()
+}
+
+function namesOf(text: string): string[] {
+  return [...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name = '']) => name)
+}
+
+function namesIn(cell: string): string[] {
+  return [...cell.matchAll(/`([a-z0-9_]+)`/g)].flatMap(([, name = '']) =>
+    name.includes('_') || name === 'processes' ? [name] : [],
+  )
+}
+
+const lastSuccess = /^job_last_success_timestamp_seconds\{name="fan out events"\} 1\d{9}/m
 
 async function jobsCheck(base: string): Promise<string | undefined> {
   const { status, body } = await get<{ checks: Record<string, string> }>(base, '/readyz')

@@ -5,9 +5,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { openMails } from '../../app/mails.ts'
 import { openSignInProvider } from '../../app/sign-in-provider.ts'
 import { type Config, ConfigError, readConfig } from '../../config/config.ts'
 import { developmentWarnings } from '../../config/development.ts'
+import { openFilesMax } from '../../platform/open-files.ts'
 import type { Signer } from '../../score-credentials/signing-key.ts'
 import { act, finish } from '../command.ts'
 import { openCommandDb, withServer } from '../context.ts'
@@ -17,6 +19,7 @@ import {
   checkDataFolder,
   checkKeyFiles,
   checkNodeVersion,
+  checkOpenFiles,
   checkPort,
   checkScoringEngine,
   checkSignatureLibrary,
@@ -50,12 +53,13 @@ async function runAllChecks(env: Record<string, string | undefined>): Promise<Fi
     ...developmentWarnings(config).map((message) => warn('settings', message)),
     await checkDataFolder(config.dataDir),
     files,
-    checkMail(config),
+    await checkMail(config),
     await checkProvider(config),
     checkSignatureLibrary(),
     await checkScoringEngine(),
     ...(await checkDatabaseIfAny(config, signers)),
     await checkPort(config),
+    ...checkOpenFiles(config, openFilesMax()),
   ]
 }
 
@@ -68,10 +72,21 @@ function readSettings(env: Record<string, string | undefined>): Config | Finding
   }
 }
 
-function checkMail({ mail }: Config): Finding {
-  return mail === null
-    ? ok('mail', 'off, because SMTP_URL is not set: `assay users sign-in-link EMAIL` prints a link')
-    : ok('mail', `sign-in links are sent by ${new URL(mail.smtpUrl).host}`)
+/** Connects to the mail server and signs in, and sends nothing. */
+async function checkMail({ mail }: Config): Promise<Finding> {
+  const check = 'mail'
+  if (mail === null)
+    return ok(
+      check,
+      'off, because SMTP_URL is not set: `assay users sign-in-link EMAIL` prints a link',
+    )
+  const client = await openMails(mail)
+  const why = await client.check()
+  client.close()
+  const { host } = new URL(mail.smtpUrl)
+  return why === null
+    ? ok(check, `sign-in links are sent by ${host}, which accepts the connection`)
+    : warn(check, `${host} does not take mails: ${why}. Check the settings SMTP_*.`)
 }
 
 /** Asks the provider for its configuration, as the first sign-in does. */

@@ -53,6 +53,34 @@ export function connectFailure(error: unknown, protocol: string): EgressFailure 
   return known ?? (protocol === 'https:' ? 'tls_error' : 'connect_refused')
 }
 
+/** Words for the codes of Node. A certificate's own text is not repeated: the other server wrote it. */
+const tlsCauses: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'certificate has expired',
+  CERT_NOT_YET_VALID: 'certificate is not valid yet',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'certificate is for another name',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'certificate is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'certificate has an unknown issuer',
+  UNABLE_TO_GET_ISSUER_CERT: 'certificate has an unknown issuer',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'certificate has an unknown issuer',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'certificate chain is incomplete, or its issuer is unknown',
+  CERT_REVOKED: 'certificate was revoked',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not speak TLS on this port',
+  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: 'the server does not speak TLS 1.2 or newer',
+  ERR_SSL_UNSUPPORTED_PROTOCOL: 'the server does not speak TLS 1.2 or newer',
+}
+
+/** Returns the cause of a failed TLS connection, or undefined if the error is of another kind. */
+export function tlsCause(error: unknown): string | undefined {
+  const code = codeOf(error)
+  return tlsCauses[code] ?? (/^(CERT_|ERR_SSL_|ERR_TLS_)/.test(code) ? code : undefined)
+}
+
+/** Names a failure with the cause of a failed TLS connection, for operators and owners. */
+export function failureText(failure: EgressFailure, error: unknown): string {
+  const cause = failure === 'tls_error' ? tlsCause(Object(error).cause) : undefined
+  return cause === undefined ? failure : `${failure}: ${cause}`
+}
+
 /** Names a failure of the exchange. Returns undefined for a defect of our own. */
 export function exchangeFailure(error: unknown): EgressFailure | undefined {
   if (!(error instanceof Error)) return undefined

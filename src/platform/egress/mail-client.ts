@@ -7,6 +7,7 @@ import { getCACertificates } from 'node:tls'
 import { createTransport } from 'nodemailer'
 import { deadlineMs } from '../deadlines.ts'
 import { dialer } from './dial.ts'
+import { EgressError, failureText, tlsCause } from './failures.ts'
 import { systemResolver } from './names.ts'
 import { operatorRules } from './rules.ts'
 
@@ -50,13 +51,15 @@ export interface Mail {
 export type MailOutcome =
   | { outcome: 'sent' }
   /** The server will never take this mail: it named the recipient or the content as the reason. */
-  | { outcome: 'rejected'; code: number }
+  | { outcome: 'rejected'; code: number; why: string }
   /** Another attempt may succeed. A mail whose last answer was lost may have been delivered. */
   | { outcome: 'failed'; why: string }
 
 export interface MailClient {
   /** Never throws because of the mail server's behaviour. */
   send(mail: Mail): Promise<MailOutcome>
+  /** Connects and signs in, and sends nothing. Returns why a mail would fail, or null. */
+  check(): Promise<string | null>
   close(): void
 }
 
@@ -98,6 +101,14 @@ export function openMailClient(options: MailClientOptions): MailClient {
         return failureOf(error)
       }
     },
+    async check() {
+      try {
+        await transport.verify()
+        return null
+      } catch (error) {
+        return whyOf(error)
+      }
+    },
     close: () => transport.close(),
   }
 }
@@ -111,8 +122,29 @@ const aboutTheMail = new Set(['EENVELOPE', 'EMESSAGE'])
 function failureOf(error: unknown): MailOutcome {
   const { code, responseCode } = Object(error) as { code?: unknown; responseCode?: unknown }
   if (typeof responseCode === 'number' && responseCode >= 500 && aboutTheMail.has(String(code)))
-    return { outcome: 'rejected', code: responseCode }
-  // The server's own words may repeat the address of the recipient.
-  const answer = typeof responseCode === 'number' ? ` ${responseCode}` : ''
-  return { outcome: 'failed', why: `${typeof code === 'string' ? code : 'error'}${answer}` }
+    return { outcome: 'rejected', code: responseCode, why: whyOf(error) }
+  return { outcome: 'failed', why: whyOf(error) }
+}
+
+const whyCharactersMax = 200
+
+/**
+ * Returns the code of the library and the answer of the server, or the cause of the connection's
+ * failure. An answer may repeat the address of the recipient, which is left out.
+ */
+function whyOf(error: unknown): string {
+  const { code, response, message, cause } = Object(error) as Record<string, unknown>
+  const name = typeof code === 'string' ? code : 'error'
+  if (typeof response === 'string' && response !== '')
+    return `${name}: ${withoutAddresses(response)}`
+  if (error instanceof EgressError) return failureText(error.failure, error)
+  const text = tlsCause(error) ?? tlsCause(cause) ?? message
+  return typeof text === 'string' ? `${name}: ${withoutAddresses(text)}` : name
+}
+
+function withoutAddresses(text: string): string {
+  return text
+    .replace(/\S*@\S*/g, '[address]')
+    .replace(/\s+/g, ' ')
+    .slice(0, whyCharactersMax)
 }

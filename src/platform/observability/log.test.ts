@@ -26,6 +26,25 @@ test('a line that is logged right before the process ends is written, also to a 
   assert.deepEqual([message, cause.message], ['gone', 'why'])
 })
 
+test('each line names its node, process and release, and a request also the id of its caller', () => {
+  let written = ''
+  const origin = { node: 'a"b', process: 7, release: '1.2.3' }
+  const log = openLog({ level: 'info', origin, to: { write: (text) => (written += text) } })
+  const line = { method: 'GET', route: '/', status: 200, us: 1, requestId: 'r', client: 'c' }
+  log.request({ ...line, error: undefined, callerRequestId: 'from-caller' })
+  log.request({ ...line, error: undefined })
+  log.warn('a warning')
+  log.flush()
+  const [named, unnamed, warning] = written
+    .trim()
+    .split('\n')
+    .map((text) => JSON.parse(text))
+  for (const { node, process, release } of [named, unnamed, warning])
+    assert.deepEqual({ node, process, release }, origin)
+  assert.deepEqual([named.callerRequestId, named.requestId], ['from-caller', 'r'])
+  assert.equal('callerRequestId' in unnamed, false)
+})
+
 test('256 lines are written at once; 255 wait', () => {
   const written: string[] = []
   const log = openLog({ level: 'info', to: { write: (lines) => written.push(lines) } })

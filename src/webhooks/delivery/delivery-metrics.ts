@@ -59,6 +59,8 @@ export function deliveryMeter(metrics: Metrics): DeliveryMeter {
     help: 'Time from an event to its first attempt at an endpoint.',
     buckets: lagBuckets,
   })
+  let inFlight = (): number => 0
+  metrics.gauge('webhook_in_flight', 'Attempts under way.', () => inFlight())
   return {
     dispatched: events,
     attempted(outcome, tookSeconds) {
@@ -76,8 +78,8 @@ export function deliveryMeter(metrics: Metrics): DeliveryMeter {
     endedLate(count) {
       for (let i = 0; i < count; i++) late()
     },
-    watch(inFlight) {
-      metrics.gauge('webhook_in_flight', 'Attempts under way.', inFlight)
+    watch(read) {
+      inFlight = read
     },
   }
 }

@@ -4,6 +4,7 @@
 import { z } from '@x402/core/schemas'
 import { deadlineMs } from '../../platform/deadlines.ts'
 import type { Egress } from '../../platform/egress/client.ts'
+import { failureText } from '../../platform/egress/failures.ts'
 import { NoAnswerError, type OfficialFacilitator } from './facilitator.ts'
 
 export interface RemoteFacilitator {
@@ -63,7 +64,8 @@ async function post(
     body: JSON.stringify(body),
     totalMs,
   })
-  if (answer.outcome === 'failed') throw new NoAnswerError(answer.failure)
+  if (answer.outcome === 'failed')
+    throw new NoAnswerError(failureText(answer.failure, answer.error))
   // A gateway may answer anything. If the facilitator itself answers, only these statuses concern
   // the payment.
   const isAbout = answer.status === 200 || (answer.status >= 400 && answer.status < 500)

@@ -2,6 +2,7 @@
 import { z } from '@x402/core/schemas'
 import { deadlineMs } from '../../platform/deadlines.ts'
 import type { Egress } from '../../platform/egress/client.ts'
+import { failureText } from '../../platform/egress/failures.ts'
 import type { Rpc } from './chain.ts'
 
 /**
@@ -33,7 +34,8 @@ export function openRpc(egress: Egress, url: string): Rpc {
       answerBytesMax,
       totalMs: deadlineMs('chainCall'),
     })
-    if (answer.outcome === 'failed') throw new Error(`the node gave no answer: ${answer.failure}`)
+    if (answer.outcome === 'failed')
+      throw new Error(`the node gave no answer: ${failureText(answer.failure, answer.error)}`)
     const parsed = rpcAnswer.safeParse(jsonOf(answer.body))
     if (!parsed.success) throw new Error(`the node answered with status ${answer.status}`)
     const { error, result } = parsed.data
