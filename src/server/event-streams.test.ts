@@ -99,3 +99,19 @@ test('429: the third stream of a session and the fifth of an account are refused
   while (messageOf('a', 'x') !== null) await turn()
   streams.end()
 })
+
+test('a reader that left before its stream begins takes no place', async () => {
+  const streams = eventStreams(log)
+  const limits = [{ of: 'session', id: 'a', max: 1 } as const]
+  const { promise: begun, resolve } = Promise.withResolvers<void>()
+  const server = await serving((context) => {
+    context.response.once('close', () => {
+      begin(streams, context, untilGone, limits)
+      resolve()
+    })
+    socket.destroy()
+  })
+  const socket = neverRead(server)
+  await begun
+  assert.equal(streams.problem(limits), null)
+})

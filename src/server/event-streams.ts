@@ -45,6 +45,8 @@ export function eventStreams(log: Log): EventStreams {
       return refuse('rate_limited', { message, headers: { 'Retry-After': retryAfter.holder } })
     },
     begin({ response, requestId }, { limits, follow }) {
+      // A reader that left while its request was checked would keep its place for ever.
+      if (response.destroyed) return
       open.set(response, limits)
       const gone = new AbortController()
       const write = (text: string): void => {
