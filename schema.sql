@@ -1019,6 +1019,18 @@ create table operation_replays (
   answer text,
   created_at timestamp with time zone not null
 );
+create table operator_tokens (
+  id uuid not null,
+  name text not null,
+  role text not null,
+  digest bytea not null,
+  shown text not null,
+  allowed_from cidr[],
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  revoked_at timestamp with time zone,
+  last_used_at timestamp with time zone
+);
 create table process_heartbeats (
   process_id uuid not null,
   node text not null,
@@ -1540,6 +1552,14 @@ alter table mails add constraint mails_next_check CHECK (next ~~ '/%'::text AND 
 alter table memberships add constraint memberships_pkey PRIMARY KEY (user_id, account_id);
 alter table memberships add constraint memberships_role_check CHECK (role = ANY (ARRAY['owner'::text, 'member'::text]));
 alter table operation_replays add constraint operation_replays_pkey PRIMARY KEY (actor, idempotency_key);
+alter table operator_tokens add constraint operator_tokens_digest_key UNIQUE (digest);
+alter table operator_tokens add constraint operator_tokens_pkey PRIMARY KEY (id);
+alter table operator_tokens add constraint operator_tokens_allowed_from_check CHECK (cardinality(allowed_from) >= 1 AND cardinality(allowed_from) <= 20);
+alter table operator_tokens add constraint operator_tokens_check CHECK (expires_at > created_at AND expires_at <= (created_at + '400 days'::interval));
+alter table operator_tokens add constraint operator_tokens_digest_check CHECK (length(digest) = 32);
+alter table operator_tokens add constraint operator_tokens_name_check CHECK (char_length(name) >= 1 AND char_length(name) <= 80 AND name !~ '[[:cntrl:]]'::text);
+alter table operator_tokens add constraint operator_tokens_role_check CHECK (role = ANY (ARRAY['viewer'::text, 'support'::text, 'admin'::text, 'ingest'::text]));
+alter table operator_tokens add constraint operator_tokens_shown_check CHECK (shown ~ '^svc_op_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}$'::text);
 alter table process_heartbeats add constraint process_heartbeats_pkey PRIMARY KEY (process_id);
 alter table profile_skills add constraint profile_skills_worker_id_place_key UNIQUE (worker_id, place);
 alter table profile_skills add constraint profile_skills_pkey PRIMARY KEY (worker_id, name);

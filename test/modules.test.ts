@@ -10,7 +10,7 @@ const allowed: Record<string, readonly string[]> = {
   'scoring-core': [],
   audit: ['platform'],
   operations: ['platform', 'audit'],
-  access: ['platform', 'audit'],
+  access: ['platform', 'audit', 'operations'],
   credits: ['platform', 'audit'],
   x402: ['platform', 'audit'],
   accounts: ['platform', 'audit'],

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { contract } from '../../src/app/contract.ts'
+import { operatorDocument } from '../../src/app/operator-api.ts'
 import { actions } from '../../src/audit/actions.ts'
 import { readConfig, settingAreas } from '../../src/config/config.ts'
 import type { SettingTable } from '../../src/config/setting.ts'
@@ -40,6 +41,7 @@ const contractPath = `openapi/${interfaceVersion}.json`
 
 export const generatedFiles: readonly GeneratedFile[] = [
   { path: contractPath, text: contractText },
+  { path: 'openapi/operator-v1.json', text: operatorContractText },
   { path: 'packages/sdk/src/wire.ts', text: () => sdkTypes(JSON.parse(contractText())) },
   { path: 'packages/sdk/src/cli/example-events.ts', text: exampleEvents },
   ...eventTypeNames.map((type) => ({
@@ -84,6 +86,10 @@ function exampleEvents(): string {
 
 export const exampleEvents: Record<string, Record<string, unknown>> = ${JSON.stringify(examples, null, 2)}
 `
+}
+
+function operatorContractText(): string {
+  return `${JSON.stringify(operatorDocument(exampleUrl), null, 2)}\n`
 }
 
 function errorsPage(): string {

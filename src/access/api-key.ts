@@ -1,6 +1,6 @@
 /**
  * Pure: the form of an API key (decision D14): `svc_live_` or `svc_test_`, 30 random base62
- * characters and a checksum of 6. The checksum is the CRC-32 of all characters before it, in
+ * characters and a checksum of 6. An operator token begins with `svc_op_` and has the same form. The checksum is the CRC-32 of all characters before it, in
  * base62, most significant digit first. Scanners recognise a leaked key by its form, and a mistyped
  * key costs no query.
  */
@@ -12,22 +12,46 @@ import type { Environment } from '../platform/http/callers.ts'
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const randomLength = 30
 const checksumLength = 6
-const form = /^svc_(?:live|test)_[0-9A-Za-z]{36}$/
+const forms = {
+  key: /^svc_(?:live|test)_[0-9A-Za-z]{36}$/,
+  token: /^svc_op_[0-9A-Za-z]{36}$/,
+} as const
 
 /** Returns a new key with 178 bits of randomness. */
 export function newApiKey(environment: Environment): string {
-  const body = `svc_${environment}_${randomBase62(randomLength)}`
+  return newSecret(`svc_${environment}_`)
+}
+
+export function newOperatorToken(): string {
+  return newSecret('svc_op_')
+}
+
+function newSecret(prefix: string): string {
+  const body = prefix + randomBase62(randomLength)
   return body + checksum(body)
 }
 
 export function isApiKey(text: string): boolean {
+  return isOf(forms.key, text)
+}
+
+function isOf(form: RegExp, text: string): boolean {
   return form.test(text) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength)
 }
 
 /** Returns the key of an Authorization header, or null if the header holds no well-formed key. */
 export function bearerKey(authorization: string): string | null {
-  const [, token] = /^bearer +(\S+)$/i.exec(authorization) ?? []
-  return token !== undefined && isApiKey(token) ? token : null
+  return bearerOf(forms.key, authorization)
+}
+
+/** Returns the operator token of an Authorization header, or null if it holds none. */
+export function bearerToken(authorization: string): string | null {
+  return bearerOf(forms.token, authorization)
+}
+
+function bearerOf(form: RegExp, authorization: string): string | null {
+  const [, secret] = /^bearer +(\S+)$/i.exec(authorization) ?? []
+  return secret !== undefined && isOf(form, secret) ? secret : null
 }
 
 /**
@@ -40,7 +64,7 @@ export function keyDigest(key: string): Buffer {
 
 /** Returns the text by which people tell keys apart: `svc_live_aB3d…x9Yz`. */
 export function shownKey(key: string): string {
-  return `${key.slice(0, 'svc_live_'.length + 4)}…${key.slice(-4)}`
+  return `${key.slice(0, key.lastIndexOf('_') + 5)}…${key.slice(-4)}`
 }
 
 function checksum(body: string): string {

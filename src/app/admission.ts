@@ -1,5 +1,6 @@
 /** Composes the admission of requests: authentication, credits and payments, with their jobs. */
 import { openKeyAuthenticator } from '../access/authenticate.ts'
+import { operatorAuthenticator } from '../access/operator-tokens.ts'
 import { openSessions } from '../accounts/sessions.ts'
 import type { Config } from '../config/config.ts'
 import { openCreditMeter } from '../credits/metering.ts'
@@ -23,6 +24,7 @@ export type Admission = Required<
   Pick<
     ServerOptions,
     | 'authenticate'
+    | 'authenticateOperator'
     | 'authenticateSession'
     | 'metering'
     | 'payments'
@@ -54,6 +56,7 @@ export function openAdmission({
     admission: {
       authenticate: keys.authenticate,
       authenticateSession: sessions.authenticate,
+      authenticateOperator: operatorAuthenticator({ db, clock }),
       metering: metering ? credits : undefined,
       payments: metering ? payments : undefined,
       failedKeyLimits,

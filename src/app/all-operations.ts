@@ -1,4 +1,5 @@
 /** Every operation, noun by noun. The operator API and its document are made from this list. */
+import { operatorOperations } from '../access/operator-operations.ts'
 import { disputeOperations } from '../disputes/operations.ts'
 import type { Operation } from '../operations/operation.ts'
 import { consentOperations, identityOperations } from '../scores/sharing-operations.ts'
@@ -8,4 +9,5 @@ export const allOperations: readonly Operation<Services>[] = [
   ...consentOperations,
   ...identityOperations,
   ...disputeOperations,
+  ...operatorOperations,
 ]

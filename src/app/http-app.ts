@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { findValidSessionIds } from '../accounts/session-store.ts'
 import { sessionTimes } from '../accounts/sessions.ts'
+import { withSearchIndex } from '../candidates/search-indexer.ts'
 import { skillNames } from '../candidates/skill-names.ts'
 import { completionFile, credentialFile, readText } from '../demo/files.ts'
 import { type Endpoint, endpointsOf, type RefusalPage } from '../platform/http/endpoint.ts'
@@ -37,6 +38,7 @@ import {
   openServiceVerifier,
   serviceHandlers,
 } from './handlers.ts'
+import { operatorApi } from './operator-api.ts'
 import { servingPaymentJobs } from './payments.ts'
 import { type EngineWatch, type OpenedEngine, watchEngine } from './scoring-engine.ts'
 import { openSignInProvider, type SignInProviderClient } from './sign-in-provider.ts'
@@ -67,6 +69,8 @@ export interface Service extends Pick<Signing, 'issuer' | 'whyUnsigned'> {
   endpoints: readonly Endpoint[]
   /** Pages for browsers, which are not in the contract. */
   pages: readonly Endpoint[]
+  /** The operator API. */
+  operatorEndpoints: readonly Endpoint[]
   /** The page for browsers on unknown paths. */
   notFoundPage: RefusalPage
   registryCache: RegistryCache
@@ -129,6 +133,10 @@ export function createService(options: ServiceOptions): Service {
       verifier,
       candidates,
       provider,
+    }),
+    operatorEndpoints: operatorApi(config, {
+      db: withSearchIndex(db, () => skillNames(vocabulary.records)),
+      clock,
     }),
     notFoundPage: publicRefusalPage(new URL(publicUrl).host),
     registryCache,

@@ -63,8 +63,7 @@ export async function listen(config: Config, own: ServingOptions): Promise<Liste
     probe: () => probe(health.readiness),
     state: health.survey.last,
   })
-  const server: Server = createServer({
-    endpoints: [...service.endpoints, ...service.pages, status],
+  const shared = {
     limiter: databaseRateLimiter({
       db: watchedDb(limiterDb, context.schema),
       fallback: inProcessRateLimiter({ nodes }),
@@ -72,8 +71,6 @@ export async function listen(config: Config, own: ServingOptions): Promise<Liste
         context.log.warn('limits are counted in this process alone', { why: error.message }),
     }),
     notFoundPage: service.notFoundPage,
-    publicUrl: config.publicUrl,
-    formerPublicUrls: config.formerPublicUrls,
     ...service.admission,
     trustedProxies: config.trustedProxies,
     readiness: health.readiness,
@@ -84,11 +81,43 @@ export async function listen(config: Config, own: ServingOptions): Promise<Liste
       connectionsMax,
       connectionsPerAddressMax: config.connectionsPerAddressMax,
     },
+  }
+  const { operator } = config
+  const publicEndpoints = [...service.endpoints, ...service.pages, status]
+  const server = createServer({
+    ...shared,
+    endpoints:
+      operator === null ? [...publicEndpoints, ...service.operatorEndpoints] : publicEndpoints,
+    publicUrl: config.publicUrl,
+    formerPublicUrls: config.formerPublicUrls,
+    operatorNetworks: config.operatorAllowFrom,
   })
-  const address = { host: config.host, port: config.port }
-  const explain = explainListenError({ ...address, settings: { host: 'HOST', port: 'PORT' } })
-  const { port } = await server.listen(address).catch(explain)
-  return { port, drain: (delayMs) => server.drain(delayMs) }
+  const { port } = await listenOn(server, config, { host: 'HOST', port: 'PORT' })
+  if (operator === null) return { port, drain: (delayMs) => server.drain(delayMs) }
+  const operatorServer = createServer({
+    ...shared,
+    endpoints: service.operatorEndpoints,
+    publicUrl: config.operatorUrl,
+    operatorNetworks: null,
+    calls: undefined,
+    hasGauges: false,
+  })
+  await listenOn(operatorServer, operator, { host: 'OPERATOR_HOST', port: 'OPERATOR_PORT' })
+  context.log.info('the operator API listens', { ...operator, operatorUrl: config.operatorUrl })
+  return {
+    port,
+    drain: async (delayMs) => {
+      await Promise.all([server.drain(delayMs), operatorServer.drain(delayMs)])
+    },
+  }
+}
+
+function listenOn(
+  server: Server,
+  { host, port }: { host: string; port: number },
+  settings: { host: string; port: string },
+): Promise<{ port: number }> {
+  return server.listen({ host, port }).catch(explainListenError({ host, port, settings }))
 }
 
 /** Opens the request log with a connection of its own, so that no request waits for a batch. */

@@ -1,6 +1,6 @@
 /** Pure: actions on accounts: their keys, credits, webhooks and reports. */
 import { Type } from 'typebox'
-import { environments } from '../platform/http/callers.ts'
+import { environments, operatorRoles } from '../platform/http/callers.ts'
 import { closed, count, digest, facts, uuid } from './action-facts.ts'
 
 const credits = Type.Integer({ minimum: -1e15, maximum: 1e15 })
@@ -60,6 +60,16 @@ export const accountActions = {
     meaning: 'An account was created.',
     subject: uuid,
     account: 'subject',
+    details: Type.Object({}, closed),
+  }),
+  'operators.token_created': facts({
+    meaning: 'An operator token was made.',
+    subject: uuid,
+    details: Type.Object({ role: Type.Enum([...operatorRoles]) }, closed),
+  }),
+  'operators.token_revoked': facts({
+    meaning: 'An operator token was revoked.',
+    subject: uuid,
     details: Type.Object({}, closed),
   }),
   'api_keys.created': facts({

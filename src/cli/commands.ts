@@ -115,6 +115,13 @@ export const commands: readonly CommandRow[] = [
     load: () => import('./commands/reports.ts'),
   },
   {
+    name: 'operators',
+    description: 'Tokens of the systems that call the operator API',
+    load: fromOperations(
+      async () => (await import('../access/operator-operations.ts')).operatorOperations,
+    ),
+  },
+  {
     name: 'audit',
     description: 'The log of operator actions',
     load: () => import('./commands/audit.ts'),

@@ -58,6 +58,32 @@ export const servingSettings = {
       'Proxies with a trusted X-Forwarded-For; without it all clients behind a proxy share one limit.',
     parse: networks,
   }),
+  OPERATOR_PORT: setting({
+    default: '',
+    unit: 'TCP port',
+    effect:
+      'Port of the operator API alone; without it, the operator API is on PORT for OPERATOR_ALLOW_FROM.',
+    parse: integer(0, 65_535),
+  }),
+  OPERATOR_HOST: setting({
+    default: '127.0.0.1',
+    unit: 'address',
+    effect: 'Interface that OPERATOR_PORT listens on.',
+    parse: host,
+  }),
+  OPERATOR_URL: setting({
+    default: 'PUBLIC_URL',
+    unit: 'origin',
+    effect: 'Origin of the operator API; must be set if OPERATOR_PORT is set.',
+    parse: originUrl,
+  }),
+  OPERATOR_ALLOW_FROM: setting({
+    default: '127.0.0.0/8,::1',
+    unit: 'addresses or CIDR networks, comma-separated',
+    effect:
+      'Callers of the operator API without OPERATOR_PORT; others get 404, as does a request through a proxy that TRUSTED_PROXIES does not name.',
+    parse: networks,
+  }),
   CONNECTIONS_MAX: setting({
     default: '10000',
     unit: 'connections a process',
@@ -105,6 +131,11 @@ export interface ServingConfig {
   processes: number
   nodes: number
   trustedProxies: string[]
+  /** Null: the operator API is on the public port. */
+  operator: { port: number; host: string } | null
+  operatorUrl: string
+  /** Networks that reach the operator API on the public port. */
+  operatorAllowFrom: string[]
   connectionsMax: number
   connectionsPerAddressMax: number
   timeoutMultiplier: number
@@ -128,7 +159,17 @@ export function readServing(reading: Reading): ServingConfig {
     reading.problems.push(
       `FORMER_PUBLIC_URLS: two addresses have the host ${host}. An issuer is named by its host alone: list one of them.`,
     )
+  const operatorPort = read('OPERATOR_PORT')
+  const operatorUrl = read('OPERATOR_URL')
+  if (operatorPort !== undefined && operatorUrl === undefined)
+    reading.problems.push('OPERATOR_URL must be set if OPERATOR_PORT is set')
+  if (operatorUrl !== undefined && !isSafeOrigin(operatorUrl))
+    reading.problems.push('OPERATOR_URL must be https, except for localhost: a token is sent to it')
   return {
+    operator:
+      operatorPort === undefined ? null : { port: operatorPort, host: readOr('OPERATOR_HOST') },
+    operatorUrl: operatorUrl ?? current,
+    operatorAllowFrom: readOr('OPERATOR_ALLOW_FROM'),
     port,
     host: readOr('HOST'),
     publicUrl: current,
@@ -143,6 +184,11 @@ export function readServing(reading: Reading): ServingConfig {
     areProfilesIndexed: readOr('PROFILE_INDEXING'),
     drainDelaySeconds: readOr('DRAIN_DELAY_SECONDS'),
   }
+}
+
+function isSafeOrigin(url: string): boolean {
+  const { protocol, hostname } = new URL(url)
+  return protocol === 'https:' || /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)
 }
 
 /** Returns each text that occurs more than once. */

@@ -80,6 +80,7 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   dispute_targets: nothing,
   dispute_changes: nothing,
   operation_replays: nothing,
+  operator_tokens: nothing,
   audit_log: ['select', 'insert'],
   account_audit: ['select', 'insert'],
   search_entries: read,

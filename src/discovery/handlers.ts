@@ -2,7 +2,7 @@
 import type { Operation } from '../platform/http/contract.ts'
 import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
 import type { Answer, Handlers } from '../platform/http/endpoint.ts'
-import { type ErrorName, errorTable, publicErrorNames, refuse } from '../platform/http/errors.ts'
+import { type ErrorName, errorTable, refuse } from '../platform/http/errors.ts'
 import { linkHeader } from '../platform/http/link-header.ts'
 import type { discoveryContract } from './contract.ts'
 import { engineDiscoveryOf, type SigningFacts, type StandardFacts } from './engine.ts'
@@ -111,8 +111,8 @@ function errorDocuments(page: DiscoveryOptions['errorPage']) {
   const made = new Map<string, PublicDocument>()
   return {
     get(name: string): PublicDocument | undefined {
-      const error = publicErrorNames.find((one) => one === name)
-      if (error === undefined) return undefined
+      if (!Object.hasOwn(errorTable, name)) return undefined
+      const error = name as ErrorName
       const document = made.get(error) ?? errorDocument(error, page(error))
       made.set(error, document)
       return document
@@ -121,8 +121,9 @@ function errorDocuments(page: DiscoveryOptions['errorPage']) {
 }
 
 function errorDocument(error: ErrorName, page: PublicDocument): PublicDocument {
+  const { status, message, advice } = errorTable[error]
   return publicDocument({
-    body: JSON.stringify({ error, ...errorTable[error] }),
+    body: JSON.stringify({ error, status, message, advice }),
     contentType: 'application/json',
     maxAgeSeconds,
     page,

@@ -7,6 +7,7 @@ export function securityOf({ policy }: Operation): object[] {
   if (policy.kind === 'open' || policy.kind === 'page') return []
   if (policy.kind === 'optional-key') return [{}, key]
   if (policy.kind === 'session') return [{ session: [] }]
+  if (policy.kind === 'operator') return [{ operatorToken: [] }]
   if (policy.kind === 'keyed') return [key]
   return [key, { payment: [] }, { paymentSignature: [] }]
 }
@@ -16,6 +17,8 @@ export function admissionOf({ policy, credits }: Operation): Record<string, obje
   if (policy.kind === 'open' || policy.kind === 'page') return {}
   if (policy.kind === 'session')
     return { 'x-rate-limits': { session: { perMinute: sessionLimits.perMinute } } }
+  if (policy.kind === 'operator')
+    return { 'x-rate-limits': { token: { perMinute: policy.limits.perMinute } } }
   const limits = { apiKey: policy.limits }
   return {
     'x-rate-limits':

@@ -16,7 +16,7 @@ const isSession = ({ policy }: Shape): boolean => policy.kind === 'session'
 const isKeyed = ({ policy }: Shape): boolean => policy.kind === 'keyed'
 const hasBody = ({ body }: Shape): boolean => body !== undefined
 
-/** Error values of a few operations only. */
+/** Error values of a few operations only. Operator routes name all of theirs. */
 const onlyWhere: Partial<Record<ErrorName, (operation: Shape) => boolean>> = {
   api_key_in_url: () => false,
   invalid_json: hasBody,
@@ -76,8 +76,8 @@ export function refusalExamples(names: readonly ErrorName[]): Record<string, obj
  * Returns every row of the error table as the body of an answer, with the row's advice as the
  * summary.
  */
-export function errorExamples(): Record<string, object> {
-  const examples = publicErrorNames.map((name) => {
+export function errorExamples(names: readonly ErrorName[]): Record<string, object> {
+  const examples = names.map((name) => {
     const { message, advice } = errorTable[name]
     const version = name === 'unsupported_version' ? { supported_version: interfaceVersion } : {}
     return [name, { summary: advice, value: { error: name, message, ...version } }]

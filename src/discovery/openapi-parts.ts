@@ -2,7 +2,7 @@
  * Pure: the shared parts of all operations of the contract: error body, headers, authentication.
  */
 import { idempotencyKeyPattern, type Operation } from '../platform/http/contract.ts'
-import { publicErrorNames } from '../platform/http/errors.ts'
+import { type ErrorName, operatorErrorNames, publicErrorNames } from '../platform/http/errors.ts'
 import {
   creditsChargedHeader,
   creditsRemainingHeader,
@@ -18,31 +18,37 @@ export function refTo(kind: Kind, name: string): { $ref: string } {
 }
 
 /** The closed error body. */
-export const errorSchema = {
-  title: 'ErrorResponse',
-  type: 'object',
-  description: 'The body of every error.',
-  required: ['error'],
-  properties: {
-    error: {
-      type: 'string',
-      maxLength: 64,
-      'x-extensible-enum': publicErrorNames,
-      description:
-        'Names the error and does not change. New values can be added: treat an unknown one by its status.',
+export const errorSchema = errorBodyOf(publicErrorNames)
+
+export const operatorErrorSchema = errorBodyOf(operatorErrorNames)
+
+function errorBodyOf(names: readonly ErrorName[]) {
+  return {
+    title: 'ErrorResponse',
+    type: 'object',
+    description: 'The body of every error.',
+    required: ['error'],
+    properties: {
+      error: {
+        type: 'string',
+        maxLength: 64,
+        'x-extensible-enum': names,
+        description:
+          'Names the error and does not change. New values can be added: treat an unknown one by its status.',
+      },
+      message: {
+        type: 'string',
+        minLength: 1,
+        description: 'Explains the error to a developer. The text can change at any time.',
+      },
+      supported_version: {
+        type: 'string',
+        pattern: '^\\d{4}-\\d{2}-\\d{2}$',
+        description: 'Only on version errors.',
+      },
     },
-    message: {
-      type: 'string',
-      minLength: 1,
-      description: 'Explains the error to a developer. The text can change at any time.',
-    },
-    supported_version: {
-      type: 'string',
-      pattern: '^\\d{4}-\\d{2}-\\d{2}$',
-      description: 'Only on version errors.',
-    },
-  },
-  additionalProperties: false,
+    additionalProperties: false,
+  }
 }
 
 /** Returns the headers that callers may rely on, by reference. */
@@ -112,7 +118,7 @@ export const fixedComponents = {
       },
     },
   },
-  examples: errorExamples(),
+  examples: errorExamples(publicErrorNames),
   parameters: {
     ServiceVersion: {
       name: versionHeader,
@@ -226,6 +232,11 @@ export const fixedComponents = {
       scheme: 'bearer',
       description: 'Authorization: Bearer <API_KEY>. A key that is presented is never ignored.',
     },
+    operatorToken: {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'Authorization: Bearer <OPERATOR_TOKEN>. API keys and sessions are refused.',
+    },
     session: {
       type: 'apiKey',
       in: 'cookie',
@@ -246,4 +257,9 @@ export const fixedComponents = {
       description: 'The same, as version 2 of the protocol names it.',
     },
   },
+}
+
+export const operatorComponents = {
+  ...fixedComponents,
+  examples: errorExamples(operatorErrorNames),
 }

@@ -14,12 +14,23 @@ import {
   errorSchema,
   fixedComponents,
   httpsSessionCookie,
+  operatorComponents,
+  operatorErrorSchema,
   refTo,
 } from './openapi-parts.ts'
 import { published } from './openapi-schemas.ts'
 import { type WebhookDeclaration, webhookParameters, webhooksOf } from './openapi-webhooks.ts'
 
 type Json = Record<string, unknown>
+
+interface DocumentOptions {
+  publicUrl: string
+  webhooks?: readonly WebhookDeclaration[]
+  /** Name of the cookie that holds a session. */
+  sessionCookie?: string
+  /** The operator API has other texts, and rows of the error table that only operators meet. */
+  isForOperators?: boolean
+}
 
 /**
  * Returns the contract. A schema object with a `title` is published once under that name. Throws if
@@ -31,12 +42,8 @@ export function openApiDocument(
     publicUrl,
     webhooks = [],
     sessionCookie = httpsSessionCookie,
-  }: {
-    publicUrl: string
-    webhooks?: readonly WebhookDeclaration[]
-    /** Name of the cookie that holds a session. */
-    sessionCookie?: string
-  },
+    isForOperators = false,
+  }: DocumentOptions,
 ): Json {
   const schemas = new Map<string, Json>()
   const publish = (schema: object): unknown => published(schema, schemas)
@@ -47,18 +54,16 @@ export function openApiDocument(
     item[operation.method.toLowerCase()] = operationObject(operation, publish)
   }
   const sent = webhooksOf(webhooks, publish)
-  publish(errorSchema)
-  const parameters = { ...fixedComponents.parameters, ...webhookParameters(webhooks) }
-  const session = { ...fixedComponents.securitySchemes.session, name: sessionCookie }
-  const securitySchemes = { ...fixedComponents.securitySchemes, session }
-  const components = { ...fixedComponents, parameters, securitySchemes }
+  publish(isForOperators ? operatorErrorSchema : errorSchema)
+  const shared = isForOperators ? operatorComponents : fixedComponents
+  const parameters = { ...shared.parameters, ...webhookParameters(webhooks) }
+  const session = { ...shared.securitySchemes.session, name: sessionCookie }
+  const securitySchemes = { ...shared.securitySchemes, session }
+  const components = { ...shared, parameters, securitySchemes }
   return {
     openapi: '3.1.0',
     info: {
-      title: 'Public verification, skill standard and candidate data',
-      version: interfaceVersion,
-      description:
-        'Every response has its version in Service-Version and the id of its request in X-Request-Id. Every error is the closed object `ErrorResponse`; its `Link` header leads to an explanation. If GET needs no key, HEAD is supported as well. Operations with `x-extension` are extensions of the specification.',
+      ...(isForOperators ? operatorInfo : publicInfo),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     externalDocs: { description: 'The documentation', url: `${publicUrl}/docs` },
@@ -71,6 +76,20 @@ export function openApiDocument(
       ...usedOf(components, JSON.stringify([paths, sent, refusals])),
     },
   }
+}
+
+const publicInfo = {
+  title: 'Public verification, skill standard and candidate data',
+  version: interfaceVersion,
+  description:
+    'Every response has its version in Service-Version and the id of its request in X-Request-Id. Every error is the closed object `ErrorResponse`; its `Link` header leads to an explanation. If GET needs no key, HEAD is supported as well. Operations with `x-extension` are extensions of the specification.',
+}
+
+const operatorInfo = {
+  title: 'Operator API',
+  version: '1',
+  description:
+    'What the operator of this service does by command line, for its own systems. Each change is one transaction with its entry in the audit log. With an Idempotency-Key, a repeated change within a day gets the answer of the first one; an answer with a secret is not repeated. An unknown parameter or member is refused. Lists have pages: the member `next` and the `Link` header lead to the next one.',
 }
 
 const refusals = fixedComponents.responses
@@ -105,9 +124,13 @@ function tagOf(name: string): Json {
 const areas: Readonly<Record<string, string>> = {
   account:
     'The account of a signed-in user: API keys, credits, usage, requests, members and sessions.',
+  consent: 'What workers allow, and its history.',
   'agent decisions': 'Reports of the decisions that agents make with candidate and score data.',
   candidates: 'Public candidates: search, profiles and their credentials.',
+  disputes: 'Disputes of workers, and their outcomes.',
   discovery: 'Documents that describe this service: contract, keys, engine and errors.',
+  identity: 'Checks of the identity of workers.',
+  operators: 'Tokens of the systems that call this API.',
   sandbox: 'Fictional candidates, scores and credentials for development.',
   'score credentials': 'Signed scores: their verification, their status and revocations.',
   scores: 'Public scores and their credentials.',
@@ -123,6 +146,7 @@ function operationObject(operation: Operation, publish: (schema: object) => unkn
     summary,
     ...(describe(operation) === '' ? {} : { description: describe(operation) }),
     ...(extension ? { 'x-extension': true } : {}),
+    ...(operation.policy.kind === 'operator' && { 'x-errors': errorsOf(operation) }),
     security: securityOf(operation),
     ...admissionOf(operation),
     parameters: [
@@ -133,6 +157,11 @@ function operationObject(operation: Operation, publish: (schema: object) => unkn
     ...(body === undefined ? {} : { requestBody: requestBody(body, publish) }),
     responses: responsesOf(operation, publish),
   }
+}
+
+/** The errors of an operator route stand in one list: its responses share one description. */
+function errorsOf({ responses }: Operation): readonly string[] {
+  return Object.values(responses).flatMap(({ errors = [] }) => errors)
 }
 
 function describe({ description, document, body }: Operation): string {
@@ -164,7 +193,7 @@ function parametersOf(
  * Headers of HTTP itself, such as If-None-Match, are no parameters: a client library has them.
  */
 function headerParameters({ idempotencyKey, policy }: Operation): Json[] {
-  const names = ['ServiceVersion']
+  const names = policy.kind === 'operator' ? [] : ['ServiceVersion']
   if (idempotencyKey === 'required') names.push('IdempotencyKey')
   if (idempotencyKey === 'optional') names.push('OptionalIdempotencyKey')
   if ('meter' in policy) names.push('PurchaseKey')
@@ -182,8 +211,12 @@ function requestBody(
 
 function responsesOf(operation: Operation, publish: (schema: object) => unknown): Json {
   const responses: Record<string, unknown> = {}
+  const isForOperators = operation.policy.kind === 'operator'
   for (const [status, response] of Object.entries(operation.responses))
-    responses[status] = responseOf(operation, Number(status), { response, publish })
+    responses[status] =
+      isForOperators && Number(status) >= 400
+        ? refTo('responses', 'Refusal')
+        : responseOf(operation, Number(status), { response, publish })
   if (operation.document)
     responses[304] = {
       description: 'The representation that If-None-Match names is current.',

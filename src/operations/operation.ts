@@ -7,16 +7,13 @@ import type { Static, TObject, TProperties } from 'typebox'
 import type { EntryOf } from '../audit/action.ts'
 import type { ActionName } from '../audit/actions.ts'
 import type { Queryable, Tx } from '../platform/db/db.ts'
-import type { Role, Scope } from '../platform/http/callers.ts'
+import type { OperatorRole, Role, Scope } from '../platform/http/callers.ts'
 import type { ErrorName, Refusal } from '../platform/http/errors.ts'
-
-/** Each role may do everything that an earlier one may. `ingest` stands beside them. */
-export const operatorRoles = ['viewer', 'support', 'admin'] as const
-export type OperatorRole = (typeof operatorRoles)[number] | 'ingest'
 
 /** The callers of an operation. An absent kind of caller is refused. */
 export interface Who {
-  operator: (typeof operatorRoles)[number]
+  /** The lowest role. */
+  operator: Exclude<OperatorRole, 'ingest'>
   /** A token of the operator's own systems may call it. */
   ingest?: true
   member?: Role

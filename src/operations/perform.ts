@@ -10,18 +10,16 @@ import { recordAction } from '../audit/record.ts'
 import type { Clock } from '../platform/clock.ts'
 import { sha256 } from '../platform/crypto/bytes.ts'
 import type { Db, Queryable, Tx } from '../platform/db/db.ts'
-import type { Role, Scope } from '../platform/http/callers.ts'
+import {
+  type OperatorRole,
+  operatorRoles,
+  type Role,
+  type Scope,
+} from '../platform/http/callers.ts'
 import { type ErrorName, type Refusal, refuse } from '../platform/http/errors.ts'
 import { canonicalJson } from '../platform/json/canonical-json.ts'
 import { parseBody } from '../platform/json/shape-fault.ts'
-import {
-  type Context,
-  type Done,
-  type Operation,
-  type OperatorRole,
-  operatorRoles,
-  type Who,
-} from './operation.ts'
+import { type Context, type Done, type Operation, type Who } from './operation.ts'
 import { findReplay, insertReplay } from './replay-store.ts'
 
 export type OperationCaller =

@@ -183,7 +183,7 @@ export const identityVerify = change({
   },
   output: identityChange,
   refusals: ['worker_not_found', 'identity_state', 'invalid_field'],
-  example: { username: 'ada-lovelace', until: '2027-05-14' },
+  example: { username: 'ada-lovelace', until: '2027-05-14T00:00:00Z' },
   audit: 'identity.verified',
   said: identityLines,
   run: (tx, { username: of, until }, context) => {

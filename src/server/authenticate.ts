@@ -2,7 +2,11 @@
  * Decides who sends a request, and whether its key may call the route at all (decisions D14–D17). A
  * presented key succeeds or fails as a key; it is never ignored.
  */
-import type { Authenticate, AuthenticateSession } from '../platform/http/admission.ts'
+import type {
+  Authenticate,
+  AuthenticateOperator,
+  AuthenticateSession,
+} from '../platform/http/admission.ts'
 import type { Caller, PresentedKey } from '../platform/http/callers.ts'
 import { type Policy, type RateLimits } from '../platform/http/contract.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
@@ -12,6 +16,8 @@ import type { EndpointRoute, RequestContext } from './request-context.ts'
 export interface AuthenticateOptions extends LimitOptions {
   authenticate: Authenticate
   authenticateSession: AuthenticateSession
+  /** Absent: there are no operator routes. */
+  authenticateOperator?: AuthenticateOperator | undefined
   /** Limits the invalid keys that one address may present. Beyond it the server answers 429. */
   failedKeyLimits: RateLimits
 }
@@ -40,9 +46,17 @@ export async function authenticateCaller(
     logCall(route, context, { accountId: caller.accountId, keyId: null })
     return { caller, key: null }
   }
+  if (policy.kind === 'operator') {
+    if (authorization === undefined) return challenged('missing_operator_token')
+    const { address } = context.client.network
+    const caller = await edge.authenticateOperator?.(authorization, address)
+    return caller == null
+      ? invalidKey(edge, context, { route, refusal: 'invalid_operator_token' })
+      : { caller, key: null }
+  }
   if (authorization === undefined) return policy.kind === 'keyed' ? missingKey(context) : anonymous
   const key = await edge.authenticate(authorization, context.client.network.address)
-  if (key === null) return invalidKey(edge, route, context)
+  if (key === null) return invalidKey(edge, context, { route, refusal: 'invalid_api_key' })
   logCall(route, context, key.caller)
   return keyProblem(policy, key) ?? { caller: key.caller, key }
 }
@@ -63,17 +77,20 @@ function logCall(
  */
 async function invalidKey(
   edge: AuthenticateOptions,
-  route: EndpointRoute,
   context: RequestContext,
+  {
+    route,
+    refusal,
+  }: { route: EndpointRoute; refusal: 'invalid_api_key' | 'invalid_operator_token' },
 ): Promise<Refusal> {
   const limits = { name: 'failed keys', ...edge.failedKeyLimits }
   const verdict = await edge.limiter.take(context.client.network, limits)
   if (!verdict.allowed) return denied({ route, context }, verdict)
   const isBearer = /^bearer(\s|$)/i.test(context.request.headers.authorization ?? '')
-  return challenged('invalid_api_key', isBearer ? undefined : messages.noScheme)
+  return challenged(refusal, isBearer ? undefined : messages.noScheme)
 }
 
-type KeyPolicy = Exclude<Policy, { kind: 'open' | 'session' | 'page' }>
+type KeyPolicy = Exclude<Policy, { kind: 'open' | 'session' | 'page' | 'operator' }>
 
 function keyProblem({ kind, scope }: KeyPolicy, key: PresentedKey): Refusal | null {
   if (!key.scopes.includes(scope)) return refuse('insufficient_scope')
@@ -107,7 +124,14 @@ function misplacedKey({ request: { headers } }: RequestContext): string | undefi
 /** A 401 names the way to authenticate (RFC 9110 §11.6.1): a browser signs in at this path. */
 const sessionChallenge = { 'WWW-Authenticate': 'Cookie form-action="/sign-in"' }
 
-function challenged(refusal: 'missing_api_key' | 'invalid_api_key', message?: string): Refusal {
+function challenged(
+  refusal:
+    | 'missing_api_key'
+    | 'invalid_api_key'
+    | 'missing_operator_token'
+    | 'invalid_operator_token',
+  message?: string,
+): Refusal {
   return refuse(refusal, {
     ...(message === undefined ? {} : { message }),
     headers: { 'WWW-Authenticate': 'Bearer' },

@@ -53,7 +53,9 @@ function countedAs(
   const { policy, operationId: name } = route.endpoint
   if (caller.kind === 'session')
     return { client: oneBucket(caller.sessionId), limits: { name: 'sessions', ...sessionLimits } }
-  if (policy.kind === 'open' || policy.kind === 'session') return null
+  if (caller.kind === 'operator' && policy.kind === 'operator')
+    return { client: oneBucket(caller.tokenId), limits: { name: 'operators', ...policy.limits } }
+  if (policy.kind === 'open' || policy.kind === 'session' || policy.kind === 'operator') return null
   if (policy.kind === 'page')
     return { client: context.client.network, limits: { name, ...policy.limits } }
   // A test key is free, so on a route open to anonymous callers it is limited like one of them

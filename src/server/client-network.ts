@@ -66,3 +66,8 @@ function bucketsOf(address: Address): ClientNetwork['buckets'] {
     { key: `${parts.slice(0, 3).join(':')}::/48`, factor: 10 },
   ]
 }
+
+/** Returns whether a proxy has handled the request, as far as its headers say. */
+export function isForwarded(headers: Readonly<Record<string, unknown>>): boolean {
+  return ['forwarded', 'x-forwarded-for', 'via'].some((name) => headers[name] !== undefined)
+}

@@ -23,6 +23,7 @@ const slotFactors: Readonly<Record<Priority | 'payment', number>> = {
   write: 1,
   read: 4,
   search: 1,
+  operator: 1,
   payment: 8,
 }
 

@@ -22,6 +22,7 @@ import { type Answer, anybody, type Endpoint, type Visitor } from '../platform/h
 import { type Refusal, refuse, UnavailableError } from '../platform/http/errors.ts'
 import { interfaceVersion, versionHeader } from '../platform/http/identifiers.ts'
 import { type AuthenticateOptions, authenticateCaller } from './authenticate.ts'
+import { hasBody } from './body.ts'
 import { bucketOf, countNotFound, limitProblem, mayCall } from './call-limits.ts'
 import { type ChargeOptions, charge, creditProblem, type KeyCall, statusOf } from './charge.ts'
 import { type FormerOrigins, formerOriginOf } from './former-origins.ts'
@@ -53,10 +54,12 @@ export function handleRequest(
   path: Parameters,
 ): Answer | Promise<Answer | null> {
   const { policy, body } = route.endpoint
-  if (route.isSameOrigin && !isFromOwnOrigin(context.request, edge.origin))
+  const { isOperator = false } = route
+  if (route.isSameOrigin && !isOperator && !isFromOwnOrigin(context.request, edge.origin))
     return refuse('cross_origin')
   const version = context.request.headers[versionField]
-  if (version !== undefined && version !== interfaceVersion) return refuse('unsupported_version')
+  if (!isOperator && version !== undefined && version !== interfaceVersion)
+    return refuse('unsupported_version')
   return policy.kind === 'open' && body === undefined
     ? answerPublic(edge, route, context, path)
     : handle(edge, route, context, path)
@@ -84,7 +87,7 @@ async function handle(
 ): Promise<Answer | null> {
   const { endpoint } = route
   const { policy } = endpoint
-  const unsupported = mediaTypeProblem(endpoint, context)
+  const unsupported = hasEmptyBody(endpoint, context) ? null : mediaTypeProblem(endpoint, context)
   const isForAnyone = policy.kind === 'open' || policy.kind === 'optional-key'
   if (isForAnyone && unsupported !== null) return unsupported
 
@@ -172,6 +175,11 @@ async function optionalSession(edge: HandleOptions, { cookies }: Visitor) {
     if (error instanceof UnavailableError) return null
     throw error
   }
+}
+
+/** A change of an operator without members needs no body. */
+function hasEmptyBody({ policy }: Endpoint, { request }: RequestContext): boolean {
+  return policy.kind === 'operator' && !hasBody(request)
 }
 
 function mediaTypeProblem({ body }: Endpoint, { request: { headers } }: RequestContext) {

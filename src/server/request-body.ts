@@ -71,6 +71,7 @@ export async function bodyOf(
     return refuse('payload_too_large', { message: `The body is over ${declared.bytesMax} bytes.` })
 
   if (declared.mediaTypes.includes(formType)) return formOf(body.bytes)
+  if (body.bytes.length === 0 && route.isOperator === true) return { body: {}, bodyAmbiguity: null }
   const json = parseStrictJson(body.bytes)
   if (json.kind === 'invalid') meter.invalidJson++
   if (json.kind === 'ambiguous') meter.ambiguousJson++

@@ -21,6 +21,8 @@ export interface Route {
    * cache stores them.
    */
   readonly isSameOrigin?: boolean
+  /** Whether the route exists only for the operator's networks. */
+  readonly isOperator?: boolean
   /** Whether callers need an API key. */
   readonly isKeyed?: boolean
   /** Renders a refusal. Only routes of pages have it. */

@@ -23,6 +23,8 @@ export interface RouterOptions {
   /** Probes outside the contract. They are answered with any version header and under any load. */
   probes: readonly { route: Route; answer: () => Answer | Promise<Answer> }[]
   open: (request: IncomingMessage, response: ServerResponse, route: Route) => RequestContext
+  /** Whether operator routes exist for this request. For others they are unknown paths. */
+  isFromOperator: (request: IncomingMessage) => boolean
 }
 
 type Handler = (request: IncomingMessage, response: ServerResponse, path: Parameters) => void
@@ -33,8 +35,18 @@ export function createRouter(options: RouterOptions): Router {
   // an endpoint is reached.
   const found = findMyWay({ maxParamLength: 16_384, querystringParser: () => ({}) })
   // All methods of a path share one entry, so that a wrong method gets the list of the right ones.
-  for (const path of options.paths)
-    found.on('GET', routerPath(path.path), byMethod(pathHandlers(options, path)))
+  const answerUnmatched: Handler = (request, response) => {
+    const context = open(request, response, unmatched)
+    servePublic(edge, context, () => edge.writer.answer(context, refuse('not_found')))
+  }
+  for (const path of options.paths) {
+    const handler = byMethod(pathHandlers(options, path))
+    const forOperators: typeof handler = (request, response, parameters) =>
+      options.isFromOperator(request)
+        ? handler(request, response, parameters)
+        : answerUnmatched(request, response, {})
+    found.on('GET', routerPath(path.path), path.other.isOperator ? forOperators : handler)
+  }
   for (const { route, answer } of probes)
     found.on('GET', route.path, byMethod(probeHandlers(options, route, answer)))
   const everyMethod = [...new Set(options.paths.flatMap(({ allow }) => allow.split(', ')))].sort()
@@ -47,10 +59,8 @@ export function createRouter(options: RouterOptions): Router {
       return
     }
     const match = found.find('GET', request.url ?? '')
-    if (match === null) {
-      const context = open(request, response, unmatched)
-      servePublic(edge, context, () => edge.writer.answer(context, refuse('not_found')))
-    } else match.handler(request, response, match.params, undefined, {})
+    if (match === null) answerUnmatched(request, response, {})
+    else match.handler(request, response, match.params, undefined, {})
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Endpoint } from '../platform/http/endpoint.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
-import { parameterCheck } from './parameters.ts'
+import { type ParameterCheck, parameterCheck } from './parameters.ts'
 import type { EndpointRoute, Route } from './request-context.ts'
 
 export interface PathRoutes {
@@ -31,6 +31,7 @@ export function pathRoutes(endpoints: readonly Endpoint[], metrics: Metrics): Pa
       path,
       meter: metrics.route(`OTHER ${path}`),
       isSameOrigin: declared.every(isSameOrigin),
+      isOperator: declared.every(({ policy }) => policy.kind === 'operator'),
     },
     allow: allowed(declared).join(', '),
   }))
@@ -45,7 +46,7 @@ export function answersHead({ method, policy }: Endpoint): boolean {
 }
 
 function isSameOrigin({ policy }: Endpoint): boolean {
-  return policy.kind === 'session' || policy.kind === 'page'
+  return policy.kind === 'session' || policy.kind === 'page' || policy.kind === 'operator'
 }
 
 /** Converts `{name}` to the syntax of the router. */
@@ -59,12 +60,18 @@ function endpointRoute(endpoint: Endpoint, metrics: Metrics): EndpointRoute {
     meter: metrics.route(`${endpoint.method} ${endpoint.path}`),
     isSameOrigin: isSameOrigin(endpoint),
     isKeyed: endpoint.policy.kind === 'keyed',
+    isOperator: endpoint.policy.kind === 'operator',
     refusalPage: endpoint.refusalPage,
     isNegotiated: endpoint.policy.kind === 'open',
     endpoint,
-    checkPath: parameterCheck(endpoint.pathParameters),
-    checkQuery: parameterCheck(endpoint.queryParameters),
+    checkPath: checkOf(endpoint, endpoint.pathParameters),
+    checkQuery: checkOf(endpoint, endpoint.queryParameters),
   }
+}
+
+/** The operation of an operator route checks its parameters itself. */
+function checkOf({ policy }: Endpoint, schema: Endpoint['pathParameters']): ParameterCheck {
+  return policy.kind === 'operator' ? (values) => values : parameterCheck(schema)
 }
 
 function allowed(endpoints: readonly Endpoint[]): string[] {
@@ -93,8 +100,9 @@ function faultsOf(endpoint: Endpoint): string[] {
     if (!named.includes(name)) faults.push(`describes ${name}, which is not in its path`)
   if (endpoint.idempotencyKey === 'required' && policy?.kind !== 'keyed')
     faults.push('requires an Idempotency-Key without being keyed')
-  if (endpoint.idempotencyKey === 'optional' && policy?.kind !== 'session')
-    faults.push('takes an optional Idempotency-Key without a session')
+  const mayTakeKey = policy?.kind === 'session' || policy?.kind === 'operator'
+  if (endpoint.idempotencyKey === 'optional' && !mayTakeKey)
+    faults.push('takes an optional Idempotency-Key without a session or an operator token')
   const showsRefusals = endpoint.refusalPage !== undefined
   const mayBePage = policy?.kind === 'session' || policy?.kind === 'open'
   if (policy?.kind === 'page' ? !showsRefusals : showsRefusals && !mayBePage)

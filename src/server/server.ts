@@ -4,19 +4,29 @@
  * A request passes `receive` → `router` → `serve` (waits for a slot) → `handle` (checks, work,
  * charge) → `write`. Data that is not HTTP ends in `wire-errors`.
  */
-import { createServer as createHttpServer, type Server as HttpServer } from 'node:http'
+import {
+  createServer as createHttpServer,
+  type Server as HttpServer,
+  type IncomingMessage,
+} from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Authenticate, AuthenticateSession, Metering } from '../platform/http/admission.ts'
+import type {
+  Authenticate,
+  AuthenticateOperator,
+  AuthenticateSession,
+  Metering,
+} from '../platform/http/admission.ts'
 import type { CallLog } from '../platform/http/call-log.ts'
 import type { RateLimits } from '../platform/http/contract.ts'
 import type { Endpoint, RefusalPage } from '../platform/http/endpoint.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
+import { isWithin, type Network, parseAddress, parseNetwork } from '../platform/http/networks.ts'
 import type { PaymentPort } from '../platform/http/payments.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
 import type { RateLimiter } from '../platform/rate-limit/limiter.ts'
-import { trustedProxies } from './client-network.ts'
+import { isForwarded, trustedProxies } from './client-network.ts'
 import { trackConnections } from './connections.ts'
 import { eventStreams } from './event-streams.ts'
 import { formerOriginsOf } from './former-origins.ts'
@@ -53,6 +63,15 @@ export interface ServerOptions {
   /** The request log; absent: no call is logged. */
   calls?: CallLog | undefined
   metrics: Metrics
+  /** False for a second server of a process, because a gauge has one reader. */
+  hasGauges?: boolean
+  /**
+   * Networks from which operator routes are reached; the others get 404 there. Null: any network,
+   * because the listener is the operator's own.
+   */
+  operatorNetworks?: readonly string[] | null
+  /** Authenticates an operator token. */
+  authenticateOperator?: AuthenticateOperator | undefined
   /** Authenticates a presented API key. */
   authenticate: Authenticate
   /** Looks up the session of a browser. */
@@ -128,7 +147,16 @@ export function createServer(options: ServerOptions): Server {
     { route: route('/readyz'), answer: () => readiness(options.readiness, () => isDraining) },
   ]
   const paths = pathRoutes(options.endpoints, metrics)
-  const router = createRouter({ edge, sets, paths, unmatched, probes, open })
+  const isFromOperator = operatorCheck(options.operatorNetworks ?? [], connections)
+  const router = createRouter({
+    edge,
+    sets,
+    paths,
+    unmatched,
+    probes,
+    open,
+    isFromOperator: options.operatorNetworks === null ? () => true : isFromOperator,
+  })
   const server = createHttpServer(httpOptions(limits))
   server.maxConnections = limits.connectionsMax
   // Beyond its own maximum the parser drops headers silently. `requestProblem` counts them instead.
@@ -146,7 +174,8 @@ export function createServer(options: ServerOptions): Server {
     unansweredMax: limits.unansweredMax,
     onOverdrawn: () => refused++,
   })
-  publishGauges({ metrics, gates, bodies, connections, refused: () => refused })
+  if (options.hasGauges !== false)
+    publishGauges({ metrics, gates, bodies, connections, refused: () => refused })
   const stopSweep = startSweep(edge, limits)
 
   return {
@@ -222,5 +251,24 @@ function httpOptions(limits: ServerLimits) {
     // `requestProblem` rejects such a request with our error body.
     requireHostHeader: false,
     noDelay: true,
+  }
+}
+
+/**
+ * Returns whether a request comes from one of the networks. Behind a proxy on the same machine every
+ * stranger looks like loopback, so a request that an undeclared proxy forwards does not.
+ */
+function operatorCheck(
+  ranges: readonly string[],
+  connections: Pick<ReturnType<typeof trackConnections>, 'of' | 'clientOf'>,
+): (request: IncomingMessage) => boolean {
+  const networks = ranges
+    .map(parseNetwork)
+    .filter((network): network is Network => network !== null)
+  return (request) => {
+    const { isTrustedProxy } = connections.of(request.socket)
+    if (!isTrustedProxy && isForwarded(request.headers)) return false
+    const address = parseAddress(connections.clientOf(request).network.address ?? '')
+    return address !== null && isWithin(address, networks)
   }
 }

@@ -86,7 +86,7 @@ function expected(
   granted: readonly Scope[],
   state: string,
 ): string | null {
-  if (policy.kind === 'open' || policy.kind === 'page') return null
+  if (policy.kind === 'open' || policy.kind === 'page' || policy.kind === 'operator') return null
   // Session routes ignore the Authorization header, so the state of the key does not matter.
   if (policy.kind === 'session') return method === 'GET' ? 'session_required' : 'cross_origin'
   if (state === 'absent')

@@ -2,7 +2,13 @@
  * The interface between the HTTP edge and the modules of keys and credits. The edge orders the
  * checks itself (decision D18).
  */
-import type { KeyCaller, MeterName, PresentedKey, SessionCaller } from './callers.ts'
+import type {
+  KeyCaller,
+  MeterName,
+  OperatorCaller,
+  PresentedKey,
+  SessionCaller,
+} from './callers.ts'
 import type { Refusal } from './errors.ts'
 
 /**
@@ -21,6 +27,12 @@ export type Authenticate = (
  * `UnavailableError` if the database does not answer.
  */
 export type AuthenticateSession = (cookies: string | undefined) => Promise<SessionCaller | null>
+
+/** Returns the operator of a token, under the same rules as `Authenticate`. */
+export type AuthenticateOperator = (
+  authorization: string,
+  address: string | undefined,
+) => Promise<OperatorCaller | null>
 
 /** A call that was answered with 200 and is now charged. */
 export interface MeteredCall {

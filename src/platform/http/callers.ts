@@ -42,9 +42,24 @@ export interface SessionCaller {
   role: Role
 }
 
+/** Roles of operators. Each of the first three may do everything that an earlier one may. */
+export const operatorRoles = ['viewer', 'support', 'admin', 'ingest'] as const
+export type OperatorRole = (typeof operatorRoles)[number]
+
+/** A system of the operator, by its token. */
+export interface OperatorCaller {
+  kind: 'operator'
+  /** UUID. */
+  tokenId: string
+  /** The name that the operator gave the token. */
+  name: string
+  role: OperatorRole
+}
+
 export type Caller =
   | KeyCaller
   | SessionCaller
+  | OperatorCaller
   /** Paid for this one call by x402. `address` is 0x and 40 lower-case hex characters. */
   | { kind: 'payer'; address: string }
   | { kind: 'anonymous' }

@@ -58,6 +58,12 @@ export type Policy<Limits = RateLimits> =
    */
   | { kind: 'session' }
   /**
+   * A token of the operator's own systems (decision D60). Callers from other networks get 404. Its
+   * parameters are checked by its operation, and an unknown one is refused. Only JSON bodies; an
+   * absent body is an empty object.
+   */
+  | { kind: 'operator'; limits: RateLimits }
+  /**
    * A page of ours, for any browser: the caller is its session, or anonymous. `limits` are those of
    * each address. A request that changes something must come from our own origin (decision D49).
    */
@@ -113,7 +119,7 @@ export const idempotencyKeyPattern = '^[A-Za-z0-9._~:-]{16,128}$'
  * Under overload each priority has slots and time of its own, so that none holds up the others
  * (decision D12).
  */
-export const priorities = ['public', 'write', 'read', 'search'] as const
+export const priorities = ['public', 'write', 'read', 'search', 'operator'] as const
 export type Priority = (typeof priorities)[number]
 
 export interface EndpointDeclaration<Limits = keyof OperatorLimits> {
@@ -159,7 +165,7 @@ export function operationsOf(contract: Contract, terms: OperatorTerms): Operatio
 }
 
 function limited(policy: Policy<keyof OperatorLimits>, limits: OperatorLimits): Policy {
-  if (!('limits' in policy) || policy.kind === 'page') return policy
+  if (!('limits' in policy) || policy.kind === 'page' || policy.kind === 'operator') return policy
   return { ...policy, limits: limits[policy.limits] }
 }
 

@@ -157,6 +157,27 @@ export const errorTable = {
     message: 'There is no such status list.',
     advice: 'Use the statusListCredential of the credential exactly as issued.',
   },
+  missing_operator_token: {
+    status: 401,
+    message: 'This route needs an operator token.',
+    advice: 'Send Authorization: Bearer and the token.',
+    command: '`assay operators create-token` makes one.',
+    isOperatorOnly: true,
+  },
+  invalid_operator_token: {
+    status: 401,
+    message: 'The operator token is not valid.',
+    advice:
+      'Check the token: it may be mistyped, expired, revoked or not allowed from your network. An API key is not accepted here.',
+    isOperatorOnly: true,
+  },
+  operator_token_not_found: {
+    status: 404,
+    message: 'There is no such operator token.',
+    advice: 'List the tokens and use one of their ids.',
+    command: '`assay operators list-tokens` shows them.',
+    isOperatorOnly: true,
+  },
   operator_role_required: {
     status: 403,
     message: 'This action needs a higher operator role.',
@@ -390,8 +411,11 @@ export function errorStatus(name: ErrorName, isKeyed: boolean): number {
   return isKeyed ? keyedStatus : status
 }
 
+/** Every row. */
+export const operatorErrorNames = Object.keys(errorTable) as ErrorName[]
+
 /** The rows of the public document, without those that only operators meet. */
-export const publicErrorNames = (Object.keys(errorTable) as ErrorName[]).filter(
+export const publicErrorNames = operatorErrorNames.filter(
   (name) => !('isOperatorOnly' in errorTable[name]),
 )
 

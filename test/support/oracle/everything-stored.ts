@@ -2,13 +2,18 @@
 import { Client } from 'pg'
 import { secretBytes } from '../../../src/webhooks/delivery/secret.ts'
 
-/** Returns every row of every table as text, with bytes in hex. */
-export async function everythingStored(url: string): Promise<string> {
+/** Returns every row of every table but `except` as text, with bytes in hex. */
+export async function everythingStored(
+  url: string,
+  except: readonly string[] = [],
+): Promise<string> {
   const client = new Client({ connectionString: url })
   await client.connect()
   try {
     const { rows: tables } = await client.query<{ name: string }>(
-      "select quote_ident(tablename) as name from pg_tables where schemaname = 'public'",
+      `select quote_ident(tablename) as name from pg_tables
+       where schemaname = 'public' and tablename <> all($1)`,
+      [except],
     )
     const texts: string[] = []
     for (const { name } of tables) {

@@ -80,7 +80,8 @@ export async function startService(
     state: () => ({ releases: ['1.0.0'], jobs: [] }),
   })
   const server = createServer({
-    endpoints: [...service.endpoints, ...service.pages, status],
+    endpoints: [...service.endpoints, ...service.pages, status, ...service.operatorEndpoints],
+    operatorNetworks: config.operatorAllowFrom,
     notFoundPage: service.notFoundPage,
     limiter: databaseRateLimiter({ db, fallback: inProcessRateLimiter({ nodes: 1 }) }),
     publicUrl,

@@ -1,0 +1,33 @@
+/** Composes the operator API: its routes and its document. */
+
+import type { Config } from '../config/config.ts'
+import { openApiDocument } from '../discovery/openapi.ts'
+import type { Operation } from '../operations/operation.ts'
+import { operatorBase, operatorEndpoints, operatorRoute } from '../operations/operator-routes.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Db } from '../platform/db/db.ts'
+import { type Endpoint, endpoint } from '../platform/http/endpoint.ts'
+import { allOperations } from './all-operations.ts'
+import { openServices } from './operations.ts'
+
+export function operatorApi(config: Config, opened: { db: Db; clock: Clock }): Endpoint[] {
+  const performer = { ...opened, services: openServices(config) }
+  const document = endpoint({
+    operationId: 'operatorOpenApi',
+    method: 'GET',
+    path: `${operatorBase}/openapi.json`,
+    area: 'operator',
+    summary: 'The contract of the operator API',
+    policy: { kind: 'operator', limits: { perMinute: 600, perDay: 864_000 } },
+    priority: 'operator',
+    responses: {},
+    answer: () => ({ status: 200, body: operatorDocument(config.operatorUrl) }),
+  })
+  return [...operatorEndpoints(allOperations, performer), document]
+}
+
+/** Returns the contract of the operator API as an OpenAPI document. */
+export function operatorDocument(operatorUrl: string) {
+  const routes = (allOperations as readonly unknown[] as readonly Operation[]).map(operatorRoute)
+  return openApiDocument(routes, { publicUrl: operatorUrl, isForOperators: true })
+}

@@ -1,0 +1,282 @@
+/** The operator API over real HTTP: who reaches it, and what it refuses. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { operatorsCreateToken, operatorsRevokeToken } from '../../src/access/operator-operations.ts'
+import { allOperations } from '../../src/app/all-operations.ts'
+import { operatorBase, operatorRoute } from '../../src/operations/operator-routes.ts'
+import { perform, whyForbidden } from '../../src/operations/perform.ts'
+import { sql } from '../../src/platform/db/db.ts'
+import { type OperatorRole, operatorRoles } from '../../src/platform/http/callers.ts'
+import { newKey } from '../support/build/keys.ts'
+import { newSession } from '../support/build/sessions.ts'
+import { publicLine, register } from '../support/build/workers.ts'
+import { everythingStored } from '../support/oracle/everything-stored.ts'
+import { ask, type Reply } from '../support/start/ask.ts'
+import { startEdge } from '../support/start/edge.ts'
+import { startService, type TestService } from '../support/start/service.ts'
+
+let service: TestService
+let beside: TestService
+const tokens = {} as Record<OperatorRole, string>
+
+before(async () => {
+  service = await startService('https://scores.example.org')
+  beside = await startService('https://scores.example.org', service)
+  for (const role of operatorRoles) tokens[role] = (await newToken({ role })).secret
+  const names = ['ada', 'bob', 'cyd'].map((username) => publicLine({ username }))
+  await register(service.database.db, names, new Date())
+})
+after(async () => {
+  await beside.stop()
+  await service.stop()
+})
+
+const atMachine = { kind: 'operator', role: 'admin', actor: 'root@vm', by: 'root' } as const
+
+function performer(clock = () => new Date()) {
+  return { db: service.database.db, clock, services: {} }
+}
+
+async function newToken(
+  wanted: { role: OperatorRole; allowedFrom?: string[]; validDays?: number },
+  clock?: () => Date,
+) {
+  const input = { name: 'test', validDays: 90, ...wanted }
+  const made = await perform(performer(clock), operatorsCreateToken, atMachine, input)
+  assert.ok('output' in made, JSON.stringify(made))
+  return { secret: made.output.secret, id: made.output.token.id }
+}
+
+interface Call {
+  token?: string
+  body?: object | string
+  headers?: Record<string, string>
+  node?: TestService
+}
+
+interface Json {
+  [member: string]: unknown
+}
+
+async function call(
+  question: string,
+  { token = tokens.admin, body, headers = {}, node = service }: Call = {},
+): Promise<Reply & { json: Json }> {
+  const [method = '', path = ''] = question.split(' ')
+  const text = typeof body === 'object' ? JSON.stringify(body) : body
+  const reply = await ask(node.base, {
+    method,
+    path: `${operatorBase}${path}`,
+    headers: {
+      ...(token !== '' && { Authorization: `Bearer ${token}` }),
+      ...(text !== undefined && { 'Content-Type': 'application/json' }),
+      ...headers,
+    },
+    ...(text !== undefined && { body: text }),
+  })
+  return { ...reply, json: JSON.parse(String(reply.body)) }
+}
+
+test('404: callers of other networks get the answer of an unknown path, with any method and token', async () => {
+  const headers = { 'X-Forwarded-For': '192.0.2.7' }
+  const unknown = await call('GET /nothing-here', { headers })
+  for (const question of [
+    'GET /disputes',
+    'POST /disputes',
+    'DELETE /disputes',
+    'OPTIONS /disputes',
+  ]) {
+    const reply = await call(question, { headers })
+    assert.equal(reply.status, 404, question)
+    assert.deepEqual(reply.body, unknown.body)
+    assert.equal(reply.headers.allow, undefined)
+  }
+})
+
+test('404: a request that an undeclared proxy on the same machine forwards does not count as local', async () => {
+  const edge = await startEdge({
+    endpoints: service.operatorEndpoints,
+    trustedProxies: [],
+    operatorNetworks: ['127.0.0.0/8'],
+    authenticateOperator: service.admission.authenticateOperator,
+  })
+  try {
+    const of = (headers: Record<string, string>) =>
+      call('GET /disputes', {
+        headers,
+        node: { ...service, base: `http://127.0.0.1:${edge.port}` },
+      })
+    assert.equal((await of({})).status, 200)
+    for (const name of ['Forwarded', 'X-Forwarded-For', 'Via'])
+      assert.equal((await of({ [name]: '127.0.0.1' })).status, 404, name)
+  } finally {
+    await edge.stop()
+  }
+})
+
+test('401: no token, an API key, a session, a mistyped token and a token from another network', async () => {
+  const { db } = service.database
+  assert.equal((await call('GET /disputes', { token: '' })).json.error, 'missing_operator_token')
+  const session = await newSession(db)
+  const withCookie = await call('GET /disputes', { token: '', headers: session.headers })
+  assert.equal(withCookie.json.error, 'missing_operator_token')
+  const { key } = await newKey(db)
+  const elsewhere = await newToken({ role: 'admin', allowedFrom: ['192.0.2.0/24'] })
+  const mistyped = `${tokens.admin.slice(0, -1)}!`
+  for (const token of [key, mistyped, elsewhere.secret]) {
+    const reply = await call('GET /disputes', { token })
+    assert.equal(reply.status, 401)
+    assert.equal(reply.json.error, 'invalid_operator_token')
+    assert.equal(reply.headers['www-authenticate'], 'Bearer')
+  }
+  const here = await newToken({ role: 'viewer', allowedFrom: ['127.0.0.0/8'] })
+  assert.equal((await call('GET /disputes', { token: here.secret })).status, 200)
+})
+
+test('401: an operator token is no API key', async () => {
+  const reply = await ask(service.base, {
+    path: '/api/v1/webhooks/endpoints',
+    headers: { Authorization: `Bearer ${tokens.admin}` },
+  })
+  assert.equal(reply.status, 401)
+})
+
+test('401: a revoked and an expired token are refused by every node on the next request', async () => {
+  const { secret, id } = await newToken({ role: 'viewer' })
+  const lastYear = () => new Date(Date.now() - 100 * 86_400_000)
+  const expired = await newToken({ role: 'viewer', validDays: 90 }, lastYear)
+  for (const node of [service, beside]) {
+    assert.equal((await call('GET /disputes', { token: secret, node })).status, 200)
+    assert.equal((await call('GET /disputes', { token: expired.secret, node })).status, 401)
+  }
+  await perform(performer(), operatorsRevokeToken, atMachine, { tokenId: id })
+  for (const node of [service, beside])
+    assert.equal((await call('GET /disputes', { token: secret, node })).status, 401)
+})
+
+test('403: each role is refused every operation above it, before its input is read', async () => {
+  for (const operation of allOperations) {
+    const { method, path } = operatorRoute(operation)
+    const question = `${method} ${path.slice(operatorBase.length).replaceAll(/\{\w+\}/g, 'x')}`
+    for (const role of operatorRoles) {
+      const caller = { kind: 'operator', role, actor: 'x', by: 'x' } as const
+      if (whyForbidden(operation.who, caller) === null) continue
+      const reply = await call(question, { token: tokens[role] })
+      assert.equal(reply.status, 403, `${role} ${question}`)
+      assert.equal(reply.json.error, 'operator_role_required')
+    }
+  }
+})
+
+test('a change by a token names the token in the audit log and its name in the history', async () => {
+  const opened = await call('POST /workers/ada/disputes', {
+    body: { kind: 'identity' },
+    token: tokens.ingest,
+  })
+  assert.equal(opened.status, 200)
+  const { id } = opened.json.dispute as { id: string }
+  const [entry] = await service.database.db.rows<{ actor: string }>(sql`
+    select actor from audit_log where subjects::text like ${`%${id}%`}`)
+  assert.match(entry?.actor ?? '', /^token [0-9a-f-]{36}$/)
+  const shown = await call(`GET /disputes/${id.toUpperCase()}`)
+  const { moves } = shown.json.dispute as { moves: { by: string }[] }
+  assert.deepEqual(
+    moves.map(({ by }) => by),
+    ['test'],
+  )
+  // A change without members needs no body.
+  assert.equal((await call(`POST /disputes/${id}/review`)).json.state, 'under_review')
+})
+
+test('400: an unknown parameter, a body that names the record again, and a body that is no JSON object', async () => {
+  for (const [question, body, message] of [
+    ['GET /disputes?usernam=ada', undefined, /usernam is not a known field/],
+    ['GET /disputes?limit=0', undefined, /limit must be at least 1/],
+    ['GET /disputes?limit=ten', undefined, /limit must be a whole number/],
+    ['GET /disputes?all=yes', undefined, /all must be true or false/],
+    ['GET /disputes/first', undefined, /disputeId must be the id of a dispute/],
+    ['POST /workers/ada/disputes?kind=score', { kind: 'score' }, /kind is not known/],
+    ['POST /workers/ada/disputes?dryRun=1', { kind: 'score' }, /dryRun must be true or false/],
+    ['POST /workers/ada/disputes', { kind: 'score', username: 'bob' }, /username is a part of/],
+    ['POST /workers/ada/disputes', { kind: 'score', by: 'eve' }, /by is not a known field/],
+    ['POST /workers/ada/disputes', '[]', /not a JSON object/],
+    ['POST /workers/ada/disputes', '{', /JSON/],
+  ] as const) {
+    const reply = await call(question, { ...(body !== undefined && { body }) })
+    assert.equal(reply.status, 400, question)
+    assert.match(String(reply.json.message), message)
+  }
+  const form = await call('POST /workers/ada/disputes', {
+    body: 'kind=score',
+    headers: { 'Content-Type': 'text/plain' },
+  })
+  assert.equal(form.status, 415)
+})
+
+test('a dry run shows the result and changes nothing', async () => {
+  const { url } = service.database
+  // Every request is counted, and records the use of its token.
+  const written = ['rate_windows', 'operator_tokens']
+  const before = await everythingStored(url, written)
+  const reply = await call('POST /workers/bob/consents/search_listing/withdraw?dryRun=true')
+  assert.deepEqual([reply.status, reply.json.dryRun, reply.json.changed], [200, true, true])
+  assert.equal(await everythingStored(url, written), before)
+})
+
+test('an Idempotency-Key repeats the answer on both nodes; a repeated secret is refused and not stored', async () => {
+  const headers = { 'Idempotency-Key': 'consent-0123456789ab' }
+  const question = 'POST /workers/cyd/consents/search_listing/withdraw'
+  const [first, second] = await Promise.all([
+    call(question, { headers }),
+    call(question, { headers, node: beside }),
+  ])
+  assert.equal(first.status, 200)
+  assert.deepEqual(first.body, second.body)
+  const other = await call('POST /workers/ada/consents/search_listing/withdraw', { headers })
+  assert.deepEqual([other.status, other.json.error], [409, 'idempotency_key_reused'])
+  const malformed = await call(question, { headers: { 'Idempotency-Key': 'short' } })
+  assert.equal(malformed.json.error, 'invalid_idempotency_key')
+  const create = {
+    headers: { 'Idempotency-Key': 'token-0123456789abcd' },
+    body: { name: 'a', role: 'viewer' },
+  }
+  const { json } = await call('POST /operator-tokens', create)
+  assert.match(String(json.secret), /^svc_op_/)
+  const again = await call('POST /operator-tokens', create)
+  assert.deepEqual([again.status, again.json.error], [409, 'idempotency_key_spent'])
+  const stored = await everythingStored(service.database.url)
+  assert.ok(!stored.includes(json.secret as string))
+})
+
+test('the pages of a list, joined by their Link headers, equal one big page', async () => {
+  const whole = await call('GET /operator-tokens?limit=1000')
+  const rows: object[] = []
+  let next: string | undefined = '/operator-tokens?limit=2'
+  while (next !== undefined) {
+    const page = await call(`GET ${next}`)
+    rows.push(...(page.json.tokens as object[]))
+    const link = String(page.headers.link ?? '')
+    next = /^<\/api\/operator\/v1([^>]+)>; rel="next"$/.exec(link)?.[1]
+    assert.equal(next === undefined, page.json.next === null)
+  }
+  const ids = (list: object[]) => list.map((row) => Reflect.get(row, 'id'))
+  assert.deepEqual(ids(rows), ids(whole.json.tokens as object[]))
+  assert.equal(whole.json.next, null)
+  const last = await call(`GET /operator-tokens?limit=${rows.length}`)
+  assert.equal(last.json.next, null, 'a last full page has no next one')
+})
+
+test('the document is served to every role, and names every operation', async () => {
+  const reply = await call('GET /openapi.json', { token: tokens.viewer })
+  const paths = reply.json.paths as Record<string, Record<string, { operationId: string }>>
+  const ids = Object.values(paths).flatMap((item) =>
+    Object.values(item).map(({ operationId }) => operationId),
+  )
+  assert.equal(ids.length, allOperations.length)
+})
+
+test('no CORS header lets a page of another origin read an answer, and no cache stores it', async () => {
+  const { headers } = await call('GET /disputes', { headers: { Origin: 'https://evil.example' } })
+  assert.equal(headers['access-control-allow-origin'], undefined)
+  assert.equal(headers['cache-control'], 'private, no-store')
+})
