@@ -16,7 +16,7 @@ interface SnapshotRow extends Omit<SnapshotColumns, 'credential' | 'id'> {
   listId: string
 }
 
-const snapshotColumns = fragment`
+const publicScoreColumns = fragment`
   encode(snapshot_id, 'hex') as "snapshotId", score, confidence_low as low, confidence_high as high, band,
   evidence_count as "evidenceCount", engine_version as "engineVersion", issued_at as "issuedAt",
   encode(vc_sha256, 'hex') as sha256, encode(status_token, 'hex') as "statusToken", list_id as "listId"`
@@ -34,7 +34,7 @@ export async function findByUsername(
         member_since as "memberSince", skills
       from public_profiles where username = asked.username offset 0) as profile
     left join lateral (
-      select ${snapshotColumns} from public_scores
+      select ${publicScoreColumns} from public_scores
       where worker_id = profile."workerId" and verified_until > ${now} offset 0) as consents on true`)
   return rows.map((row) =>
     Object.assign(row, { snapshot: row.snapshotId === null ? null : snapshotOf(row) }),
@@ -50,7 +50,7 @@ export async function findBySnapshot(
   const rows = await db.rows<Omit<ScoreRow, 'snapshot'> & SnapshotRow>(sql`
     select found.* from unnest(${bytesArray(snapshotIds)}::bytea[]) as asked(snapshot_id)
     cross join lateral (
-      select username, display_name as "displayName", avatar_url as "avatarUrl", ${snapshotColumns}
+      select username, display_name as "displayName", avatar_url as "avatarUrl", ${publicScoreColumns}
       from public_scores
       where snapshot_id = asked.snapshot_id and verified_until > ${now} offset 0) as found`)
   return rows.map((row) => Object.assign(row, { snapshot: snapshotOf(row) }))
