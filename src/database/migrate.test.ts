@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -129,35 +129,6 @@ test('a migration that waits for a table in use lets other statements on that ta
   held.resolve()
   await reader
   assert.deepEqual(await migrating, ['0002_c.sql'])
-})
-
-/**
- * The migrations before this one are the first release, which has no previous release beside it.
- */
-const additiveFrom = 16
-/**
- * Finds statements that remove or rename a thing that a node of the previous release may use. A
- * function may drop the partition that its caller names (`%I`). A trigger may refuse to truncate.
- */
-const contracting =
-  /\b(drop\s+(table|view|function|column|type|schema)\b(?!\s+%I)|rename\s+(to|column)|alter\s+column\s+\w+\s+(type|set\s+not\s+null|set\s+data)|truncate(?!\s+on\b))\b/i
-
-test('every migration is additive, or says which nodes can work beside it', () => {
-  const files = readdirSync('migrations').filter((name) => Number(name.slice(0, 4)) >= additiveFrom)
-  for (const name of files) {
-    const text = readFileSync(join('migrations', name), 'utf8')
-    const found = contracting.exec(text.replaceAll(/--.*$/gm, ''))?.[0]
-    assert.ok(
-      found === undefined || /^-- contract: /m.test(text),
-      `${name}: \`${found}\` breaks nodes of the release before: see docs/write-a-migration.md`,
-    )
-  }
-  assert.match('alter table a drop column b', contracting)
-  assert.match('drop table b', contracting)
-  assert.match('truncate b', contracting)
-  assert.doesNotMatch('create trigger c before update or truncate on b', contracting)
-  assert.doesNotMatch("execute format('drop table %I', name)", contracting)
-  assert.doesNotMatch('alter table a add column b int; create index on a (b)', contracting)
 })
 
 test('a failed migration is rolled back whole, and the migrations before it stay', async () => {

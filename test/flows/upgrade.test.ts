@@ -4,7 +4,15 @@
  */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join, resolve } from 'node:path'
 import { after, test } from 'node:test'
 import { migrate } from '../../src/database/migrate.ts'
@@ -199,13 +207,43 @@ const missingHistory =
   `the commit ${before} of test/release-before is not in the history here: fetch all of it`
 
 test('a released migration never changes', { skip: missingHistory }, () => {
-  const text = { encoding: 'utf8' } as const
-  const files = execFileSync('git', ['ls-tree', '-r', '--name-only', before, 'migrations/'], text)
-  for (const file of files.trim().split('\n')) {
-    const released = execFileSync('git', ['show', `${before}:${file}`], text)
+  for (const file of releasedMigrations()) {
+    const released = execFileSync('git', ['show', `${before}:${file}`], { encoding: 'utf8' })
     assert.equal(readFileSync(file, 'utf8'), released, `restore ${file} and add a migration`)
   }
 })
+
+/**
+ * Finds statements that remove or rename a thing that a node of the previous release may use. A
+ * function may drop the partition that its caller names (`%I`). A trigger may refuse to truncate.
+ */
+const contracting =
+  /\b(drop\s+(table|view|function|column|type|schema)\b(?!\s+%I)|rename\s+(to|column)|alter\s+column\s+\w+\s+(type|set\s+not\s+null|set\s+data)|truncate(?!\s+on\b))\b/i
+
+test('every new migration is additive, or says which nodes can work beside it', {
+  skip: missingHistory,
+}, () => {
+  const released = releasedMigrations()
+  for (const file of globSync('migrations/*.sql').filter((name) => !released.includes(name))) {
+    const text = readFileSync(file, 'utf8')
+    const found = contracting.exec(text.replaceAll(/--.*$/gm, ''))?.[0]
+    assert.ok(
+      found === undefined || /^-- contract: /m.test(text),
+      `${file}: \`${found}\` breaks nodes of the release before: see docs/write-a-migration.md`,
+    )
+  }
+  assert.match('alter table a drop column b', contracting)
+  assert.match('drop table b', contracting)
+  assert.match('truncate b', contracting)
+  assert.doesNotMatch('create trigger c before update or truncate on b', contracting)
+  assert.doesNotMatch("execute format('drop table %I', name)", contracting)
+  assert.doesNotMatch('alter table a add column b int; create index on a (b)', contracting)
+})
+
+function releasedMigrations(): string[] {
+  const args = ['ls-tree', '-r', '--name-only', before, 'migrations/']
+  return execFileSync('git', args, { encoding: 'utf8' }).trim().split('\n')
+}
 
 /**
  * Unpacks the tree of the previous release and links the packages of this one. Returns its command
