@@ -14,7 +14,6 @@ import { sha256Hex } from '../src/platform/crypto/bytes.ts'
 import { interfaceVersion } from '../src/platform/http/identifiers.ts'
 import { revokeCredentials } from '../src/score-credentials/revoke.ts'
 import { accountDrives } from './support/build/account-drives.ts'
-import { accountWebhookDrives } from './support/build/account-webhook-drives.ts'
 import { contextAt } from './support/build/actions.ts'
 import { apiKeyDrives } from './support/build/api-key-drives.ts'
 import { score } from './support/build/credentials.ts'
@@ -142,7 +141,6 @@ const paid = [
 ]
 const keyed = await keyedDrives(service)
 const signedIn = await sessionDrives(service)
-const ownWebhooks = await accountWebhookDrives(service)
 const dashboard = await accountDrives(service)
 const apiKeys = await apiKeyDrives(service)
 const creditReads = await creditDrives(service)
@@ -152,15 +150,8 @@ const own = {
     ...dashboard.good,
     ...apiKeys.good,
     ...creditReads.good,
-    ...ownWebhooks.good,
   },
-  drives: [
-    ...signedIn.drives,
-    ...dashboard.drives,
-    ...apiKeys.drives,
-    ...creditReads.drives,
-    ...ownWebhooks.drives,
-  ],
+  drives: [...signedIn.drives, ...dashboard.drives, ...apiKeys.drives, ...creditReads.drives],
 }
 const good = { ...open, ...keyed.good, ...own.good }
 

@@ -10,7 +10,6 @@ import { requestLogContract } from '../request-log/contract.ts'
 import { sandboxContract } from '../sandbox/contract.ts'
 import { scoreCredentialContract } from '../score-credentials/contract.ts'
 import { skillStandardContract } from '../skill-standard/contract.ts'
-import { accountWebhookContract } from '../webhooks/account/contract.ts'
 import { webhookContract } from '../webhooks/endpoints/contract.ts'
 
 export const contract = {
@@ -26,5 +25,4 @@ export const contract = {
   ...scoreCredentialContract,
   ...skillStandardContract,
   ...webhookContract,
-  ...accountWebhookContract,
 }

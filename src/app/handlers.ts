@@ -36,7 +36,6 @@ import { skillCatalogOf, type Vocabulary } from '../skill-standard/catalog.ts'
 import { skillStandardHandlers } from '../skill-standard/handlers.ts'
 import type { VocabularyNotes } from '../skill-standard/notes.ts'
 import type { PublishedReleases } from '../skill-standard/releases.ts'
-import { accountWebhookHandlers } from '../webhooks/account/handlers.ts'
 import { webhookHandlers } from '../webhooks/endpoints/handlers.ts'
 import { webhookDeclarations } from '../webhooks/events/contract.ts'
 import { contract } from './contract.ts'
@@ -98,7 +97,6 @@ export function serviceHandlers(options: HandlerOptions): Handlers<typeof contra
       onSecretShown: (endpointId) =>
         log.info('a repeated creation showed its secret again', { endpointId }),
     }),
-    ...accountWebhookHandlers({ db, clock, ring: secrets }),
     ...accountHandlers({
       db,
       clock,

@@ -17,6 +17,7 @@ import { findAccountEntries } from '../../src/audit/store.ts'
 import { sha256Hex } from '../../src/platform/crypto/bytes.ts'
 import { sql } from '../../src/platform/db/db.ts'
 import { canonicalJson } from '../../src/platform/json/canonical-json.ts'
+import { replaceLeakedSecret, setDeliveriesPaused } from '../../src/webhooks/endpoints/actions.ts'
 import {
   accountRequests,
   createdBy,
@@ -26,15 +27,18 @@ import {
   lockedAccount,
   sandboxPath,
 } from '../support/build/account-drives.ts'
-import {
-  accountWebhookRequests,
-  deliveredEndpoints,
-} from '../support/build/account-webhook-drives.ts'
 import { contextAt } from '../support/build/actions.ts'
 import { apiKeyRequests } from '../support/build/api-key-drives.ts'
 import { newKey, type TestKey } from '../support/build/keys.ts'
 import { newSession, type TestSession } from '../support/build/sessions.ts'
-import { createEndpoint, happen, ok, receiver, startDelivering } from '../support/build/webhooks.ts'
+import {
+  createEndpoint,
+  happen,
+  ok,
+  receiver,
+  startDelivering,
+  testRing,
+} from '../support/build/webhooks.ts'
 import fc from '../support/oracle/fc.ts'
 import { ask, type Question, type Reply } from '../support/start/ask.ts'
 import { startService } from '../support/start/service.ts'
@@ -180,69 +184,6 @@ for (const { operationId, method, path, body } of service.endpoints.filter(
     }))
   })
 
-test('another account’s endpoint, delivery and event are answered like unknown ones, and no verb touches them', async () => {
-  const victim = await newSession(db)
-  const [theirs] = await deliveredEndpoints(service, victim.accountId, 1)
-  const stranger = await newSession(db)
-  const [own] = await deliveredEndpoints(service, stranger.accountId, 1)
-  assert.ok(theirs !== undefined && own !== undefined)
-  const endpointId = randomUUID()
-  const unknown = { ...own, endpointId, deliveryId: randomUUID(), eventId: `evt_${'0'.repeat(32)}` }
-  const stateOf = async () =>
-    JSON.stringify(
-      await db.rows(sql`
-        select n.*, (select json_agg(d order by d.id) from webhook_deliveries d
-            where d.endpoint_id = n.id) as deliveries,
-          (select json_agg(s order by s.version) from webhook_secrets s
-            where s.endpoint_id = n.id) as secrets
-        from webhook_endpoints n where n.id = ${theirs.endpointId}`),
-    )
-  const before = await stateOf()
-  const expected = accountWebhookRequests(stranger, unknown)
-  const foreign = accountWebhookRequests(stranger, theirs)
-  const mixed = accountWebhookRequests(stranger, { ...theirs, endpointId: own.endpointId })
-  for (const [operation, question] of Object.entries(expected)) {
-    const reply = await ask(service.base, question)
-    assert.equal(reply.status, 404, operation)
-    assert.deepEqual(seen(await ask(other.base, foreign[operation] as Question)), seen(reply))
-    if (operation !== 'resendWebhookDelivery') continue
-    assert.deepEqual(seen(await ask(other.base, mixed[operation] as Question)), seen(reply))
-  }
-  assert.equal(await stateOf(), before)
-})
-
-test('a member pauses, resumes, resends, rotates and disables; each change is in the audit log under the user', async () => {
-  const session = await newSession(db, { role: 'member' })
-  const [own] = await deliveredEndpoints(service, session.accountId, 1)
-  assert.ok(own !== undefined)
-  const requests = accountWebhookRequests(session, own)
-  const send = async (operation: string) =>
-    bodyOf(await ask(service.base, requests[operation] as Question))
-  assert.match((await send('pauseWebhookEndpoint')).pausedAt, /Z$/)
-  assert.equal((await send('resumeWebhookEndpoint')).pausedAt, null)
-  const shown = await send('getWebhookSentEvent')
-  assert.equal(JSON.parse(shown.payload).id, own.eventId)
-  assert.deepEqual(
-    shown.deliveries.map(({ id }: { id: string }) => id),
-    [own.deliveryId],
-  )
-  assert.equal((await send('resendWebhookDelivery')).eventId, own.eventId)
-  const { signingSecret } = await send('rotateWebhookSecret')
-  const { secretPrefix, previousSecretEndsAt } = await send('activateWebhookSecret')
-  assert.ok(signingSecret.startsWith(secretPrefix))
-  assert.notEqual(previousSecretEndsAt, null)
-  assert.equal((await send('replaceWebhookSecretNow')).error, 'webhook_secret_changed')
-  assert.notEqual((await send('disableAccountWebhookEndpoint')).endpoint.disabledAt, null)
-  const entries = await db.rows<{ action: string }>(sql`
-    select action from audit_log where actor = ${`user ${session.userId}`} order by seq`)
-  assert.deepEqual(
-    entries.map(({ action }) => action),
-    ['paused', 'resumed', 'resent', 'rotated', 'secret_activated', 'disabled'].map(
-      (verb) => `webhooks.${verb}`,
-    ),
-  )
-})
-
 test('the ids of another account are answered like unknown ids and change nothing', async () => {
   const { session: victim, endpointIds } = await lockedAccount(service, 1)
   const endpointId = endpointIds[0] ?? ''
@@ -361,13 +302,7 @@ test('a foreign key, session and cursor are answered like unknown ones; the matr
   }
   assert.ok((await findKeys(db, victim.accountId)).every(({ revokedAt }) => revokedAt === null))
   assert.equal((await ask(service.base, { path: '/api/account/sessions', ...victim })).status, 200)
-  const inMatrix = new Set([
-    ...operations,
-    ...Object.keys(foreign),
-    ...Object.keys(
-      accountWebhookRequests(of, { endpointId: '', deliveryId: '', eventId: '', secretPrefix: '' }),
-    ),
-  ])
+  const inMatrix = new Set([...operations, ...Object.keys(foreign)])
   const missing = service.endpoints.filter(
     ({ policy, path, operationId }) =>
       policy.kind === 'session' && path.includes('{') && !inMatrix.has(operationId),
@@ -378,26 +313,26 @@ test('a foreign key, session and cursor are answered like unknown ones; the matr
 test('the audit log of an account has what its members, the operator and the service did, and nothing of another account', async () => {
   const session = await newSession(db)
   const { accountId, userId, headers } = session
-  const [endpoint] = await deliveredEndpoints(service, accountId, 1)
+  const url = 'https://hooks.example/in'
+  const endpointId = (await createEndpoint(db, url, { userId: accountId })).id
   const other = await newSession(db)
-  const [foreign] = await deliveredEndpoints(service, other.accountId, 1)
-  assert.ok(endpoint !== undefined && foreign !== undefined)
+  const foreignId = (await createEndpoint(db, url, { userId: other.accountId })).id
   const { keyId } = await newKey(db, { accountId })
   const member = await newSession(db, { accountId, role: 'member' })
-  const webhooks = accountWebhookRequests(session, endpoint)
   const keys = apiKeyRequests(session, { rotated: keyId, revoked: keyId })
+  const byUser = { ...contextAt(db), actor: `user ${userId}` }
+  const ofAccount = { endpointId, owner: { userId: accountId } }
   await lockReporting(contextAt(db), accountId)
+  await setDeliveriesPaused(byUser, ofAccount, true)
+  await replaceLeakedSecret(byUser, { ...ofAccount, ring: testRing })
   for (const question of [
-    webhooks.pauseWebhookEndpoint,
-    webhooks.replaceWebhookSecretNow,
     keys.rotateApiKey,
     keys.revokeApiKey,
     accountRequests(session.ownOrigin, { endpointId: '' }).requestUnlockReview,
   ])
     assert.ok((await ask(service.base, question as Question)).status < 300)
-  const removing = { ...contextAt(db), actor: `user ${userId}` }
-  assert.equal(await removeMember(removing, { accountId, userId: member.userId }), 'ended')
-  const gone = [foreign.endpointId, endpoint.endpointId]
+  assert.equal(await removeMember(byUser, { accountId, userId: member.userId }), 'ended')
+  const gone = [foreignId, endpointId]
   await db.transaction((tx) =>
     recordGaveUp(tx, { endpointIds: gone, reason: 'gone', at: new Date() }),
   )
@@ -407,7 +342,7 @@ test('the audit log of an account has what its members, the operator and the ser
   while (next !== undefined) {
     const reply = await ask(service.base, { path: next, headers })
     assert.equal(reply.status, 200)
-    for (const secret of ['test@localhost', other.accountId, foreign.endpointId])
+    for (const secret of ['test@localhost', other.accountId, foreignId])
       assert.ok(!String(reply.body).includes(secret), secret)
     found.push(...bodyOf(reply).entries)
     const link = /^<https:\/\/scores\.example\.org(\S+)>; rel="next"$/
@@ -419,13 +354,13 @@ test('the audit log of an account has what its members, the operator and the ser
   assert.deepEqual(
     found.map(({ action, actor, subjects }) => [action, actor, subjects[0]]),
     [
-      ['webhooks.given_up', { ...nobody, kind: 'service' }, endpoint.endpointId],
+      ['webhooks.given_up', { ...nobody, kind: 'service' }, endpointId],
       ['users.removed', own, member.userId],
       ['agent_reporting.review_requested', own, accountId],
       ['api_keys.revoked', own, keyId],
       ['api_keys.rotated', own, keyId],
-      ['webhooks.secret_replaced', own, endpoint.endpointId],
-      ['webhooks.paused', own, endpoint.endpointId],
+      ['webhooks.secret_replaced', own, endpointId],
+      ['webhooks.paused', own, endpointId],
       ['agent_reporting.locked', operator, accountId],
       ['api_keys.created', operator, keyId],
       ['accounts.created', operator, accountId],

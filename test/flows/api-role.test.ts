@@ -17,7 +17,6 @@ import { openDb, sql } from '../../src/platform/db/db.ts'
 import { createForAccount, disableForAccount } from '../../src/webhooks/endpoints/actions.ts'
 import { readFeed } from '../../src/webhooks/events/feed.ts'
 import { accountDrives } from '../support/build/account-drives.ts'
-import { accountWebhookDrives } from '../support/build/account-webhook-drives.ts'
 import { contextAt } from '../support/build/actions.ts'
 import { apiKeyDrives } from '../support/build/api-key-drives.ts'
 import { giveScore, indexed } from '../support/build/candidates.ts'
@@ -199,13 +198,7 @@ test('a server with the role serves every page of the dashboard and every route 
   const { headers } = await newSession(db)
   for (const page of dashboardPaths)
     assert.equal((await ask(server.base, { path: page, headers })).status, 200, page)
-  for (const drives of [
-    accountDrives,
-    apiKeyDrives,
-    creditDrives,
-    sessionDrives,
-    accountWebhookDrives,
-  ])
+  for (const drives of [accountDrives, apiKeyDrives, creditDrives, sessionDrives])
     for (const [operation, question] of Object.entries((await drives(service)).good)) {
       const { status, body } = await ask(server.base, question)
       assert.ok(status < 300, `${operation}: ${status} ${String(body)}`)

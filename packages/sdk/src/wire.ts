@@ -1047,8 +1047,6 @@ export type VerifyScoreCredentialResult = {
   [name: string]: unknown
 }
 
-export type WebhookChangeRequest = Record<string, unknown>
-
 /** One attempt to deliver an event. */
 export type WebhookDelivery = {
   /** The id of the attempt, which is a header of its request. */
@@ -1136,21 +1134,6 @@ export type WebhookEndpointRequest = {
   description?: string
 }
 
-export type WebhookEndpointState = {
-  /** Names the form of this object. */
-  schemaVersion: 'service.webhook_endpoint_state.v1'
-  /** The id of the endpoint. */
-  endpointId: string
-  /** Since when deliveries wait. Null while the endpoint is not paused. */
-  pausedAt: string | null
-  /** The beginning of the secret that signs now. */
-  secretPrefix: string
-  /** When an announced secret begins to sign. Null if none is announced. */
-  nextSecretSignsFrom: string | null
-  /** Until when the previous secret signs beside the new one. Null if it does not. */
-  previousSecretEndsAt: string | null
-}
-
 export type WebhookEventFeed = {
   /** Names the form of this object. */
   schemaVersion: 'service.webhook_events.v1'
@@ -1160,52 +1143,6 @@ export type WebhookEventFeed = {
   next: string
   /** Whether more events may be available now. */
   hasMore: boolean
-}
-
-export type WebhookResend = {
-  /** Names the form of this object. */
-  schemaVersion: 'service.webhook_resend.v1'
-  /** The id of the event that is sent again. */
-  eventId: string
-  /** The id of the endpoint. */
-  endpointId: string
-  /** When the delivery was queued. */
-  queuedAt: string
-}
-
-export type WebhookSecret = {
-  /** Names the form of this object. */
-  schemaVersion: 'service.webhook_secret.v1'
-  /** The id of the endpoint. */
-  endpointId: string
-  /** Keep it: it is not shown again. */
-  signingSecret: string
-  /** When it begins to sign. */
-  signsFrom: string
-}
-
-export type WebhookSecretReplacementRequest = {
-  /** must be the `secretPrefix` of the endpoint, 18 characters */
-  secretPrefix: string
-}
-
-export type WebhookSentEvent = {
-  /** Names the form of this object. */
-  schemaVersion: 'service.webhook_sent_event.v1'
-  /** The id of the endpoint. */
-  endpointId: string
-  /** The id of the event. */
-  eventId: string
-  /** The type of the event. */
-  eventType: 'score.updated' | 'score.revised' | 'evidence.revoked' | 'dispute.opened' | 'dispute.resolved' | 'candidate.consent_changed'
-  /** When the event happened. */
-  createdAt: string
-  /** The status of the latest delivery. `exhausted`: every attempt failed. */
-  status: 'pending' | 'sending' | 'succeeded' | 'exhausted' | 'cancelled'
-  /** The body as it is signed and sent. */
-  payload: string
-  /** The attempts; the newest comes first. */
-  deliveries: Array<WebhookDelivery>
 }
 
 export type WebhookTestQueued = {

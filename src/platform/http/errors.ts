@@ -218,15 +218,11 @@ export const errorTable = {
     message: 'This account has no such webhook endpoint.',
     advice: 'List the endpoints of the account and use one of their ids.',
   },
-  webhook_delivery_not_found: {
-    status: 404,
-    message: 'This endpoint has no such delivery, or its event may not be sent any more.',
-    advice: 'List the deliveries of the endpoint and use one of their ids.',
-  },
   webhook_event_not_found: {
     status: 404,
     message: 'This endpoint was sent no such event, or the event is no longer kept.',
     advice: 'List the deliveries of the endpoint and use one of their event ids.',
+    isOperatorOnly: true,
   },
   method_not_allowed: {
     status: 405,
@@ -257,16 +253,19 @@ export const errorTable = {
     status: 409,
     message: 'A rotation of the signing secret is under way.',
     advice: 'Activate the announced secret, or wait until the old one has ended.',
+    isOperatorOnly: true,
   },
   webhook_secret_not_announced: {
     status: 409,
     message: 'No signing secret is announced for this endpoint.',
     advice: 'Rotate the secret first; an announced secret begins to sign by itself.',
+    isOperatorOnly: true,
   },
   webhook_secret_changed: {
     status: 409,
     message: 'Another secret signs now; nothing was replaced.',
     advice: 'List the endpoints, and send the present `secretPrefix` if that secret leaked.',
+    isOperatorOnly: true,
   },
   agent_reporting_unlocked: {
     status: 409,

@@ -135,18 +135,6 @@ export function findAttemptsBy(
     order by a.started_at desc, a.id desc limit ${limit}`)
 }
 
-/** Returns the id of the event of an attempt at an endpoint of the account. */
-export async function findEventOfAttempt(
-  db: Queryable,
-  { endpointId, userId, attemptId }: { endpointId: string; userId: string; attemptId: string },
-): Promise<string | undefined> {
-  const [attempt] = await db.rows<{ eventId: string }>(sql`
-    select a.event_id as "eventId"
-    from webhook_endpoints n join webhook_attempts a on a.endpoint_id = n.id
-    where n.id = ${endpointId}::uuid and n.user_id = ${userId} and a.id = ${attemptId}::uuid`)
-  return attempt?.eventId
-}
-
 export interface SentEvent {
   id: string
   type: EventType

@@ -104,9 +104,9 @@ async function listActive(
 }
 
 /** Disables an endpoint of the caller's account. After the answer no delivery starts. */
-export async function disableOwnEndpoint(
+async function disableOwnEndpoint(
   { db, clock }: Pick<WebhooksOptions, 'db' | 'clock'>,
-  caller: KeyCaller | SessionCaller,
+  caller: KeyCaller,
   endpointId: string,
 ): Promise<Answer> {
   const context = { db, clock, actor: actorOf(caller) }
@@ -178,7 +178,7 @@ function wireDeliveries(attempts: readonly ShownAttempt[]): Static<typeof delive
 }
 
 /** Returns an attempt in the closed shape of the wire. */
-export function wireDelivery(attempt: ShownAttempt): Static<typeof delivery> {
+function wireDelivery(attempt: ShownAttempt): Static<typeof delivery> {
   return {
     id: attempt.id,
     eventId: attempt.eventId,
