@@ -1232,7 +1232,8 @@ create table source_changes (
   independence_group text not null,
   number integer not null,
   issuer text,
-  public_keys text[] default '{}'::text[] not null
+  public_keys text[] default '{}'::text[] not null,
+  suspended boolean default false not null
 );
 create table sources (
   source_id text not null,
@@ -1243,7 +1244,8 @@ create table sources (
   registered_at timestamp with time zone not null,
   changed_at timestamp with time zone not null,
   issuer text,
-  public_keys text[] default '{}'::text[] not null
+  public_keys text[] default '{}'::text[] not null,
+  suspended_at timestamp with time zone
 );
 create table status_lists (
   list_id text not null,

@@ -22,7 +22,7 @@ const allowed: Record<string, readonly string[]> = {
   'score-credentials': ['platform', 'audit', 'skill-standard'],
   workers: ['platform', 'webhooks'],
   // From score-credentials only the pure parts of a proof: keys and signatures.
-  evidence: ['platform', 'scoring-core', 'audit', 'score-credentials', 'workers'],
+  evidence: ['platform', 'scoring-core', 'audit', 'operations', 'score-credentials', 'workers'],
   scores: [
     'platform',
     'scoring-core',

@@ -5,6 +5,8 @@ import { closed, count, digest, facts, uuid } from './action-facts.ts'
 const countOrNone = Type.Integer({ minimum: 0, maximum: 1_000_000_000 })
 const permission = Type.Enum(['public_profile', 'search_listing', 'score_sharing'])
 
+const sourceId = Type.String({ pattern: '^[a-z0-9]+(-[a-z0-9]+)*$' })
+
 export const workerActions = {
   'workers.imported': facts({
     meaning: 'Workers were registered or changed; the subjects are their ids.',
@@ -51,8 +53,18 @@ export const workerActions = {
   }),
   'sources.registered': facts({
     meaning: 'Sources of evidence were registered or changed.',
-    subject: Type.String({ pattern: '^[a-z0-9]+(-[a-z0-9]+)*$' }),
+    subject: sourceId,
     details: Type.Object({ registered: countOrNone, changed: countOrNone }, closed),
+  }),
+  'sources.suspended': facts({
+    meaning: 'A source was suspended: its evidence counts for nothing.',
+    subject: sourceId,
+    details: Type.Object({}, closed),
+  }),
+  'sources.resumed': facts({
+    meaning: 'A suspended source was resumed: its evidence counts again.',
+    subject: sourceId,
+    details: Type.Object({}, closed),
   }),
   'evidence.imported': facts({
     meaning: 'Evidence was imported; the subjects are the first and the last id.',

@@ -110,7 +110,8 @@ function isOptional({ path, input }: Operation<Services>, field: string): boolea
   return schema !== undefined && '~optional' in schema
 }
 
-async function runOperation(
+/** Performs an operation with the texts of its arguments and flags. */
+export async function runOperation(
   operation: Operation<Services>,
   texts: Texts,
   flags: CommonFlags,

@@ -132,6 +132,7 @@ const areas: Readonly<Record<string, string>> = {
   identity: 'Checks of the identity of workers.',
   operators: 'Tokens of the systems that call this API.',
   sandbox: 'Fictional candidates, scores and credentials for development.',
+  sources: 'Senders of evidence, and how far each is trusted.',
   'score credentials': 'Signed scores: their verification, their status and revocations.',
   scores: 'Public scores and their credentials.',
   'skill standard': 'The skills, their evidence and weights, score bands, terms and releases.',

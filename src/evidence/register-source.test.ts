@@ -37,7 +37,7 @@ test('a source is registered once, later lines change the fields that differ, an
     { number: 2, assurance: 500, actor: 'ada' },
     { number: 3, assurance: 700, actor: 'ada' },
   ])
-  const [found] = await findSources(db)
+  const [found] = await findSources(db, { after: '', limit: 1_000 })
   assert.deepEqual(found, {
     id: 'acme',
     name: 'Acme Ltd',
@@ -48,6 +48,7 @@ test('a source is registered once, later lines change the fields that differ, an
     publicKeys: [],
     registeredAt: now,
     changedAt: now,
+    suspendedAt: null,
   })
 })
 
@@ -67,12 +68,18 @@ test('a change of kind, trust, group, issuer or keys takes effect from then on',
     const line = { ...first, ...over }
     const answer = await db.transaction((tx) => registerSource(tx, line, { ...by, now: changedAt }))
     assert.equal('result' in answer && answer.result, 'changed')
-    const sources = await findSources(db)
+    const sources = await findSources(db, { after: '', limit: 1_000 })
     assert.deepEqual(
       sources.map(({ id }) => id),
       sources.map(({ id }) => id).sort(),
     )
-    assert.deepEqual(sources[0], { assurance: 700, ...line, registeredAt: now, changedAt })
+    assert.deepEqual(sources[0], {
+      assurance: 700,
+      ...line,
+      registeredAt: now,
+      changedAt,
+      suspendedAt: null,
+    })
   }
 })
 

@@ -52,7 +52,7 @@ export async function registerSource(
   if ('refused' in source) return source
   const isNew = await insertSource(tx, source, by.now)
   const result = isNew ? 'registered' : await change(tx, source, by.now)
-  if (result !== 'unchanged') await insertSourceChange(tx, source, by)
+  if (result !== 'unchanged') await insertSourceChange(tx, source.id, by)
   return { result, source }
 }
 

@@ -6,14 +6,20 @@ import type { Source } from './source-line.ts'
 export interface RegisteredSource extends Source {
   registeredAt: Date
   changedAt: Date
+  /** Null unless the source is suspended. */
+  suspendedAt: Date | null
 }
 
-/** Returns all sources in order of id. */
-export function findSources(db: Queryable): Promise<RegisteredSource[]> {
+/** Returns at most `limit` sources in order of id, after the id `after`. */
+export function findSources(
+  db: Queryable,
+  { after, limit }: { after: string; limit: number },
+): Promise<RegisteredSource[]> {
   return db.rows<RegisteredSource>(sql`
     select source_id as id, name, kind, assurance, independence_group as "group", issuer,
-      public_keys as "publicKeys", registered_at as "registeredAt", changed_at as "changedAt"
-    from sources order by source_id`)
+      public_keys as "publicKeys", registered_at as "registeredAt", changed_at as "changedAt",
+      suspended_at as "suspendedAt"
+    from sources where source_id > ${after} order by source_id limit ${limit}`)
 }
 
 /** Locks and returns a source, so that changes of one source run one after the other. */
@@ -47,20 +53,31 @@ export async function updateSource(tx: Tx, source: Source, now: Date): Promise<v
     where source_id = ${id}`)
 }
 
+/** Returns false if the source is in this state already. The caller holds its lock. */
+export async function updateSuspension(
+  tx: Tx,
+  { sourceId, isSuspended, now }: { sourceId: string; isSuspended: boolean; now: Date },
+): Promise<boolean> {
+  const updated = await tx.run(sql`
+    update sources set suspended_at = ${isSuspended ? now : null}, changed_at = ${now}
+    where source_id = ${sourceId} and (suspended_at is null) = ${isSuspended}`)
+  return updated === 1
+}
+
 /** Records the current state of the source. The caller holds the lock of the source. */
 export async function insertSourceChange(
   tx: Tx,
-  source: Source,
+  sourceId: string,
   { actor, now }: { actor: string; now: Date },
 ): Promise<void> {
-  const { id, name, kind, assurance, group, issuer, publicKeys } = source
   await tx.run(sql`
     insert into source_changes (source_id, number, changed_at, actor, name, kind, assurance,
-      independence_group, issuer, public_keys)
-    select ${id}::text, coalesce(max(number), 0) + 1, ${now}::timestamptz, ${actor}::text,
-      ${name}::text, ${kind}::text, ${assurance}::integer, ${group}::text, ${issuer}::text,
-      ${publicKeys}::text[]
-    from source_changes where source_id = ${id}`)
+      independence_group, issuer, public_keys, suspended)
+    select source_id,
+      (select coalesce(max(number), 0) + 1 from source_changes where source_id = ${sourceId}),
+      ${now}::timestamptz, ${actor}::text, name, kind, assurance, independence_group, issuer,
+      public_keys, suspended_at is not null
+    from sources where source_id = ${sourceId}`)
 }
 
 /** Returns the registered sources among `ids`, with the issuer and keys of their badges. */

@@ -98,7 +98,8 @@ export interface WorkerEvidence extends Required<Omit<Evidence, 'excluded'>> {
 
 /**
  * Returns all evidence of these workers, with the current assurance and group of its source and
- * without personal data. The engine receives only active items.
+ * without personal data. The assurance of a suspended source is 0. The engine receives only active
+ * items.
  */
 export function findWorkerEvidence(
   db: Queryable,
@@ -106,7 +107,8 @@ export function findWorkerEvidence(
 ): Promise<WorkerEvidence[]> {
   return db.rows<WorkerEvidence>(sql`
     select e.worker_id as "workerId", e.evidence_id as id, e.skill_id as "skillId", e.type,
-      s.independence_group as "group", s.assurance, e.value,
+      s.independence_group as "group",
+      case when s.suspended_at is null then s.assurance else 0 end as assurance, e.value,
       e.observed_on - date '1970-01-01' as "observedDay", encode(e.digest, 'hex') as digest,
       e.state
     from evidence e join sources s on s.source_id = e.source_id

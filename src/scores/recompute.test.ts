@@ -22,8 +22,10 @@ import {
 } from '../../test/support/build/scores.ts'
 import fc from '../../test/support/oracle/fc.ts'
 import { endImport, importEvidence, ingestEvidence } from '../evidence/ingest-evidence.ts'
+import { sourcesResume, sourcesSuspend } from '../evidence/operations.ts'
 import { markForRecomputation } from '../evidence/recomputation-store.ts'
 import { registerSource } from '../evidence/register-source.ts'
+import { perform } from '../operations/perform.ts'
 import { sql, type Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import { lockWorkers } from '../workers/store.ts'
@@ -102,6 +104,51 @@ test('a score that runs during an import or a change of a source includes that c
     counts.push(scored.map(({ result }) => result?.evidenceCount))
   }
   assert.deepEqual(counts, [[6], [6]])
+})
+
+test('evidence of a suspended source counts for nothing, also if the source changes, until the source is resumed', async () => {
+  const doubted = { ...examiner, id: 'doubted', group: 'doubted' }
+  await addSource(db, doubted)
+  const [workerId = ''] = await workersWithEvidence(1)
+  await addEvidence(db, workerId, [{ sourceId: 'doubted', value: 500 }])
+  const performer = { db, clock: () => scoredAt, services: {} }
+  const admin = { kind: 'operator', role: 'admin', actor: 'ada@vm', by: 'Ada' } as const
+  const changedBy = async (
+    operation: typeof sourcesSuspend | typeof sourcesResume,
+    sourceId: string,
+  ) => {
+    const performed = await perform(performer, operation, admin, { sourceId })
+    return 'output' in performed ? performed.output.changed : performed.refusal
+  }
+  const count = async () => (await recompute()).map(({ result }) => result?.evidenceCount)
+  const before = await count()
+  assert.equal(await changedBy(sourcesSuspend, 'doubted'), true)
+  assert.equal(await changedBy(sourcesSuspend, 'doubted'), false)
+  const suspended = await count()
+  await db.transaction((tx) =>
+    registerSource(tx, { ...doubted, assurance: 900 }, { actor: 'test', now: scoredAt }),
+  )
+  const stillSuspended = await count()
+  assert.equal(await changedBy(sourcesResume, 'doubted'), true)
+  assert.equal(await changedBy(sourcesResume, 'doubted'), false)
+  assert.deepEqual([before, suspended, stillSuspended, await count()], [[5], [4], [4], [5]])
+  assert.equal(await changedBy(sourcesSuspend, 'unknown'), 'source_not_found')
+  const history = await db.rows<{ actor: string; suspended: boolean }>(sql`
+    select actor, suspended from source_changes where source_id = 'doubted' order by number`)
+  assert.deepEqual(
+    history.slice(1).map(({ actor, suspended: isSo }) => [actor, isSo]),
+    [
+      ['Ada', true],
+      ['test', true],
+      ['Ada', false],
+    ],
+  )
+  const audited = await db.rows<{ action: string }>(sql`
+    select action from audit_log where subjects::text like '%doubted%' order by seq`)
+  assert.deepEqual(
+    audited.map(({ action }) => action),
+    ['sources.suspended', 'sources.resumed'],
+  )
 })
 
 const secondsAfter = (seconds: number) => new Date(scoredAt.getTime() + seconds * 1_000)

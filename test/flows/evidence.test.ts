@@ -241,10 +241,13 @@ test('sources come from options or a file, and the list shows their assurance', 
   const errors = readFileSync(`${from}.errors.ndjson`, 'utf8')
   assert.match(errors, /"line":2,"field":"assurance","reason":"is at most 700/)
   assert.match(errors, /"line":3,"field":null,"reason":"The line is not JSON/)
-  const { err } = await run(['sources', 'register', ...registration, '--kind', 'self'])
-  assert.match(err, /group: is always self/)
+  const self = await run(['sources', 'register', ...registration, '--kind', 'self'])
+  assert.deepEqual([self.code, self.out], [2, ''])
+  assert.match(self.err, /--group is always self/)
   const again = await report(['sources', 'register', ...registration, '--assurance', '900'])
   assert.partialDeepStrictEqual(again, { code: 0, result: 'changed' })
+  const dry = ['sources', 'register', ...registration, '--assurance', '100', '--dry-run']
+  assert.partialDeepStrictEqual(await report(dry), { result: 'changed', dryRun: true })
   const { sources } = await report(['sources', 'list'])
   assert.deepEqual(
     sources.map(({ id, assurance }: { id: string; assurance: number }) => [id, assurance]),

@@ -190,6 +190,13 @@ export const errorTable = {
     advice: 'Check the username.',
     isOperatorOnly: true,
   },
+  source_not_found: {
+    status: 404,
+    message: 'There is no such source.',
+    advice: 'List the sources and use one of their ids.',
+    command: '`assay sources list` shows them.',
+    isOperatorOnly: true,
+  },
   dispute_not_found: {
     status: 404,
     message: 'There is no such dispute.',
