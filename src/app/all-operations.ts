@@ -1,10 +1,20 @@
 /** Every operation, noun by noun. The operator API and its document are made from this list. */
 import { operatorOperations } from '../access/operator-operations.ts'
 import { disputeOperations } from '../disputes/operations.ts'
+import { evidenceImport, sourcesImport } from '../evidence/evidence-ingests.ts'
 import { sourceOperations } from '../evidence/operations.ts'
+import type { AnyIngest } from '../operations/ingest.ts'
 import type { Operation } from '../operations/operation.ts'
 import { consentOperations, identityOperations } from '../scores/sharing-operations.ts'
+import { workersImport } from '../scores/worker-ingest.ts'
 import type { Services } from './operations.ts'
+
+/** Every bulk input. */
+export const allIngests: readonly AnyIngest<Services>[] = [
+  workersImport,
+  sourcesImport,
+  evidenceImport,
+]
 
 export const allOperations: readonly Operation<Services>[] = [
   ...consentOperations,

@@ -2,12 +2,19 @@
 
 import type { Config } from '../config/config.ts'
 import { openApiDocument } from '../discovery/openapi.ts'
+import type { AnyIngest } from '../operations/ingest.ts'
 import type { Operation } from '../operations/operation.ts'
-import { operatorBase, operatorEndpoints, operatorRoute } from '../operations/operator-routes.ts'
+import {
+  ingestEndpoints,
+  ingestRoute,
+  operatorBase,
+  operatorEndpoints,
+  operatorRoute,
+} from '../operations/operator-routes.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/db.ts'
 import { type Endpoint, endpoint } from '../platform/http/endpoint.ts'
-import { allOperations } from './all-operations.ts'
+import { allIngests, allOperations } from './all-operations.ts'
 import { openServices } from './operations.ts'
 
 export function operatorApi(config: Config, opened: { db: Db; clock: Clock }): Endpoint[] {
@@ -23,11 +30,18 @@ export function operatorApi(config: Config, opened: { db: Db; clock: Clock }): E
     responses: {},
     answer: () => ({ status: 200, body: operatorDocument(config.operatorUrl) }),
   })
-  return [...operatorEndpoints(allOperations, performer), document]
+  return [
+    ...operatorEndpoints(allOperations, performer),
+    ...ingestEndpoints(allIngests, performer),
+    document,
+  ]
 }
 
 /** Returns the contract of the operator API as an OpenAPI document. */
 export function operatorDocument(operatorUrl: string) {
-  const routes = (allOperations as readonly unknown[] as readonly Operation[]).map(operatorRoute)
+  const routes = [
+    ...(allOperations as readonly unknown[] as readonly Operation[]).map(operatorRoute),
+    ...(allIngests as readonly unknown[] as readonly AnyIngest<never>[]).map(ingestRoute),
+  ]
   return openApiDocument(routes, { publicUrl: operatorUrl, isForOperators: true })
 }

@@ -6,7 +6,7 @@
 import { addAbortSignal } from 'node:stream'
 import type { TSchema } from 'typebox'
 import type { ActionContext } from '../audit/action.ts'
-import type { Db, Tx } from '../platform/db/db.ts'
+import { rollingBack } from '../operations/rolling-back.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
 import { type BatchSteps, runBatches } from './batch-pipeline.ts'
 import { type CommandContext, withContext } from './context.ts'
@@ -191,26 +191,6 @@ function readLine<Item, Result extends string>(
   if (isTooLong) return { refused: lineTooLong(lineBytesMax) }
   const parsed = parseLine(bytes)
   return 'refused' in parsed ? parsed : read(parsed.value, now)
-}
-
-/** Returns the database with transactions that return their result and roll back. */
-function rollingBack(db: Db): Db {
-  return {
-    ...db,
-    async transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
-      const results: Result[] = []
-      const rolledBack = new Error('dry run')
-      try {
-        await db.transaction(async (tx) => {
-          results[0] = await work(tx)
-          throw rolledBack
-        })
-      } catch (error) {
-        if (error !== rolledBack) throw error
-      }
-      return results[0] as Result
-    },
-  }
 }
 
 function renderSummary(

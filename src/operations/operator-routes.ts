@@ -1,10 +1,15 @@
 /** Routes of the operator API, made from the declarations of operations. */
 import { type TSchema, Type } from 'typebox'
 import type { Caller } from '../platform/http/callers.ts'
-import type { ResponseDeclaration, Operation as Route } from '../platform/http/contract.ts'
+import {
+  linesType,
+  type ResponseDeclaration,
+  type Operation as Route,
+} from '../platform/http/contract.ts'
 import type { Answer, Endpoint } from '../platform/http/endpoint.ts'
 import { type ErrorName, errorTable, type Refusal, refuse } from '../platform/http/errors.ts'
 import { closed } from './fields.ts'
+import { type AnyIngest, performIngest } from './ingest.ts'
 import type { Operation } from './operation.ts'
 import { type OperationCaller, type Performer, performAny } from './perform.ts'
 import { type Texts, valuesOfTexts } from './text-input.ts'
@@ -105,7 +110,7 @@ function idOf(name: string): string {
   return name.replace(/[ -]([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-function descriptionOf({ who, danger }: Operation): string {
+function descriptionOf({ who, danger }: Pick<Operation, 'who' | 'danger'>): string {
   const roles = who.ingest === true ? `\`${who.operator}\`, or \`ingest\`` : `\`${who.operator}\``
   const lowest = `Needs the role ${roles}${who.operator === 'admin' ? '' : ' or a higher one'}.`
   return danger === undefined ? lowest : `${lowest} ${danger}`
@@ -114,16 +119,20 @@ function descriptionOf({ who, danger }: Operation): string {
 function responsesOf({ kind, output, refusals }: Operation): Record<number, ResponseDeclaration> {
   const own = kind === 'read' ? readErrors : changeErrors
   const names = [...new Set<ErrorName>([...commonErrors, ...own, ...refusals])]
-  const byStatus = Map.groupBy(names, (name) => errorTable[name].status)
-  const errors = [...byStatus].map(([status, values]): [number, ResponseDeclaration] => [
-    status,
-    { description: descriptions[status] ?? 'Refused.', errors: values },
-  ])
   const hasNextLink = 'next' in output.properties
   return {
     200: { description: 'Done.', schema: output, ...(hasNextLink && { hasNextLink }) },
-    ...Object.fromEntries(errors),
+    ...errorResponses(names),
   }
+}
+
+function errorResponses(names: readonly ErrorName[]): Record<number, ResponseDeclaration> {
+  const byStatus = Map.groupBy(names, (name) => errorTable[name].status)
+  const responses = [...byStatus].map(([status, errors]) => [
+    status,
+    { description: descriptions[status] ?? 'Refused.', errors },
+  ])
+  return Object.fromEntries(responses)
 }
 
 const descriptions: Readonly<Record<number, string>> = {
@@ -225,4 +234,99 @@ function nextLink({ http }: { http: string }, path: object, query: object, next:
     )
   const parameters = new URLSearchParams({ ...query, after: next })
   return `<${operatorBase}${below}?${parameters.toString()}>; rel="next"`
+}
+
+/** Enough for ten thousand lines of evidence. */
+const ingestBytesMax = 8_388_608
+
+/** Returns the route of a bulk input. */
+export function ingestRoute<Services>(ingest: AnyIngest<Services>): Route {
+  const { name, http, summary, who, line, results, example } = ingest
+  const errors: readonly ErrorName[] = [
+    ...commonErrors,
+    'invalid_parameter',
+    'payload_too_large',
+    'unsupported_media_type',
+  ]
+  return {
+    operationId: idOf(name),
+    method: 'POST',
+    path: operatorBase + http.slice(http.indexOf('/')),
+    area: name.slice(0, name.indexOf(' ')),
+    summary,
+    description: `${descriptionOf({ who })} The body has one JSON object a line, at most 10,000 lines. Each line is applied or rejected by itself; repeating a request is right, because an applied line changes nothing. Workers are scored ten seconds after the last request of the token.`,
+    policy: { kind: 'operator', limits: { perMinute, perDay: perMinute * 1_440 } },
+    priority: 'operator',
+    queryParameters: Type.Object({ dryRun }),
+    body: {
+      mediaTypes: [linesType],
+      schema: line,
+      bytesMax: ingestBytesMax,
+      ambiguousReachesHandler: false,
+      examples: { example },
+    },
+    responses: {
+      200: { description: 'All lines were read.', schema: ingestOutput(results) },
+      ...errorResponses(errors),
+    },
+  }
+}
+
+function ingestOutput(results: readonly string[]) {
+  const count = Type.Integer({ minimum: 0 })
+  const rejectedLine = Type.Object(
+    {
+      line: Type.Integer({ minimum: 1, description: 'Counted from 1.' }),
+      field: Type.Union([Type.String(), Type.Null()], { description: 'Null: the whole line.' }),
+      reason: Type.String(),
+    },
+    closed,
+  )
+  return Type.Object(
+    {
+      dryRun: Type.Optional(Type.Literal(true)),
+      lines: count,
+      ...Object.fromEntries(results.map((result) => [result, count])),
+      rejected: count,
+      rejectedLines: Type.Array(rejectedLine, {
+        maxItems: 1_000,
+        description: 'The first thousand; `rejected` counts all.',
+      }),
+    },
+    closed,
+  )
+}
+
+export function ingestEndpoints<Services>(
+  ingests: readonly AnyIngest<Services>[],
+  performer: Performer<Services>,
+): Endpoint[] {
+  return ingests.map((ingest) => ({
+    ...ingestRoute(ingest),
+    answer: (request) => answerIngest(performer, ingest, request as OperatorRequest),
+  }))
+}
+
+/**
+ * All requests of a token belong to one import, which ends some seconds after the last of them: a
+ * worker with items in several requests is scored once.
+ */
+async function answerIngest<Services>(
+  performer: Performer<Services>,
+  ingest: AnyIngest<Services>,
+  { query, body, caller }: OperatorRequest,
+): Promise<Answer> {
+  const fault = queryFault(query)
+  if (fault !== null) return fault
+  if (caller.kind !== 'operator') throw new Error('an operator route was called without a token')
+  const isDryRun = query.dryRun === 'true'
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
+  const asked = { bytes, importId: caller.tokenId, isDryRun }
+  const done = await performIngest(performer, ingest, operatorOf(caller), asked)
+  if ('refusal' in done) return done
+  const { lines, counts, rejectedLines } = done
+  return {
+    status: 200,
+    body: { ...(isDryRun && { dryRun: true }), lines, ...counts, rejectedLines },
+  }
 }

@@ -21,6 +21,7 @@ import { canonicalJson } from '../platform/json/canonical-json.ts'
 import { parseBody } from '../platform/json/shape-fault.ts'
 import { type Context, type Done, type Operation, type Who } from './operation.ts'
 import { findReplay, insertReplay } from './replay-store.ts'
+import { rollingBack } from './rolling-back.ts'
 
 export type OperationCaller =
   /** An operator: at the machine, by a token, or in the console. */
@@ -103,15 +104,14 @@ export async function performAny<Services>(
     )
     return 'refusal' in result ? result : { output: result }
   }
+  const db = isDryRun ? rollingBack(performer.db) : performer.db
   let total: object | null = null
   for (;;) {
     // Only the first batch stores the key: a repeated call goes on with the batches that are left.
     const key: string | null =
       isDryRun || operation.keepsKeys || total !== null ? null : idempotencyKey
-    const result: Done<object, ActionName> | Refusal = await inTransaction(
-      performer.db,
-      isDryRun,
-      (tx) => runBatch(tx, operation, { input, context: contextAt(), key, isDryRun }),
+    const result: Done<object, ActionName> | Refusal = await db.transaction((tx) =>
+      runBatch(tx, operation, { input, context: contextAt(), key, isDryRun }),
     )
     if ('refusal' in result) return result
     if (!isDryRun) await result.after?.()
@@ -226,25 +226,6 @@ async function recordEntries<Services>(
 
 /** The details of an entry belong to its action, which `recordAction` checks once more. */
 type Recorded = Parameters<typeof recordAction>[1]
-
-function inTransaction<Result>(
-  db: Db,
-  isDryRun: boolean,
-  work: (tx: Tx) => Promise<Result>,
-): Promise<Result> {
-  if (!isDryRun) return db.transaction(work)
-  let result: { done: Result } | null = null
-  const rollBack = new Error('dry run')
-  return db
-    .transaction(async (tx) => {
-      result = { done: await work(tx) }
-      throw rollBack
-    })
-    .catch((error: unknown) => {
-      if (error !== rollBack || result === null) throw error
-      return result.done
-    })
-}
 
 /** Adds the whole numbers of two batches; every other member is that of the last one. */
 function withSums({ properties }: TObject, before: object, last: object): object {

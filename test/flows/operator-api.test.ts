@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { operatorsCreateToken, operatorsRevokeToken } from '../../src/access/operator-operations.ts'
-import { allOperations } from '../../src/app/all-operations.ts'
+import { allIngests, allOperations } from '../../src/app/all-operations.ts'
 import { operatorBase, operatorRoute } from '../../src/operations/operator-routes.ts'
 import { perform, whyForbidden } from '../../src/operations/perform.ts'
 import { sql } from '../../src/platform/db/db.ts'
@@ -272,11 +272,76 @@ test('the document is served to every role, and names every operation', async ()
   const ids = Object.values(paths).flatMap((item) =>
     Object.values(item).map(({ operationId }) => operationId),
   )
-  assert.equal(ids.length, allOperations.length)
+  assert.equal(ids.length, allOperations.length + allIngests.length)
 })
 
 test('no CORS header lets a page of another origin read an answer, and no cache stores it', async () => {
   const { headers } = await call('GET /disputes', { headers: { Origin: 'https://evil.example' } })
   assert.equal(headers['access-control-allow-origin'], undefined)
   assert.equal(headers['cache-control'], 'private, no-store')
+})
+
+test('lines: workers and evidence are registered or rejected one by one, and a repeat changes nothing', async () => {
+  const lines = (rows: readonly (object | string)[]) =>
+    rows.map((row) => (typeof row === 'string' ? row : JSON.stringify(row))).join('\n')
+  const send = (path: string, body: string, token = tokens.admin) =>
+    call(`POST ${path}`, { body, token, headers: { 'Content-Type': 'application/x-ndjson' } })
+  const workers = lines([
+    { username: 'eve-online', displayName: 'Eve' },
+    '',
+    '{"username":',
+    { username: 'No', displayName: 'Two letters' },
+  ])
+  const first = await send('/workers', workers, tokens.ingest)
+  assert.equal(first.status, 200)
+  assert.partialDeepStrictEqual(first.json, { lines: 3, created: 1, rejected: 2 })
+  assert.deepEqual(
+    (first.json.rejectedLines as { line: number; field: string | null }[]).map(
+      ({ line, field }) => [line, field],
+    ),
+    [
+      [3, null],
+      [4, 'username'],
+    ],
+  )
+  assert.partialDeepStrictEqual((await send('/workers', workers)).json, {
+    created: 0,
+    unchanged: 1,
+  })
+  const source = { id: 'acme', name: 'Acme', kind: 'organisation', group: 'acme' }
+  assert.equal((await send('/sources', lines([source]), tokens.ingest)).status, 403)
+  assert.partialDeepStrictEqual((await send('/sources', lines([source]))).json, { registered: 1 })
+  const item = {
+    username: 'eve-online',
+    sourceId: 'acme',
+    externalId: '1',
+    skillId: 'hss:typescript',
+    type: 'peer_review',
+    value: 700,
+    observedOn: '2026-05-14',
+  }
+  const evidence = lines([item, { ...item, externalId: '2', value: 2_000 }])
+  const before = await everythingStored(service.database.url, ['rate_windows', 'operator_tokens'])
+  const dry = await send('/evidence?dryRun=true', evidence)
+  assert.partialDeepStrictEqual(dry.json, { dryRun: true, added: 1, rejected: 1 })
+  assert.equal(
+    await everythingStored(service.database.url, ['rate_windows', 'operator_tokens']),
+    before,
+  )
+  assert.partialDeepStrictEqual((await send('/evidence', evidence)).json, { added: 1, rejected: 1 })
+  assert.partialDeepStrictEqual((await send('/evidence', evidence)).json, { unchanged: 1 })
+})
+
+test('lines: 413 for more than 10,000 lines, 415 for JSON, and one line too long rejects only itself', async () => {
+  const headers = { 'Content-Type': 'application/x-ndjson' }
+  const many = await call('POST /workers', { body: '{}\n'.repeat(10_001), headers })
+  assert.deepEqual([many.status, many.json.error], [413, 'payload_too_large'])
+  const exact = await call('POST /workers', { body: '{}\n'.repeat(10_000), headers })
+  assert.partialDeepStrictEqual(exact.json, { lines: 10_000, rejected: 10_000 })
+  assert.equal((exact.json.rejectedLines as object[]).length, 1_000)
+  assert.equal((await call('POST /workers', { body: {} })).status, 415)
+  const long = await call('POST /workers', { body: `"${'x'.repeat(65_536)}"`, headers })
+  assert.match(JSON.stringify(long.json.rejectedLines), /longer than 65536 bytes/)
+  const empty = await call('POST /workers', { headers })
+  assert.partialDeepStrictEqual(empty.json, { lines: 0, rejected: 0 })
 })

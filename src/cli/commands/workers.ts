@@ -9,13 +9,12 @@ import { counted } from '../../platform/counted.ts'
 import { eraseWorkerFor } from '../../privacy/erase-worker.ts'
 import { exportWorkerFor } from '../../privacy/export-worker.ts'
 import { type ErasureReason, erasureReasons } from '../../privacy/reasons.ts'
-import { importWorkers } from '../../scores/keep-sharing.ts'
 import { findActiveSnapshots } from '../../scores/store.ts'
+import { workersImport } from '../../scores/worker-ingest.ts'
 import { hidingScore, type ScoreGate } from '../../workers/gate.ts'
 import { identityAt } from '../../workers/identity-state.ts'
 import { missingFor } from '../../workers/onboard.ts'
-import { readRegistration } from '../../workers/registration.ts'
-import { type Permission, permissions, registration } from '../../workers/schema.ts'
+import { type Permission, permissions } from '../../workers/schema.ts'
 import type { Worker } from '../../workers/store.ts'
 import { byOption, formatOption, oneOf, usernameArgument } from '../args.ts'
 import { act, command } from '../command.ts'
@@ -76,22 +75,15 @@ export function declareCommand(workers: Command): void {
     .action(act(erase))
 }
 
-/** Enough for a hundred skills and a long biography. */
-const lineBytesMax = 65_536
-
 function importFile(flags: ImportFlags & { by: string }): Promise<Outcome> {
+  const { line: shape, apply, ...declared } = workersImport
   return importLines(flags, {
-    shape: registration,
-    lineBytesMax,
-    results: ['created', 'updated', 'unchanged'],
-    read: readRegistration,
+    ...declared,
+    shape,
     // Without an external id, the earlier lines decide which worker has the username.
     keysOf: ({ externalId, profile }) =>
       externalId === null ? null : [`id ${externalId}`, `name ${profile.username}`],
-    apply: async (context, registrations) => {
-      const answers = await importWorkers(context, registrations, flags.by)
-      return answers.map((answer) => ('refused' in answer ? answer : { result: answer.outcome }))
-    },
+    apply: (context, lines) => apply(context, lines, { by: flags.by, importId: '', services: {} }),
   })
 }
 

@@ -72,6 +72,9 @@ export type Policy<Limits = RateLimits> =
 /** Calls of one session to all routes together. A day has no limit of its own. */
 export const sessionLimits: RateLimits = { perMinute: 300, perDay: 300 * 1_440 }
 
+/** The media type of lines of JSON. The bytes of such a body reach the handler unread. */
+export const linesType = 'application/x-ndjson'
+
 /** The media type of a form. Its fields reach the handler as an object of texts. */
 export const formType = 'application/x-www-form-urlencoded'
 

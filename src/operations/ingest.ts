@@ -1,0 +1,148 @@
+/**
+ * Bulk input: lines that are checked one by one and applied in batches. The command line reads a
+ * file through a declaration, the operator API the body of a request.
+ *
+ * Each batch is one transaction. If a request breaks off, repeating all of it is right: a line that
+ * was applied before changes nothing.
+ */
+import type { TSchema } from 'typebox'
+import type { ActionContext } from '../audit/action.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
+import type { Fault } from '../platform/json/shape-fault.ts'
+import { parseStrictJson } from '../platform/json/strict-json.ts'
+import type { Who } from './operation.ts'
+import { type OperationCaller, type Performer, whyForbidden } from './perform.ts'
+import { rollingBack } from './rolling-back.ts'
+
+export type Refused = { refused: Fault }
+
+/** What the lines of one input share. */
+export interface IngestCall<Services> {
+  by: string
+  /** Names the input that the batches belong to. UUID. */
+  importId: string
+  services: Services
+}
+
+export interface Ingest<Services, Item extends object, Result extends string> {
+  /** The operation id in words, such as `workers import`. */
+  name: string
+  http: `POST /${string}`
+  summary: string
+  who: Who
+  /** The schema of a line. */
+  line: TSchema
+  lineBytesMax: number
+  /** Lines in a transaction. */
+  batchMax: number
+  /** The results of accepted lines, in the order of the summary. */
+  results: readonly Result[]
+  /** A line of the example in the document. */
+  example: object
+  /** Checks one line by itself. */
+  read(value: unknown, now: Date): Item | Refused
+  /** Applies a batch in one transaction. Returns an answer for each item, in order. */
+  apply(
+    context: ActionContext,
+    items: readonly Item[],
+    call: IngestCall<Services>,
+  ): Promise<({ result: Result } | Refused)[]>
+}
+
+/** An ingest of any types, as the doors see it. */
+export interface AnyIngest<Services>
+  extends Omit<Ingest<Services, object, string>, 'read' | 'apply'> {
+  read(value: unknown, now: Date): object
+  apply: (
+    context: ActionContext,
+    items: never,
+    call: IngestCall<Services>,
+  ) => Promise<({ result: string } | Refused)[]>
+}
+
+/** Lines of one request. */
+const linesMax = 10_000
+/** Rejected lines that an answer names; the others are counted. */
+const namedMax = 1_000
+
+export interface RejectedLine extends Fault {
+  /** Counted from 1. */
+  line: number
+}
+
+export interface IngestAnswer {
+  lines: number
+  /** Lines of each result, and the rejected ones. */
+  counts: Record<string, number>
+  rejectedLines: RejectedLine[]
+}
+
+/** Applies the lines of a body of NDJSON. */
+export async function performIngest<Services>(
+  { db, clock, services }: Performer<Services>,
+  ingest: AnyIngest<Services>,
+  caller: OperationCaller,
+  { bytes, importId, isDryRun }: { bytes: Buffer; importId: string; isDryRun: boolean },
+): Promise<IngestAnswer | Refusal> {
+  const forbidden = whyForbidden(ingest.who, caller)
+  if (forbidden !== null) return refuse(forbidden)
+  const lines = linesOf(bytes)
+  if (lines.length > linesMax)
+    return refuse('payload_too_large', {
+      message: `The body has ${lines.length} lines. Send at most ${linesMax} in a request.`,
+    })
+  const { read, apply } = ingest as unknown as Ingest<Services, object, string>
+  const context = { db: isDryRun ? rollingBack(db) : db, actor: caller.actor, clock }
+  const call = { by: caller.by, importId, services }
+  const counts = Object.fromEntries([...ingest.results, 'rejected'].map((name) => [name, 0]))
+  const rejectedLines: RejectedLine[] = []
+  for (let from = 0; from < lines.length; from += ingest.batchMax) {
+    const batch = lines.slice(from, from + ingest.batchMax)
+    const checked = batch.map((line) => readLine(ingest, read, line, clock()))
+    const items = checked.filter((one) => !('refused' in one))
+    const applied = (items.length === 0 ? [] : await apply(context, items, call)).values()
+    for (const [i, one] of checked.entries()) {
+      const answer = 'refused' in one ? (one as Refused) : applied.next().value
+      if (answer === undefined) throw new Error(`${ingest.name}: a line got no answer`)
+      const result = 'refused' in answer ? 'rejected' : answer.result
+      counts[result] = (counts[result] ?? 0) + 1
+      if ('refused' in answer && rejectedLines.length < namedMax)
+        rejectedLines.push({ line: batch[i]?.number ?? 0, ...answer.refused })
+    }
+  }
+  return { lines: lines.length, counts, rejectedLines }
+}
+
+interface Line {
+  number: number
+  bytes: Buffer
+}
+
+const lineFeed = 0x0a
+
+/** Returns the lines that are not blank. Blank lines count for line numbers only. */
+function linesOf(bytes: Buffer): Line[] {
+  const lines: Line[] = []
+  for (let from = 0, number = 1; from < bytes.length; number++) {
+    const feed = bytes.indexOf(lineFeed, from)
+    const end = feed === -1 ? bytes.length : feed
+    const line = bytes.subarray(from, end)
+    if (/\S/.test(line.toString('latin1', 0, 1_024))) lines.push({ number, bytes: line })
+    from = end + 1
+  }
+  return lines
+}
+
+function readLine(
+  { lineBytesMax }: { lineBytesMax: number },
+  read: (value: unknown, now: Date) => object,
+  { bytes }: Line,
+  now: Date,
+): object {
+  if (bytes.length > lineBytesMax)
+    return { refused: { field: null, reason: `The line is longer than ${lineBytesMax} bytes.` } }
+  const json = parseStrictJson(bytes)
+  if (json.kind !== 'value')
+    return { refused: { field: null, reason: json.why.replace('The body', 'The line') } }
+  return read(json.value, now)
+}
