@@ -14,15 +14,8 @@ import { once } from 'node:events'
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { test } from 'node:test'
+import { type Fence, fencesOf, nameOf } from './support/start/docs-page.ts'
 import { freePort, programs, startServer, temporaryFolder } from './support/start/processes.ts'
-
-interface Fence {
-  /** The words after the backticks. */
-  info: string
-  text: string
-  /** Line of the page at which the fence begins. */
-  line: number
-}
 
 const printedBase = 'localhost:8080'
 const separator = '\u001e'
@@ -34,13 +27,6 @@ function findPython(code: string): { folder: string; code: string } | undefined 
   const folders = ['/usr/bin', '/usr/local/bin', ...(programs['PATH'] ?? '').split(':')]
   const folder = folders.find((one) => spawnSync(join(one, 'python3'), ['-c', code]).status === 0)
   return folder === undefined ? undefined : { folder, code }
-}
-
-function fencesOf(page: string): Fence[] {
-  return [...page.matchAll(/^( *)```(\S[^\n]*)\n(.*?)^\1```$/gms)].map((match) => {
-    const [, , info = '', text = ''] = match
-    return { info, text, line: page.slice(0, match.index).split('\n').length }
-  })
 }
 
 /** Has a database of its own; test/flows/issue-scores.test.ts runs its commands. */
@@ -76,11 +62,6 @@ function writeCommand(path: string, source: string): void {
   mkdirSync(dirname(path))
   const script = `#!/bin/sh\nexec '${process.execPath}' --disable-warning=ExperimentalWarning '${resolve(source)}' "$@"\n`
   writeFileSync(path, script, { mode: 0o755 })
-}
-
-/** Returns the file name in the first line of a program. */
-function nameOf(text: string): string | undefined {
-  return /^(?:\/\/|#) (\S+\.(?:ts|py))\n/.exec(text)?.[1]
 }
 
 function runs({ info }: Fence): boolean {

@@ -3,9 +3,12 @@
  * two running servers.
  */
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { after, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import { type Json, publicUrl } from '../support/build/credentials.ts'
+import type { Json } from '../support/build/credentials.ts'
 import { bitIn } from '../support/build/registry.ts'
 import { testDatabase } from '../support/start/database.ts'
 import {
@@ -13,15 +16,19 @@ import {
   type IssuedJson,
   issue,
   listOf,
+  revoke,
   scoreLine,
   statusOf,
   verdictsByList,
   verify,
 } from '../support/start/deployment.ts'
+import { type Fence, fencesOf, nameOf } from '../support/start/docs-page.ts'
 import {
   assay,
   type Env,
   eventually,
+  freePort,
+  programs,
   report,
   type ServerProcess,
   startServer,
@@ -31,14 +38,17 @@ import {
 const database = await testDatabase()
 after(() => database.drop())
 const folder = temporaryFolder()
+/** The commands of the docs reach the first server under its public address. */
+const port = await freePort()
 const env: Env = {
   DATABASE_URL: database.url,
   ASSAY_DATA_DIR: folder,
-  PUBLIC_URL: publicUrl,
+  PUBLIC_URL: `http://localhost:${port}`,
   TRUSTED_PROXIES: '127.0.0.1',
 }
+const startFirst = () => startServer({ ...env, PORT: String(port) })
 const keyPath = '/.well-known/service-score-vc-public-key.json'
-let [one, other] = await Promise.all([startServer(env), startServer(env)])
+let [one, other] = await Promise.all([startFirst(), startServer(env)])
 
 async function createKey(): Promise<string> {
   const { kid } = await report(['keys', 'create'], env)
@@ -103,6 +113,57 @@ async function didOf({ base }: ServerProcess) {
   }
 }
 
+/** A folder like a fresh clone beside a demo, in which the commands of the docs run. */
+const clone = temporaryFolder()
+mkdirSync(join(clone, '.data/demo/credentials'), { recursive: true })
+for (const name of ['api-key', 'test-key']) writeFileSync(join(clone, '.data/demo', name), 'unused')
+mkdirSync(join(clone, 'bin'))
+const assayCommand = `exec '${process.execPath}' '${resolve('src/cli/assay.ts')}' "$@"`
+writeFileSync(join(clone, 'bin/assay'), `#!/bin/sh\n${assayCommand}\n`, { mode: 0o755 })
+cpSync('packages/sdk', join(clone, 'packages/sdk'), { recursive: true })
+symlinkSync(resolve('node_modules'), join(clone, 'node_modules'))
+const hasPyNaCl = spawnSync('/usr/bin/python3', ['-c', 'import nacl']).status === 0
+
+/** Returns the sections of a page, each under its heading. The first has none. */
+function sectionsOf(page: string, headings: readonly string[]): string {
+  const sections = readFileSync(join('docs', page), 'utf8').split(/^## /m)
+  const named = headings.map((heading) => sections.find((text) => text.startsWith(`${heading}\n`)))
+  assert.ok(!named.includes(undefined), `${page} has ${headings.join(', ')}`)
+  return [sections[0], ...named].join('')
+}
+
+/** Runs the commands of a page word for word, and compares what they print with the page. */
+function runPage(text: string): void {
+  const fences = fencesOf(text.replaceAll('localhost:8080', `localhost:${port}`))
+  for (const { info, text } of fences) {
+    const name = nameOf(text)
+    if (name !== undefined && /^(ts|python)$/.test(info)) writeFileSync(join(clone, name), text)
+  }
+  const runs = ({ info }: Fence) => info === 'sh' || (info === 'sh pynacl' && hasPyNaCl)
+  const script = fences.filter(runs).map((fence) => fence.text)
+  const path = [dirname(process.execPath), '/usr/bin', programs['PATH']].join(':')
+  const { status, stdout, stderr } = spawnSync('/bin/sh', ['-e', '-c', script.join('')], {
+    cwd: clone,
+    env: { ...programs, HOME: clone, PATH: path },
+    encoding: 'utf8',
+  })
+  assert.equal(status, 0, `${stdout}${stderr}`)
+  const plain = (line: string): string => line.replace(/\s+/g, ' ').trim()
+  const lines = new Set(stdout.split('\n').map(plain))
+  const printed = fences
+    .filter(({ info }) => info === 'text')
+    .flatMap((one) => one.text.split('\n'))
+  for (const line of printed)
+    assert.ok(lines.has(plain(line)), `printed is "${line}", not:\n${stdout}`)
+}
+
+/** Verifies offline by the commands of docs/verify-offline.md and docs/sdk.md. */
+function verifyByDocs(credential: IssuedJson): void {
+  writeFileSync(join(clone, '.data/demo/credentials/valid.json'), JSON.stringify(credential))
+  runPage(readFileSync('docs/verify-offline.md', 'utf8'))
+  runPage(sectionsOf('sdk.md', ['Verify a credential offline']))
+}
+
 let first = ''
 let second = ''
 let third = ''
@@ -126,6 +187,11 @@ test('503: signing_not_configured until a key exists; then every request works w
   ofFirst = await issueOne()
   assert.equal(proofKid(ofFirst), first)
   assert.equal((await verify(one.base, ofFirst)).body.valid, true)
+})
+
+test('before a rotation the commands of the docs verify offline', () => {
+  runPage(sectionsOf('sdk.md', ['Install it']))
+  verifyByDocs(ofFirst)
 })
 
 test('a second key is published before it signs; an early rotation is rejected with the allowed time', async () => {
@@ -156,13 +222,28 @@ test('rotation: credentials of the first key still verify, with the note key_ret
   }
 })
 
+test('after a rotation, and after the next revocation, the commands of the docs verify offline', async () => {
+  for (const credential of [ofFirst, ofSecond]) verifyByDocs(credential)
+  const lines = Array.from({ length: 40 }, () => scoreLine())
+  const listOfFirst = ofFirst.credentialStatus.statusListCredential
+  const beside = (await issue(env, folder, lines)).find(
+    ({ credentialStatus }) => credentialStatus.statusListCredential === listOfFirst,
+  )
+  await revoke(env, [beside?.id.slice('urn:uuid:'.length) ?? ''])
+  await bothSee(
+    'the second key signs the list of the first credential',
+    async ({ base }) => proofKid((await listOf(base, ofFirst)).body) === second,
+  )
+  for (const credential of [ofFirst, ofSecond]) verifyByDocs(credential)
+})
+
 test('after two rotations and a restart a credential of the first key is valid, online and offline', async () => {
   third = await createKey()
   await rotate()
   await activeIs(third)
   one.signal('SIGTERM')
   assert.equal(await one.ended, 0)
-  one = await startServer(env)
+  one = await startFirst()
   for (const credential of [ofFirst, ofSecond]) {
     const { body } = await verify(one.base, credential)
     assert.deepEqual([body.valid, body.notes.includes('key_retired')], [true, true])
