@@ -164,7 +164,11 @@ test('the role may do everything that the routes of webhooks and agent decisions
   const own = { endpointId, owner: { userId } }
   const disabled = await disableForAccount(contextAt(asServer), own, 'owner')
   assert.equal(disabled.outcome, 'disabled')
-  assert.deepEqual((await readFeed(asServer, { types: 'score.updated', after: '1' }))?.events, [])
+  for (const from of [{ after: '1' }, { since: '2026-05-14T09:00:00Z' }]) {
+    const feed = await readFeed(asServer, { types: 'score.updated', ...from })
+    assert.ok('events' in feed)
+    assert.deepEqual(feed.events, [])
+  }
   const content = contentOf({ decision: 'hired', subject: { kind: 'candidate', username: 'ada' } })
   const decision = { userId, apiKeyId: null, content, idempotencyKey: randomUUID() }
   const report = openReporting(asServer, 'unlocked')

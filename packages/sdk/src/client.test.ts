@@ -1,11 +1,14 @@
 /** The client against the real service, directly and behind a proxy that fails. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { inspect } from 'node:util'
 import { registerExactEvmScheme } from '@x402/evm/exact/client'
 import { type PaymentRequired, x402Client, x402HTTPClient } from '@x402/fetch'
+import { Webhook } from 'standardwebhooks'
 import { privateKeyToAccount } from 'viem/accounts'
+import { attemptHeaders } from '../../../src/webhooks/delivery/attempt-request.ts'
 import { newKey } from '../../../test/support/build/keys.ts'
 import { type Fault, startFaultyProxy } from '../../../test/support/fault/faulty-proxy.ts'
 import { startService } from '../../../test/support/start/service.ts'
@@ -19,6 +22,7 @@ import {
   InsufficientCreditsError,
   InvalidRequestError,
   NotFoundError,
+  newWebhookSecret,
   type Payer,
   PaymentRefusedError,
   PaymentRequiredError,
@@ -382,9 +386,9 @@ test('the example of the README signs with the client of @x402/fetch', async () 
 
 test('the feed is followed from any position, and each event comes with its cursor', async () => {
   const pages = [
-    { events: [{ id: 'evt_1' }, { id: 'evt_2' }], next: '2', hasMore: true },
-    { events: [], next: '2', hasMore: false },
-    { events: [{ id: 'evt_3' }], next: '3', hasMore: false },
+    { events: [{ id: 'evt_1' }, { id: 'evt_2' }], positions: [1, 2], next: '2', hasMore: true },
+    { events: [], positions: [], next: '2', hasMore: false },
+    { events: [{ id: 'evt_3' }], positions: [3], next: '3', hasMore: false },
   ]
   const asked: string[] = []
   const baseUrl = await startFaultyProxy(service.base, (request, response) => {
@@ -397,8 +401,101 @@ test('the feed is followed from any position, and each event comes with its curs
     heard.push(`${event.id} ${next}`)
     if (heard.length === 3) break
   }
-  assert.deepEqual(heard, ['evt_1 0', 'evt_2 2', 'evt_3 3'])
+  assert.deepEqual(heard, ['evt_1 1', 'evt_2 2', 'evt_3 3'])
   assert.deepEqual(asked, ['0', '2', '2'])
+})
+
+test('an abort ends the feed at once and without an error: in the loop, during a call, and during a wait', async () => {
+  const ending = {
+    loop: new AbortController(),
+    call: new AbortController(),
+    wait: new AbortController(),
+  }
+  const reads: Record<string, number> = {}
+  const baseUrl = await startFaultyProxy(service.base, (request, response) => {
+    const part = request.url?.split('/')[1] ?? ''
+    reads[part] = (reads[part] ?? 0) + 1
+    if (part === 'call') return ending.call.abort()
+    const positions = part === 'loop' ? Array.from({ length: 100 }, (_, i) => i + 1) : []
+    const events = positions.map((position) => ({ id: `evt_${position}` }))
+    response.end(JSON.stringify({ events, positions, next: '100', hasMore: false }))
+    if (part === 'wait') setImmediate(() => ending.wait.abort())
+  })
+  for (const [part, controller] of Object.entries(ending)) {
+    const client = new Client({ baseUrl: `${baseUrl}/${part}`, apiKey: testKey.key })
+    let heard = 0
+    for await (const _ of client.webhooks.listen({ signal: controller.signal, pollMs: 60_000 })) {
+      heard++
+      if (part === 'loop') controller.abort()
+    }
+    assert.deepEqual([heard, reads[part]], [part === 'loop' ? 1 : 0, 1], part)
+  }
+  const client = new Client({ baseUrl, apiKey: testKey.key })
+  const before = client.webhooks.listen({ signal: AbortSignal.abort() })
+  assert.deepEqual(await before.next(), { done: true, value: undefined })
+})
+
+test('an id that would name another path is refused before a call', async () => {
+  const client = new Client({ baseUrl: service.base, apiKey: testKey.key })
+  for (const id of ['', '.', '..'])
+    for (const call of [
+      () => client.candidates.get(id),
+      () => client.candidates.credential(`@${id}`),
+      () => client.scores.get(id),
+      () => client.scores.credential(id),
+      () => client.skills.get(id),
+      () => client.skills.notes(id),
+      () => client.issuer.statusList(id),
+      () => client.webhooks.endpoints.disable(id),
+    ])
+      assert.throws(call, TypeError, `${id} ${String(call)}`)
+  assert.throws(() => client.scores.get(undefined as never), /scoreId is undefined/)
+})
+
+const body = '{"id":"evt_1","type":"score.updated"}'
+
+test('webhooks: a delivery is genuine if one of its three signatures fits one of the secrets', async () => {
+  const [old, next, other] = [newWebhookSecret(), newWebhookSecret(), newWebhookSecret()]
+  const name = 'Service-Webhook-Signature'
+  const by = async (secret: string) => (await signTestWebhook(body, secret))[name] ?? ''
+  const announced = { [name]: await by(old), [`${name}-Next`]: await by(next) }
+  const replaced = { [name.toLowerCase()]: await by(next), [`${name}-Previous`]: await by(old) }
+  for (const headers of [announced, replaced, new Headers(announced)]) {
+    for (const secret of [old, next, [other, next], [old]])
+      assert.equal(await verifyWebhook(body, headers, secret), true)
+    for (const secret of [other, [other]])
+      assert.equal(await verifyWebhook(body, headers, secret), false)
+    assert.equal(await verifyWebhook(`${body} `, headers, [old, next]), false)
+  }
+})
+
+test('webhooks: a missing secret and a parsed body are mistakes of the program, and say what to give', async () => {
+  const headers = await signTestWebhook(body, 'null')
+  for (const secret of [undefined, null, '', ' ', [], ['whsec_a', ''], 7]) {
+    const verifying = verifyWebhook(body, headers, secret as never)
+    await assert.rejects(verifying, { name: 'TypeError', message: /secret is missing.*whsec_/ })
+    await assert.rejects(signTestWebhook(body, secret as never), TypeError)
+  }
+  for (const parsed of [JSON.parse(body), null, undefined, new ArrayBuffer(2)])
+    await assert.rejects(verifyWebhook(parsed as never, headers, 'whsec_a'), {
+      name: 'TypeError',
+      message: /neither text nor bytes.*express\.raw/,
+    })
+})
+
+test('webhooks: a test delivery has every header of a real one, and Standard Webhooks accepts it', async () => {
+  const secret = newWebhookSecret()
+  assert.match(secret, /^whsec_[A-Za-z0-9]{43}$/)
+  const signed = await signTestWebhook(body, secret, { attempt: 2, sequence: 7, isTest: true })
+  const { eventId, ...attempt } = { eventId: 'evt_1', eventType: 'score.updated', body }
+  const real = attemptHeaders(
+    { ...attempt, id: randomUUID(), eventId, attempt: 2, isTest: true, position: 7 },
+    { current: secret },
+    new Date(Number(signed['webhook-timestamp']) * 1_000),
+  )
+  const delivery = signed['Service-Webhook-Delivery']
+  assert.deepEqual({ ...real, 'Service-Webhook-Delivery': delivery }, signed)
+  assert.deepEqual(new Webhook(secret).verify(body, signed), JSON.parse(body))
 })
 
 test('webhooks: the signatures of the published vectors, and of our own test header', async () => {

@@ -54,6 +54,15 @@ export class Client {
   }
 }
 
+/**
+ * Returns a text as one segment of a path. Refuses texts that would name another path: an empty one
+ * is the list above it, and URL parsers remove `.` and `..`.
+ */
+function segment(text: string, name: string): string {
+  if (typeof text === 'string' && !/^\.{0,2}$/.test(text)) return encodeURIComponent(text)
+  throw new TypeError(`${name} is ${JSON.stringify(text)}. Give the name or the id to read.`)
+}
+
 type Send = <Value>(question: Question) => Call<Value>
 
 export interface SearchQuery {
@@ -108,7 +117,7 @@ class Candidates {
 }
 
 function candidatePath(username: string): string {
-  return `/api/v1/candidates/${encodeURIComponent(username.replace(/^@/, ''))}`
+  return `/api/v1/candidates/${segment(username.replace(/^@/, ''), 'username')}`
 }
 
 class Scores {
@@ -131,7 +140,7 @@ class Scores {
 }
 
 function scorePath(scoreId: string): string {
-  return `/api/v1/scores/${encodeURIComponent(scoreId)}`
+  return `/api/v1/scores/${segment(scoreId, 'scoreId')}`
 }
 
 class Skills {
@@ -146,13 +155,13 @@ class Skills {
 
   /** `id` is a slug such as `typescript`, or an id such as `hss:typescript`. */
   get(id: string, options: CallOptions = {}): Call<wire.Skill> {
-    const path = `/standard/v1/skills/${encodeURIComponent(id)}`
+    const path = `/standard/v1/skills/${segment(id, 'id')}`
     return this.#send({ path, isAnonymous: true, ...options })
   }
 
   /** Returns the sources of a skill, and what was decided about it. */
   notes(id: string, options: CallOptions = {}): Call<wire.SkillNotes> {
-    const path = `/standard/v1/skills/${encodeURIComponent(id)}/notes`
+    const path = `/standard/v1/skills/${segment(id, 'id')}/notes`
     return this.#send({ path, isAnonymous: true, ...options })
   }
 }
@@ -180,7 +189,7 @@ class Issuer {
     listId: string,
     { proof = 'eddsa-jcs-2022', ...options }: CallOptions & { proof?: ProofForm | undefined } = {},
   ): Call<wire.StatusListCredential> {
-    const path = `/standard/v1/status-lists/score-vc-revocation/${encodeURIComponent(listId)}`
+    const path = `/standard/v1/status-lists/score-vc-revocation/${segment(listId, 'listId')}`
     return this.#send({ path, query: { proof }, isAnonymous: true, ...options })
   }
 }
@@ -195,10 +204,10 @@ class Webhooks {
 
   /** Returns one page of the event feed. */
   events(query: FeedQuery = {}, options: CallOptions = {}): Call<wire.WebhookEventFeed> {
-    const { types, ...rest } = query
+    const { types, since, ...rest } = query
     return this.#send({
       path: '/api/v1/webhooks/events',
-      query: { ...rest, types: types?.join(',') },
+      query: { ...rest, since: since?.toISOString(), types: types?.join(',') },
       ...options,
     })
   }
@@ -228,7 +237,7 @@ class WebhookEndpoints {
   }
 
   disable(endpointId: string, options: CallOptions = {}): Call<wire.WebhookEndpointChanged> {
-    const path = `/api/v1/webhooks/endpoints/${encodeURIComponent(endpointId)}`
+    const path = `/api/v1/webhooks/endpoints/${segment(endpointId, 'endpointId')}`
     return this.#send({ method: 'DELETE', path, ...options })
   }
 }

@@ -5,5 +5,11 @@ export * from './errors.ts'
 export { explain } from './explain.ts'
 export type { FeedEvent, FeedQuery, ListenOptions, WebhookEvent } from './listen.ts'
 export { KeyDocumentError, type Reason, type Verdict, verifyCredential } from './verify.ts'
-export { signTestWebhook, verifyWebhook, type WebhookOptions } from './webhook-signature.ts'
+export {
+  newWebhookSecret,
+  signTestWebhook,
+  type TestWebhook,
+  verifyWebhook,
+  type WebhookOptions,
+} from './webhook-signature.ts'
 export type * from './wire.ts'

@@ -1139,6 +1139,8 @@ export type WebhookEventFeed = {
   schemaVersion: 'service.webhook_events.v1'
   /** The oldest event comes first. */
   events: Array<ScoreUpdatedEvent | ScoreRevisedEvent | EvidenceRevokedEvent | DisputeOpenedEvent | DisputeResolvedEvent | ConsentChangedEvent>
+  /** The position of each event, which deliveries call `Service-Webhook-Sequence`. As text, it is the `after` that continues behind the event. */
+  positions: Array<number>
   /** Opaque. The value of `after` for the next call, at any time. */
   next: string
   /** Whether more events may be available now. */

@@ -4,18 +4,14 @@
  * Standard Webhooks read plain base64. It is stored sealed with AES-256-GCM.
  */
 import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto'
+import { newWebhookSecret } from '../../../packages/sdk/src/webhook-signature.ts'
 import type { Keyring } from '../../platform/crypto/keyring.ts'
 
 const prefix = 'whsec_'
 const prefixLength = prefix.length + 12
 
-/** Returns a fresh secret. About one draw in four passes. */
-export function newSecret(random: (size: number) => Buffer = randomBytes): string {
-  for (;;) {
-    const text = random(32).toString('base64url')
-    if (!/[-_]/.test(text)) return prefix + text
-  }
-}
+/** Returns a fresh secret. `assay-client` makes its own by the same rule. */
+export const newSecret = newWebhookSecret
 
 /** Returns the part of a secret that may be shown. 31 characters stay unknown. */
 export function secretPrefix(secret: string): string {

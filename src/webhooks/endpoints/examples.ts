@@ -39,6 +39,7 @@ export const exampleDisabled = { endpoint: { ...endpoint, disabledAt: '2026-05-1
 export const exampleFeed = {
   schemaVersion: schemaVersion('webhook_events'),
   events: [exampleEnvelope('score.updated')],
+  positions: [1],
   next: '1',
   hasMore: false,
 }

@@ -53,8 +53,8 @@ export function webhookHandlers(options: WebhooksOptions): Handlers<typeof webho
       disableOwnEndpoint(options, caller, endpointId),
     async listWebhookEvents({ query }) {
       const feed = await readFeed(db, query)
-      return feed === null
-        ? refuse('invalid_parameter', { message: deletedMessage })
+      return 'fault' in feed
+        ? refuse('invalid_parameter', { message: feed.fault })
         : { status: 200, body: feed }
     },
     async sendTestEvent({ caller, path: { endpointId }, body }) {
@@ -85,9 +85,6 @@ export function webhookHandlers(options: WebhooksOptions): Handlers<typeof webho
     },
   }
 }
-
-const deletedMessage =
-  'after: events behind it are too old and were deleted. Leave it out to begin with the oldest that is kept.'
 
 async function listActive(
   { db, clock }: Pick<WebhooksOptions, 'db' | 'clock'>,

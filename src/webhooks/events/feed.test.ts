@@ -41,6 +41,7 @@ const at = new Date('2026-05-14T09:00:00Z')
 const shape = Compile(eventFeed)
 
 interface Feed {
+  positions: number[]
   events: { id: string; type: EventType; data: Record<string, unknown> }[]
   next: string
   hasMore: boolean
@@ -65,6 +66,28 @@ async function read(query = ''): Promise<Feed> {
 
 const typesOf = ({ events }: Feed) => events.map(({ type }) => type)
 
+test('200: `since` begins with the events of that time, or behind the newest if there is none', async () => {
+  const hour = (n: number) => new Date(at.getTime() + n * 3_600_000)
+  const publishAt = (time: Date) =>
+    db.transaction((tx) => publishEvents(tx, [event('score.updated')], time))
+  // The second event is committed late: its position is higher than that of the third.
+  for (const n of [0, 2, 1]) {
+    await publishAt(hour(n))
+    await fanOutAll()
+  }
+  const all = await read()
+  assert.deepEqual(all.positions, [all.positions[0], Number(all.next) - 1, Number(all.next)])
+  const since = async (time: Date) => (await read(`since=${time.toISOString()}`)).positions
+  assert.deepEqual(await since(hour(0)), all.positions)
+  assert.deepEqual(await since(hour(1)), all.positions.slice(1))
+  assert.deepEqual(await since(hour(2)), all.positions.slice(1), 'one older event comes as well')
+  const now = await read(`since=${hour(3).toISOString()}`)
+  assert.deepEqual([now.events, now.next], [[], all.next])
+  assert.deepEqual((await read(`since=${hour(3).toISOString()}&after=0`)).positions, all.positions)
+  const behind = await read(`after=${all.positions[1]}`)
+  assert.deepEqual(behind.positions, all.positions.slice(2))
+})
+
 test('200: the feed has each event as the envelope that is sent, in order', async () => {
   await publish(...eventTypeNames.map((type) => event(type)))
   await fanOutAll()
@@ -84,6 +107,7 @@ test('200: `after` set to `next` returns only newer events; at the end `next` st
   assert.deepEqual(await read(), {
     schemaVersion: 'service.webhook_events.v1',
     events: [],
+    positions: [],
     next: '0',
     hasMore: false,
   })
@@ -161,6 +185,10 @@ test('400: malformed parameters are rejected', async () => {
     'after=1e3',
     'after=',
     `after=${'9'.repeat(16)}`,
+    'since=yesterday',
+    'since=2026-02-30T09:00:00Z',
+    'since=2026-05-14T09:60:00Z',
+    'since=2026-05-14T09:00:00',
     'limit=0',
     'limit=101',
     'limit=05',

@@ -6,28 +6,37 @@
 import type { Static } from 'typebox'
 import type { Queryable } from '../../platform/db/db.ts'
 import { schemaVersion } from '../../platform/http/identifiers.ts'
+import { instantOf } from '../../platform/instant.ts'
 import { type eventFeed, feedLimitDefault, type feedQuery } from './schema.ts'
-import { findEventsAfter, findFeedFloor, findTypesAfter } from './store.ts'
+import { findEventsAfter, findFeedFloor, findPositionBefore, findTypesAfter } from './store.ts'
 
 /** Events that one call reads at most, however few of them have a wanted type. */
 const eventsReadMax = 1_000
 
+const deletedMessage =
+  'after: events behind it are too old and were deleted. Leave it out to begin with the oldest that is kept.'
+const noTimeMessage = 'since: there is no such time. Send one in UTC, such as 2026-05-14T09:00:00Z.'
+
 export interface Feed {
   schemaVersion: Static<typeof eventFeed>['schemaVersion']
   events: unknown[]
+  positions: number[]
   next: string
   hasMore: boolean
 }
 
 /**
- * Returns the next page, or null if events after `after` were deleted for their age: the reader
- * would skip them without notice.
+ * Returns the next page. If events after `after` were deleted for their age, it returns a fault,
+ * because the reader would skip them without notice.
  */
 export async function readFeed(
   db: Queryable,
   query: Static<typeof feedQuery>,
-): Promise<Feed | null> {
-  const after = Number(query.after ?? 0)
+): Promise<Feed | { fault: string }> {
+  const since = query.since === undefined ? undefined : instantOf(query.since)
+  if (since === null) return { fault: noTimeMessage }
+  const begin = since === undefined ? 0 : await findPositionBefore(db, since)
+  const after = Number(query.after ?? begin)
   const limit = Number(query.limit ?? feedLimitDefault)
   const types = query.types?.split(',')
   const readLimit = types === undefined ? limit : eventsReadMax
@@ -36,16 +45,21 @@ export async function readFeed(
       ? await findEventsAfter(db, { after, limit })
       : await findTypesAfter(db, { after, limit: readLimit, types })
   // Read after the events, so that a deletion between the two reads is noticed.
-  if (after > 0 && after < (await findFeedFloor(db))) return null
+  const isContinued = query.after !== undefined && after > 0
+  if (isContinued && after < (await findFeedFloor(db))) return { fault: deletedMessage }
   const events: unknown[] = []
+  const positions: number[] = []
   let read = 0
   for (; read < rows.length && events.length < limit; read++) {
-    const body = rows[read]?.body ?? null
-    if (body !== null) events.push(JSON.parse(body))
+    const { body = null, position = 0 } = rows[read] ?? {}
+    if (body === null) continue
+    events.push(JSON.parse(body))
+    positions.push(position)
   }
   return {
     schemaVersion: schemaVersion('webhook_events'),
     events,
+    positions,
     next: String(rows[read - 1]?.position ?? after),
     hasMore: read < rows.length || rows.length === readLimit,
   }

@@ -36,6 +36,13 @@ export const feedQuery = Type.Object({
         'The `next` of the previous answer. By default the feed begins with the oldest event.',
     }),
   ),
+  since: Type.Optional(
+    Type.String({
+      pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?Z$',
+      description:
+        'Without `after`: a time in UTC, such as 2026-05-14T09:00:00Z. The feed begins with the events since then; a few older ones can come first.',
+    }),
+  ),
   types: Type.Optional(
     Type.String({
       pattern: `^${typeName}(,${typeName})*$`,
@@ -62,6 +69,10 @@ export const eventFeed = Type.Object(
       ),
       { description: 'The oldest event comes first.' },
     ),
+    positions: Type.Array(Type.Integer({ minimum: 1 }), {
+      description:
+        'The position of each event, which deliveries call `Service-Webhook-Sequence`. As text, it is the `after` that continues behind the event.',
+    }),
     next: Type.String({
       maxLength: 64,
       description: 'Opaque. The value of `after` for the next call, at any time.',

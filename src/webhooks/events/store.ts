@@ -57,6 +57,24 @@ export function findEventsAfter(
     order by position limit ${limit}`)
 }
 
+/**
+ * Returns a position before every event since `since`, or the highest one if there is none.
+ *
+ * Positions follow the commits and not the times of events, so of the first thousand events since
+ * then the one with the lowest position counts. `with ties` takes a large transaction as a whole,
+ * because all of its events have one time.
+ */
+export async function findPositionBefore(db: Queryable, since: Date): Promise<number> {
+  const [row] = await db.rows<{ position: number | null }>(sql`
+    select coalesce(
+      (select min(position) - 1 from (
+        select position from webhook_events
+        where created_at >= ${since} and position is not null
+        order by created_at fetch first 1000 rows with ties) as first),
+      (select max(position) from webhook_events)) as position`)
+  return row?.position ?? 0
+}
+
 /** Returns `limit` events of any type after a position. Types other than `types` have no body. */
 export function findTypesAfter(
   db: Queryable,

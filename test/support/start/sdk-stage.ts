@@ -86,7 +86,14 @@ function answerFeed(request: IncomingMessage, response: ServerResponse, seen: Se
   seen.feedReads++
   const after = Number(new URL(request.url ?? '', 'http://stage').searchParams.get('after'))
   const events = [after + 1, after + 2].map((position) => ({ id: `evt_${position}`, position }))
-  response.end(JSON.stringify({ events, next: String(after + 2), hasMore: true }))
+  response.end(
+    JSON.stringify({
+      events,
+      positions: [after + 1, after + 2],
+      next: String(after + 2),
+      hasMore: true,
+    }),
+  )
 }
 
 const types: Record<string, string> = {

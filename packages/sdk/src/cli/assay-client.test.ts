@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
 import { after, test } from 'node:test'
+import { Webhook } from 'standardwebhooks'
 import { revokeCredentials } from '../../../../src/score-credentials/revoke.ts'
 import { contextAt } from '../../../../test/support/build/actions.ts'
 import { score } from '../../../../test/support/build/credentials.ts'
@@ -219,7 +220,7 @@ test('listen: SIGKILL of the command and of the receiver loses no event, and eac
   await happen(db, 'score.updated', { count: 30 })
   while ((await fanOut(db, 500)).length > 0);
   const receiver = await startReceiver(port, file)
-  const first = start(['webhooks', 'listen', ...to], env)
+  const first = start(['webhooks', 'listen', ...to, '--since', '2026-01-01'], env)
   await has(10)
   first.kill('SIGKILL')
   receiver.kill('SIGKILL')
@@ -249,6 +250,12 @@ test('listen: SIGKILL of the command and of the receiver loses no event, and eac
   const { secret } = JSON.parse(readFileSync(stored, 'utf8'))
   for (const { body, headers } of receivedIn(file))
     assert.equal(await verifyWebhook(body, headers, secret), true)
+  for (const { body, headers } of receivedIn(file)) {
+    assert.deepEqual(new Webhook(secret).verify(body, headers), JSON.parse(body))
+    assert.equal(headers['webhook-id'], headers['service-webhook-id'])
+    const isTest = headers['service-webhook-test'] === 'true'
+    assert.equal(/^[1-9]\d*$/.test(headers['service-webhook-sequence'] ?? ''), !isTest)
+  }
   assert.equal(receivedIn(file).at(-1)?.headers['service-webhook-test'], 'true')
 
   const nowhere = ['--forward-to', `http://127.0.0.1:${await freePort()}/`]
@@ -258,9 +265,41 @@ test('listen: SIGKILL of the command and of the receiver loses no event, and eac
   assert.deepEqual([facts.type, facts.status], ['score.revised', null])
 })
 
+test('listen begins with the events from now on, and later where it ended', async () => {
+  const { key } = await newKey(db, { scopes: ['webhooks:write'] })
+  const env = { ASSAY_URL: publicUrl, ASSAY_API_KEY: key }
+  const [port, file] = [await freePort(), join(folder, 'received-since')]
+  const args = ['webhooks', 'listen', '--forward-to', `http://127.0.0.1:${port}/hook`, '--json']
+  await startReceiver(port, file)
+  await happen(db, 'score.updated', { count: 3 })
+  while ((await fanOut(db, 500)).length > 0);
+  for (const type of ['score.revised', 'dispute.opened'] as const) {
+    const listening = start(args, env)
+    const said = eventLinesOf(listening)
+    await eventually('the place', { see: async () => said.some(({ receiver }) => receiver) })
+    await happen(db, type, { at: new Date() })
+    while ((await fanOut(db, 500)).length > 0);
+    await eventually('the event', { see: async () => said.some((line) => line.type === type) })
+    listening.kill('SIGINT')
+    assert.deepEqual(await once(listening, 'close'), [0, null])
+  }
+  const types = receivedIn(file).map(({ body }) => JSON.parse(body).type)
+  assert.deepEqual(types, ['score.revised', 'dispute.opened'])
+  const both = await run([...args, '--since', '2026-01-01', '--after', '0'], { env })
+  assert.deepEqual([both.code, /--after or --since/.test(both.err)], [2, true])
+  const wrong = await run([...args, '--since', 'yesterday'], { env })
+  assert.match(wrong.err, /--since is yesterday/)
+})
+
+interface SaidLine {
+  fault?: string | null
+  receiver?: string
+  type?: string
+}
+
 /** The lines that a command with `--json` prints, as they come. */
-function eventLinesOf({ stdout }: ChildProcess): { fault?: string | null }[] {
-  const lines: { fault?: string | null }[] = []
+function eventLinesOf({ stdout }: ChildProcess): SaidLine[] {
+  const lines: SaidLine[] = []
   let rest = ''
   stdout?.on('data', (chunk) => {
     const parts = (rest + String(chunk)).split('\n')

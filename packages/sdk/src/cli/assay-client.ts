@@ -30,7 +30,9 @@ const help = `assay-client: use a service of assay from the command line.
   --proof FORM               credential: native, eddsa-jcs-2022 or eddsa-rdfc-2022
   --idempotency-key KEY      report: names the report, so that a repeat creates nothing
   --forward-to URL           webhooks: the receiver, for example http://localhost:3000/hook
-  --after CURSOR             listen: begin behind this position; default: where the last one ended
+  --since TIME               listen: begin with the events since then; default: where the last
+                             listen ended, and the first time with the events from now on
+  --after CURSOR             listen: begin behind this position of the feed
   --types A,B                listen: only these event types
 
 The address and the key come from \`login\`, or from ASSAY_URL and ASSAY_API_KEY.
@@ -58,6 +60,7 @@ function parsedArguments() {
         'idempotency-key': { type: 'string' },
         'forward-to': { type: 'string' },
         after: { type: 'string' },
+        since: { type: 'string' },
         types: { type: 'string' },
       },
     })
@@ -201,12 +204,16 @@ async function webhooks(words: readonly string[], options: Options): Promise<num
 
 async function listen(
   forwarding: Omit<Parameters<typeof forwardEvents>[0], 'signal'>,
-  { after, types }: Options,
+  { after, since: text, types }: Options,
 ): Promise<number> {
+  if (after !== undefined && text !== undefined) throw new UsageError('Give --after or --since.')
+  const since = text === undefined ? undefined : new Date(text)
+  if (Number.isNaN(since?.getTime()))
+    throw new UsageError(`--since is ${text}. Give a time such as 2026-05-14T09:00:00Z.`)
   const ending = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ending.abort())
   const { signal } = ending
-  await forwardEvents({ ...forwarding, after, types: types?.split(','), signal })
+  await forwardEvents({ ...forwarding, after, since, types: types?.split(','), signal })
   return 0
 }
 

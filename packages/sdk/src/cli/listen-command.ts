@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { Client } from '../client.ts'
 import { ConnectionError, RateLimitError, UnavailableError } from '../errors.ts'
 import type { WebhookEvent } from '../listen.ts'
-import { signTestWebhook } from '../webhook-signature.ts'
+import { newWebhookSecret, signTestWebhook, type TestWebhook } from '../webhook-signature.ts'
 import { exampleEvents } from './example-events.ts'
 import { readStored, store } from './settings.ts'
 
@@ -20,12 +20,15 @@ interface Receiving {
 export interface Forwarding extends Receiving {
   client: Client
   after?: string | undefined
+  since?: Date | undefined
   types?: readonly string[] | undefined
   signal: AbortSignal
 }
 
 interface Position {
-  after: string
+  after?: string
+  /** Without `after`: the time at which the first run began. */
+  since?: string
   secret: string
 }
 
@@ -36,8 +39,7 @@ const maxWaitMs = 15_000
 function positionOf(feed: string): Position & { file: string } {
   const file = `feed-${createHash('sha256').update(feed).digest('hex').slice(0, 16)}.json`
   const stored = readStored<Position>(file)
-  const secret = stored.secret ?? `whsec_${randomBytes(32).toString('base64url')}`
-  return { after: stored.after ?? '0', secret, file }
+  return { ...stored, secret: stored.secret ?? newWebhookSecret(), file }
 }
 
 /**
@@ -48,13 +50,12 @@ function positionOf(feed: string): Position & { file: string } {
 export async function forwardEvents(options: Forwarding): Promise<void> {
   const { feed, receiver, say, signal } = options
   const { file, secret, ...stored } = positionOf(feed)
-  const position = { after: options.after ?? stored.after, secret }
+  const position: Position = { ...placeOf(options, stored), secret }
   store(file, position)
   say(`The signing secret of your receiver: ${secret}`, { secret })
-  say(`Events behind ${position.after} go to ${receiver}. Ctrl-C ends.`, {
-    after: position.after,
-    receiver,
-  })
+  const { after = null, since = null } = position
+  const from = after === null ? `since ${since}` : `behind ${after}`
+  say(`Events ${from} go to ${receiver}. Ctrl-C ends.`, { after, since, receiver })
   for (let attempt = 0; !signal.aborted; attempt++) {
     try {
       await followFeed(options, position, () => {
@@ -71,6 +72,17 @@ export async function forwardEvents(options: Forwarding): Promise<void> {
   }
 }
 
+/** Returns where the feed begins: where the caller says, where the last run ended, or now. */
+function placeOf(
+  { after, since }: Pick<Forwarding, 'after' | 'since'>,
+  stored: Omit<Position, 'secret'>,
+): Omit<Position, 'secret'> {
+  if (after !== undefined) return { after }
+  if (since !== undefined) return { since: since.toISOString() }
+  if (stored.after !== undefined) return { after: stored.after }
+  return { since: stored.since ?? new Date().toISOString() }
+}
+
 function isPassing(error: unknown): error is Error {
   return (
     error instanceof ConnectionError ||
@@ -85,14 +97,15 @@ async function followFeed(
   position: Position,
   advance: () => void,
 ): Promise<void> {
+  const { after, since = 0, secret } = position
   const listening = client.webhooks.listen({
-    after: position.after,
+    ...(after === undefined ? { since: new Date(since) } : { after }),
     signal,
     ...(types === undefined ? {} : { types }),
   })
   for await (const { event, next } of listening) {
-    if (!(await deliver(event, { receiver, say, signal, secret: position.secret }))) return
-    if (next === position.after) continue
+    const delivering = { sequence: Number(next), receiver, say, signal, secret }
+    if (!(await deliver(event, delivering))) return
     position.after = next
     advance()
   }
@@ -100,15 +113,15 @@ async function followFeed(
 
 interface Delivering extends Omit<Receiving, 'feed'> {
   secret: string
+  sequence: number
   signal: AbortSignal
 }
 
 /** Tries until the receiver answers with 2xx. Returns false if the caller ended it before. */
 async function deliver(event: WebhookEvent, delivering: Delivering): Promise<boolean> {
-  const { signal } = delivering
+  const { signal, sequence } = delivering
   for (let attempt = 0; !signal.aborted; attempt++) {
-    const delivery = `${event.id}-${attempt + 1}`
-    if (await post(event, { 'Service-Webhook-Delivery': delivery }, delivering)) return true
+    if (await post(event, { attempt: attempt + 1, sequence }, delivering)) return true
     await waitFor(waitMs(attempt), signal)
   }
   return false
@@ -125,13 +138,12 @@ export async function triggerEvent(
 ): Promise<boolean | null> {
   const example = exampleEvents[type]
   if (example === undefined) return null
-  const { file, after, secret } = positionOf(feed)
-  store(file, { after, secret })
+  const { file, secret, ...place } = positionOf(feed)
+  store(file, { ...place, secret })
   const id = `evt_test_${randomBytes(16).toString('hex')}`
   const event = { ...example, id, createdAt: new Date().toISOString().replace(/\.\d+Z$/, 'Z') }
   say(`The signing secret of your receiver: ${secret}`, { secret })
-  const headers = { 'Service-Webhook-Delivery': `${id}-1`, 'Service-Webhook-Test': 'true' }
-  return post(event as unknown as WebhookEvent, headers, { receiver, say, secret })
+  return post(event as unknown as WebhookEvent, { isTest: true }, { receiver, say, secret })
 }
 
 export const eventTypes = Object.keys(exampleEvents)
@@ -139,17 +151,15 @@ export const eventTypes = Object.keys(exampleEvents)
 /** Signs and posts an event, and says what the receiver answered. */
 async function post(
   event: WebhookEvent,
-  headers: Record<string, string>,
-  { receiver, say, secret }: Omit<Delivering, 'signal'>,
+  about: TestWebhook,
+  { receiver, say, secret }: Omit<Delivering, 'signal' | 'sequence'>,
 ): Promise<boolean> {
   const body = JSON.stringify(event)
-  const signed = {
-    ...(await signTestWebhook(body, secret)),
-    'Service-Webhook-Id': event.id,
-    'Service-Webhook-Event': event.type,
-    ...headers,
-  }
-  const { status, fault } = await answerOf(receiver, body, signed)
+  const { status, fault } = await answerOf(
+    receiver,
+    body,
+    await signTestWebhook(body, secret, about),
+  )
   const { id, type } = event
   say(`${type} ${id}: ${fault ?? status}`, { type, id, status, fault })
   return status !== null && status >= 200 && status < 300
