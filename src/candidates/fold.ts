@@ -5,6 +5,7 @@ import { foldText } from '../platform/fold-text.ts'
 const termLengthMax = 80
 
 const separators = /[\p{Pd}./\s]+/gu
+const joint = /[\p{Pd}./]/u
 const joints = /[\p{Pd}./]+/gu
 
 /**
@@ -21,6 +22,7 @@ export function foldTerm(text: string): string {
  */
 export function foldForms(text: string): string[] {
   const folded = foldText(text)
+  if (!joint.test(folded)) return folded === '' ? [] : [termOf(folded)]
   const forms = [folded.replace(separators, ' '), folded.replace(joints, '')].map(termOf)
   return [...new Set(forms)].filter((form) => form !== '')
 }

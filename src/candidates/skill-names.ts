@@ -84,36 +84,50 @@ export function skillNames(records: readonly NamedRecord[]): SkillNames {
 
 function namesOf(records: readonly NamedRecord[]): Pick<SkillNames, 'of' | 'otherLabels'> {
   const byName = Map.groupBy(
-    records.flatMap((record) =>
-      [record.label, ...record.aliases].flatMap(foldForms).map((name) => ({ name, record })),
-    ),
+    records.flatMap((record) => {
+      const labelForms = foldForms(record.label)
+      const names = [...labelForms, ...record.aliases.flatMap(foldForms)]
+      const parts = labelForms.flatMap(fromLaterWords)
+      const known = { label: foldTerm(record.label), names, parts }
+      return names.map((name) => ({ name, known }))
+    }),
     ({ name }) => name,
   )
+  const termsOf = (forms: readonly string[]): SkillTerms => {
+    const known = forms.flatMap((form) => byName.get(form) ?? []).map((named) => named.known)
+    return termsFor(forms, [...new Set(known)])
+  }
+  // A page of 18 hits compares about ninety skills, most of which the vocabulary knows. Measured
+  // together with the early return of `foldForms`: 870 µs of processor time a page, now 310.
+  const termsByName = new Map([...byName.keys()].map((name) => [name, termsOf([name])]))
   return {
     of(name) {
       const forms = foldForms(name)
-      const known = new Set(
-        forms.flatMap((form) => (byName.get(form) ?? []).map(({ record }) => record)),
-      )
-      return termsFor(forms, [...known])
+      const [only = ''] = forms
+      return (forms.length === 1 ? termsByName.get(only) : undefined) ?? termsOf(forms)
     },
     otherLabels: otherLabels(records),
   }
 }
 
-function termsFor(own: readonly string[], known: readonly NamedRecord[]): SkillTerms {
-  const labels = known.map(({ label }) => foldTerm(label))
-  const labelForms = known.flatMap(({ label }) => foldForms(label))
-  const aliases = known.flatMap((record) => record.aliases.flatMap(foldForms))
-  const names = new Set([...labelForms, ...aliases])
+interface KnownSkill {
+  label: string
+  names: readonly string[]
+  parts: readonly string[]
+}
+
+function termsFor(own: readonly string[], known: readonly KnownSkill[]): SkillTerms {
+  const names = new Set(known.flatMap((skill) => skill.names))
+  const labelParts = known.flatMap((skill) => skill.parts)
   const whole = new Set([...own, ...names])
-  const labelParts = labelForms.flatMap(fromLaterWords)
   const ownParts = own.flatMap(fromLaterWords).filter((term) => !labelParts.includes(term))
   const parts = new Set([...ownParts, ...labelParts])
   return {
     whole: [...whole],
     parts: [...parts].filter((term) => !whole.has(term)),
-    labels: [...new Set([...labels, ...own.filter((form) => !names.has(form))])],
+    labels: [
+      ...new Set([...known.map(({ label }) => label), ...own.filter((form) => !names.has(form))]),
+    ],
     ownParts,
   }
 }
@@ -161,8 +175,8 @@ function beginningWith<Named extends { name: string }>(
     if ((named[middle] as Named).name < query) from = middle + 1
     else to = middle
   }
-  const after = named.findIndex(({ name }, i) => i >= from && !name.startsWith(query))
-  return after === -1 ? named.slice(from) : named.slice(from, after)
+  for (let end = from; ; end++)
+    if (!named[end]?.name.startsWith(query)) return named.slice(from, end)
 }
 
 /**
