@@ -420,7 +420,7 @@ test('the result does not depend on how many matches are sorted and how many are
         const q = alone ? `@${text}` : text
         const search = { ...indexSearchOf(searchOf(q), names), limit, after: start }
         const lists = (terms: typeof search.written) =>
-          [terms.names, terms.prefixes, terms.labels].map((list) => list.join('\n'))
+          [terms.orders, terms.exactLabels, terms.prefixLabels].map((list) => list.join('\n'))
         const [row] = await db.rows<{ hits: string }>(sql`
           select search_pages(array[${search.handle}::text], array[${search.handlesOnly}::boolean],
             array[${limit}::int], array[${lists(search.written)[0]}::text],
@@ -439,6 +439,22 @@ test('the result does not depend on how many matches are sorted and how many are
     }),
     { numRuns: 30 },
   )
+})
+
+test('an order of the words that begins no term costs one look into each kind, and no step', async () => {
+  await registerSeekers(db, [skilled('ada', { name: 'Machine learning' })])
+  const scans = await db.transaction(async (tx) => {
+    const scansUntilNow = async (): Promise<number> => {
+      const [counted] = await tx.rows<{ scans: string }>(sql`
+        select pg_stat_get_xact_numscans('search_terms_pkey'::regclass)::text as scans`)
+      return Number(counted?.scans)
+    }
+    const before = await scansUntilNow()
+    await candidateSearch(tx, names)('zz yy xx', { limit: 18 })
+    return (await scansUntilNow()) - before
+  })
+  const [kinds, orders, scansForHandles] = [8, 6, 3]
+  assert.ok(scans > 0 && scans <= kinds * orders + scansForHandles, `${scans} scans`)
 })
 
 test('a prefix with thousands of matches is read in index order, with the same result', async () => {

@@ -1,9 +1,10 @@
 /** Searches candidates. Concurrent searches are batched into one statement. */
 
+import { isDeepStrictEqual } from 'node:util'
 import { batched } from '../platform/batching.ts'
 import type { Queryable } from '../platform/db/db.ts'
 import { foldText } from '../platform/fold-text.ts'
-import { foldAccents, foldTerm, hasTwoLetters, wordOrders } from './fold.ts'
+import { foldAccents, foldTerm, wordOrders } from './fold.ts'
 import { placeOf } from './place-of.ts'
 import { profilePath } from './public-read.ts'
 import type { CandidatePreview } from './schema.ts'
@@ -17,7 +18,7 @@ import {
 } from './search-hit.ts'
 import { matchesSkill, type SkillNames } from './skill-names.ts'
 import { findHits, type IndexSearch } from './store.ts'
-import { countedMark, wholeMark } from './terms.ts'
+import { wholeMark } from './terms.ts'
 
 /** A page for any query that folds to the same text. */
 export interface AnyPage {
@@ -98,24 +99,21 @@ export function indexSearchOf(
   { orders, bareOrders, ...search }: Search,
   names: SkillNames,
 ): Omit<IndexSearch, 'limit' | 'after'> {
-  const written = termsOf(orders, search.handlesOnly ? null : names)
-  const bare = termsOf(bareOrders, search.handlesOnly ? null : names.bare)
-  const isSame = JSON.stringify(written) === JSON.stringify(bare)
-  return { ...search, written, bare, bareDiffers: !isSame }
-}
-
-function termsOf(orders: readonly string[], names: SkillNames | null): IndexSearch['written'] {
-  if (names === null) return { names: [], prefixes: [], labels: [] }
-  const { exactLabels, prefixLabels } = names.otherLabels(orders)
-  const whole = (term: string) => term + wholeMark
-  return {
-    names: [
-      ...orders.flatMap((text) => [whole(text), text + countedMark]),
-      ...exactLabels.map(whole),
-    ],
-    prefixes: orders.filter(hasTwoLetters),
-    labels: prefixLabels.map(whole),
+  const textsOf = (level: readonly string[], namesOfLevel: SkillNames): IndexSearch['written'] => {
+    if (search.handlesOnly) return { orders: [], exactLabels: [], prefixLabels: [] }
+    const { exactLabels, prefixLabels } = namesOfLevel.otherLabels(level)
+    const whole = (label: string) => label + wholeMark
+    return {
+      orders: level,
+      exactLabels: exactLabels.map(whole),
+      prefixLabels: prefixLabels.map(whole),
+    }
   }
+  const written = textsOf(orders, names)
+  if (orders === bareOrders && names.bare === names)
+    return { ...search, written, bare: written, bareDiffers: false }
+  const bare = textsOf(bareOrders, names.bare)
+  return { ...search, written, bare, bareDiffers: !isDeepStrictEqual(written, bare) }
 }
 
 /** Parses the query: a leading @ searches handles only. */
@@ -123,11 +121,13 @@ export function searchOf(q: string): Search {
   const folded = foldText(q)
   const handlesOnly = folded.startsWith('@')
   const ordersOf = (text: string) => (text === '' ? [] : wordOrders(text))
+  const bare = foldAccents(folded)
+  const orders = ordersOf(foldTerm(folded))
   return {
     handle: handlesOnly ? folded.slice(1) : folded,
     handlesOnly,
-    orders: ordersOf(foldTerm(folded)),
-    bareOrders: ordersOf(foldTerm(foldAccents(folded))),
+    orders,
+    bareOrders: bare === folded ? orders : ordersOf(foldTerm(bare)),
   }
 }
 

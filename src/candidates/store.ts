@@ -62,20 +62,21 @@ export async function replaceEntries(
     select kind, term, rank, username from posted order by kind, term collate "C", rank`)
 }
 
-/** A search as migrations/0029_search_pages.sql describes it. */
+/** A search as migrations/0029_search_pages.sql and 0034_search_live_texts.sql describe it. */
 export interface IndexSearch extends Pick<Search, 'handle' | 'handlesOnly'> {
-  written: IndexTerms
-  bare: IndexTerms
+  written: IndexTexts
+  bare: IndexTexts
   bareDiffers: boolean
   after: Place
   limit: number
 }
 
-/** Each list holds terms of the index or beginnings of terms. */
-interface IndexTerms {
-  names: readonly string[]
-  prefixes: readonly string[]
-  labels: readonly string[]
+interface IndexTexts {
+  orders: readonly string[]
+  /** Terms of the index: the labels of skills with another name that equals the query. */
+  exactLabels: readonly string[]
+  /** Terms of the index: the labels of skills with another name that begins with the query. */
+  prefixLabels: readonly string[]
 }
 
 /** Returns the hits of each search, best match first. */
@@ -83,19 +84,19 @@ export async function findHits(
   db: Queryable,
   searches: readonly IndexSearch[],
 ): Promise<SearchHit[][]> {
-  const lists = (level: 'written' | 'bare', name: keyof IndexTerms) =>
+  const lists = (level: 'written' | 'bare', name: keyof IndexTexts) =>
     searches.map((search) => search[level][name].join('\n'))
   const rows = await db.rows<{ hits: string }>(sql`
     select search_pages(
       handles => ${searches.map(({ handle }) => handle)}::text[],
       handles_only => ${searches.map(({ handlesOnly }) => handlesOnly)}::boolean[],
       limits => ${searches.map(({ limit }) => limit)}::int[],
-      names => ${lists('written', 'names')}::text[],
-      prefixes => ${lists('written', 'prefixes')}::text[],
-      labels => ${lists('written', 'labels')}::text[],
-      bare_names => ${lists('bare', 'names')}::text[],
-      bare_prefixes => ${lists('bare', 'prefixes')}::text[],
-      bare_labels => ${lists('bare', 'labels')}::text[],
+      orders => ${lists('written', 'orders')}::text[],
+      exact_labels => ${lists('written', 'exactLabels')}::text[],
+      prefix_labels => ${lists('written', 'prefixLabels')}::text[],
+      bare_orders => ${lists('bare', 'orders')}::text[],
+      bare_exact_labels => ${lists('bare', 'exactLabels')}::text[],
+      bare_prefix_labels => ${lists('bare', 'prefixLabels')}::text[],
       bare_differs => ${searches.map(({ bareDiffers }) => bareDiffers)}::boolean[],
       after_sections => ${searches.map(({ after }) => after.section)}::smallint[],
       after_ranks => ${searches.map(({ after }) => after.rank)}::smallint[],

@@ -28,7 +28,7 @@ const bareKinds = {
 /** Ends a whole handle and the label of a skill. Folded texts contain neither mark. */
 export const wholeMark = '\u0001'
 /** Ends a whole name of a skill that matches more verified skills than the label of the skill. */
-export const countedMark = '\u0002'
+const countedMark = '\u0002'
 
 export interface Searchable {
   username: string
