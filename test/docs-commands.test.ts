@@ -4,9 +4,9 @@
  *
  * A fence `sh` is run. A fence `json` or `text` after it is the response, which must have the
  * printed shape. A fence `ts` or `python` whose first line is a comment with a file name is saved
- * under that name. `sh python` needs Python and `sh pynacl` also PyNaCl. These are not run:
- * `sh production` needs a deployment of its own, `sh install` fetches packages, and `sh demo` runs
- * without end or changes the demo itself.
+ * under that name. `sh install` is run too, and fetches packages that are not in the cache of npm.
+ * `sh python` needs Python and `sh pynacl` also PyNaCl. These are not run: `sh production` needs a
+ * deployment of its own, and `sh demo` runs without end or changes the demo itself.
  */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
@@ -43,18 +43,20 @@ function pagesInOrder(): string[] {
 }
 
 /**
- * Returns a folder like a fresh clone, with the installation replaced by `bin/assay`, and that of
- * the MCP server by `installed/assay-mcp`. The client is a copy, because packing it writes into its
- * folder.
+ * Returns a folder like a fresh clone, with the installation replaced by `bin/assay`. The packages
+ * are copies, because packing and installing write into their folders.
  */
 function clone(): string {
   const folder = temporaryFolder()
   cpSync('docs', join(folder, 'docs'), { recursive: true })
   cpSync('packages/sdk', join(folder, 'packages/sdk'), { recursive: true })
+  cpSync('packages/mcp', join(folder, 'packages/mcp'), {
+    recursive: true,
+    filter: (path) => !path.includes('packages/mcp/node_modules'),
+  })
   for (const name of ['vectors', 'vocabulary', 'engines', 'events', 'node_modules'])
     symlinkSync(resolve(name), join(folder, name))
   writeCommand(join(folder, 'bin/assay'), 'src/cli/assay.ts')
-  writeCommand(join(folder, 'installed/assay-mcp'), 'packages/mcp/src/assay-mcp.ts')
   return folder
 }
 
@@ -64,9 +66,17 @@ function writeCommand(path: string, source: string): void {
   writeFileSync(path, script, { mode: 0o755 })
 }
 
+/** The cache and the registry of this machine; the folder of installed commands is not kept. */
+const npmSettings = Object.fromEntries([
+  ...Object.entries(process.env).filter(([name]) =>
+    /^npm_config_(cache|registry|userconfig)$/i.test(name),
+  ),
+  ['npm_config_prefer_offline', 'true'],
+])
+
 function runs({ info }: Fence): boolean {
   if (info === 'sh python') return python !== undefined
-  return info === 'sh' || (info === 'sh pynacl' && hasPyNaCl)
+  return info === 'sh' || info === 'sh install' || (info === 'sh pynacl' && hasPyNaCl)
 }
 
 /** Runs the commands of a page in one shell. Returns what each fence printed, by its line. */
@@ -178,9 +188,8 @@ test('the commands of every page run, in the order of docs/README.md, on one fre
     ...programs,
     ...settings,
     HOME: folder,
-    PATH: [dirname(process.execPath), join(folder, 'installed'), python?.folder, programs['PATH']]
-      .filter(Boolean)
-      .join(':'),
+    ...npmSettings,
+    PATH: [dirname(process.execPath), python?.folder, programs['PATH']].filter(Boolean).join(':'),
   }
   for (const page of pagesInOrder())
     await t.test(page, async (one) => {

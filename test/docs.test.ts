@@ -403,3 +403,9 @@ test('docs/architecture.md names only paths that exist', () => {
   for (const [, path = ''] of architecture.matchAll(/`((?:src|test|migrations|engines)\/[^`]*)`/g))
     assert.ok(existsSync(path), path)
 })
+
+test('the pages name only migrations that exist', () => {
+  for (const page of readdirSync('docs').filter((name) => name.endsWith('.md')))
+    for (const [name] of readFileSync(join('docs', page), 'utf8').matchAll(/\b\d{4}_\w+\.sql\b/g))
+      assert.ok(existsSync(join('migrations', name)), `${page} names ${name}`)
+})
