@@ -1,6 +1,7 @@
 /** The settings and the database of one command. */
 
 import { releasedSkillNames } from '../app/released-vocabulary.ts'
+import { untilAborted } from '../app/stop-signals.ts'
 import type { ActionContext } from '../audit/action.ts'
 import { operator } from '../audit/record.ts'
 import { withSearchIndex } from '../candidates/search-indexer.ts'
@@ -10,6 +11,7 @@ import { compareSchema, knownLevel } from '../database/migrate.ts'
 import { migrateDatabase, migrationsDirectory, openDatabase } from '../database/open.ts'
 import { watchedDb, watchSchema } from '../database/schema-level.ts'
 import { systemClock } from '../platform/clock.ts'
+import { counted } from '../platform/counted.ts'
 import { type Db, openDb } from '../platform/db/db.ts'
 import type { Pooling } from '../platform/db/session-settings.ts'
 import { deadlineMs, setTimeoutMultiplier } from '../platform/deadlines.ts'
@@ -25,8 +27,8 @@ export interface CommandContext extends ActionContext {
 
 interface ContextOptions {
   /**
-   * Whether `work` watches the signal and ends in good order. Otherwise the command ends at once,
-   * and its transaction rolls back or commits.
+   * Whether `work` watches the signal and ends in good order. Otherwise the command ends with its
+   * present transaction, and says whether any was committed.
    */
   watchesSignal?: boolean
   /** Concurrent transactions, 2 by default. */
@@ -60,9 +62,40 @@ export async function withContext<Result>(
     const db = watchedDb(opened, watchSchema(opened, knownLevel(migrationsDirectory)))
     if (pending.length > 0)
       throw failure(`The database lacks ${pending.join(', ')}. Run \`assay migrate\`.`)
-    const result = work({ db, actor: operator(), clock: systemClock, config, signal })
-    return await (watchesSignal ? result : Promise.race([result, untilInterrupted(signal)]))
+    const { countingDb, commits } = countCommits(db)
+    const result = work({ db: countingDb, actor: operator(), clock: systemClock, config, signal })
+    if (watchesSignal) return await result
+    const interruption = untilAborted(signal).then(async () => {
+      // A transaction that has begun ends first. If it was the last one, the command is done.
+      await closing.disposeAsync()
+      const count = commits()
+      throw count === 0
+        ? interrupted()
+        : interrupted(`${counted(count, 'transaction')} of it had ended. Their changes stay.`)
+    })
+    return await Promise.race([
+      // After the signal, it may have failed for want of a connection.
+      result.catch((error: unknown) => (signal.aborted ? interruption : Promise.reject(error))),
+      interruption,
+    ])
   })
+}
+
+/** Wraps a database so that it counts the changes that were committed. */
+function countCommits(db: Db): { countingDb: Db; commits(): number } {
+  let count = 0
+  async function counting<Result>(change: Promise<Result>): Promise<Result> {
+    const result = await change
+    count++
+    return result
+  }
+  const countingDb: Db = {
+    rows: (statement) => db.rows(statement),
+    run: (statement) => counting(db.run(statement)),
+    transaction: (work) => counting(db.transaction(work)),
+    close: () => db.close(),
+  }
+  return { countingDb, commits: () => count }
 }
 
 /** Runs `work` on the database server, whatever state the database is in. */
@@ -107,10 +140,4 @@ export function openCommandDb({
   let names: SkillNames | undefined
   // Read once, and only if the command changes workers.
   return withSearchIndex(db, () => (names ??= releasedSkillNames()))
-}
-
-function untilInterrupted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(interrupted()), { once: true })
-  })
 }

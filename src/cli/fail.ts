@@ -29,9 +29,9 @@ export function usageError(message: string, more: More = {}): Failure {
   return new Failure(message, 2, more)
 }
 
-/** You pressed Ctrl-C, or the process received SIGTERM. */
-export function interrupted(): Failure {
-  return new Failure('interrupted', 130, {})
+/** You pressed Ctrl-C, or the process received SIGTERM. `effect` says what was done until then. */
+export function interrupted(effect = 'Nothing was changed.'): Failure {
+  return new Failure(`Interrupted. ${effect}`, 130, { report: { interrupted: true } })
 }
 
 /** The worker of a username does not exist. */

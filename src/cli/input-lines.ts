@@ -1,7 +1,7 @@
 /** Reads files of lines. Memory is bounded by the longest line allowed, not by the file's size. */
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import type { Readable } from 'node:stream'
+import { addAbortSignal, type Readable } from 'node:stream'
 import { Failure, usageError } from './fail.ts'
 
 export interface Line {
@@ -39,6 +39,23 @@ export interface LineEndFinder {
 
 /** A batch of long lines ends early, so memory is bounded by this figure and one line more. */
 const batchBytesMax = 4_194_304
+
+/** Like `readLineBatches`, and ends at the signal, which closes the input. */
+export async function* readLineBatchesUntil(
+  signal: AbortSignal,
+  chunks: Readable,
+  limits: LineLimits,
+): AsyncGenerator<LineBatch, undefined> {
+  addAbortSignal(signal, chunks)
+  try {
+    for await (const batch of readLineBatches(chunks, limits)) {
+      if (signal.aborted) return
+      yield batch
+    }
+  } catch (error) {
+    if (!(error instanceof Error && error.name === 'AbortError')) throw error
+  }
+}
 
 /** Yields batches of at most `batchMax` lines. Blank lines count for line numbers only. */
 export async function* readLineBatches(

@@ -2,9 +2,9 @@
  * The loop of `assay credentials issue`: reads a batch, commits it, and writes its credentials.
  * After a crash the registry may hold a batch that was not written; a second run writes it again.
  */
-import { addAbortSignal } from 'node:stream'
 import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
+import { counted } from '../platform/counted.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
 import { tendLists } from '../score-credentials/issue.ts'
 import { originOf } from '../score-credentials/payload.ts'
@@ -21,7 +21,14 @@ import {
 import { readScoreLine, type ScoreToIssue } from '../scores/score-line.ts'
 import { type CommandContext, withContext } from './context.ts'
 import { usageError } from './fail.ts'
-import { type Input, type Line, type LineBatch, openInput, readLineBatches } from './input-lines.ts'
+import {
+  type Input,
+  type Line,
+  type LineBatch,
+  openInput,
+  readLineBatches,
+  readLineBatchesUntil,
+} from './input-lines.ts'
 import type { Outcome } from './output.ts'
 import { type OutputFile, openOutput } from './output-file.ts'
 import { convertProofOrFail } from './proof-form.ts'
@@ -95,7 +102,7 @@ async function issueInput(
   { chunks, bytesTotal }: Input,
   { flags, errorsFile }: Files,
 ): Promise<Outcome> {
-  const { config, db, signal } = context
+  const { config, db } = context
   const issuing: Issuing = {
     ...issuerOf(config),
     replacesComputed: flags.replaceComputed ?? false,
@@ -103,7 +110,6 @@ async function issueInput(
   }
   // Without an active key the command fails here, before a file is made or emptied.
   await activeSigner(db, issuing.signers)
-  addAbortSignal(signal, chunks)
   await using closing = new AsyncDisposableStack()
   const out = closeWith(await openOutput(flags.out), closing)
   const errors = closeWith(await openErrorsFile(errorsFile), closing)
@@ -124,19 +130,14 @@ function issuerOf(config: Config) {
 }
 
 /** After an interruption, the current batch is committed and written, and no other is begun. */
-async function issueLines(run: IssueRun, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+async function issueLines(run: IssueRun, chunks: Input['chunks']): Promise<void> {
   const { context, tally } = run
   const { signal } = context
+  const limits = { bytesMax: lineBytesMax, batchMax }
   let batches = 0
-  try {
-    for await (const batch of readLineBatches(chunks, { bytesMax: lineBytesMax, batchMax })) {
-      if (signal.aborted) break
-      if (batches++ % batchesBetweenMaintenance === 0) await maintainLists(run)
-      await issueBatch(run, batch)
-    }
-  } catch (error) {
-    // The signal closes the input.
-    if (!(error instanceof Error && error.name === 'AbortError')) throw error
+  for await (const batch of readLineBatchesUntil(signal, chunks, limits)) {
+    if (batches++ % batchesBetweenMaintenance === 0) await maintainLists(run)
+    await issueBatch(run, batch)
   }
   tally.interrupted = signal.aborted
 }
@@ -253,7 +254,7 @@ function renderSummary(tally: Tally, { flags, errorsFile, ms }: Files & { ms: nu
     ? 'nothing issued (dry run)'
     : `${tally.issued} issued, ${tally.existing} issued before`
   const lines = [
-    `${tally.lines} lines: ${result}, ${tally.rejected} rejected (${linesPerSecond} lines/s)`,
+    `${counted(tally.lines, 'line')}: ${result}, ${tally.rejected} rejected (${linesPerSecond} lines/s)`,
   ]
   // Without a rejected line there is no file.
   const errors = tally.rejected > 0 ? errorsFile : null

@@ -172,6 +172,9 @@ test('keys: the first key signs at once, the second is pending, and a revoked ke
   assert.equal((await run(['keys', 'revoke', method, '--yes'])).code, 0)
   assert.equal((await run(['keys', 'revoke', first.kid, '--yes'])).code, 0)
   assert.equal((await run(['keys', 'revoke', 'z6MkNobody', '--yes'])).code, 1)
+  const table = (await run(['keys', 'list'])).out.trimEnd().split('\n')
+  assert.equal(table.length, 3)
+  for (const row of table) assert.ok(row.length <= 120, row)
   const listed = parsed((await run(['keys', 'list', '--json'])).out)[0].keys
   assert.deepEqual(
     listed.map(({ kid, state }: { kid: string; state: string }) => [kid, state]),
@@ -350,6 +353,59 @@ test('issue: Ctrl-C ends after the current batch and says how to continue', asyn
   assert.equal(parsed(out).length, issued)
 })
 
+/** Sends Ctrl-C to a command that waits before its first audit entry of `action` is stored. */
+async function interrupt(
+  { start, url }: Awaited<ReturnType<typeof installation>>,
+  action: string,
+  args: readonly string[],
+) {
+  const held = await holdInserts(url, { table: 'audit_log', when: `new.action = '${action}'` })
+  const child = start(args)
+  const stopped = ended(child)
+  await held.reached(child)
+  child.kill('SIGINT')
+  return { stopped, release: () => held.release() }
+}
+
+test('Ctrl-C lets the transaction end: a command of one transaction says what it did, or that nothing was changed', async () => {
+  const there = await installation(await testDatabase())
+  const done = await interrupt(there, 'accounts.created', ['accounts', 'create', 'Done'])
+  await done.release()
+  const { code, out } = await done.stopped
+  assert.deepEqual([code, out.startsWith('created the account Done')], [0, true])
+
+  const undone = await interrupt(there, 'accounts.created', ['accounts', 'create', 'Undone'])
+  await there.db.rows(sql`
+    select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and not granted`)
+  const stopped = await undone.stopped
+  await undone.release()
+  assert.deepEqual(
+    [stopped.code, stopped.out, stopped.err],
+    [130, '', 'assay: Interrupted. Nothing was changed.\n'],
+  )
+  const { out: list } = await there.run(['accounts', 'list'])
+  assert.deepEqual([/Done/.test(list), /Undone/.test(list)], [true, false])
+})
+
+test('Ctrl-C in a change of several transactions: it counts what it did, and a second run does the rest', async () => {
+  const there = await installationWithKey()
+  const { run, file } = there
+  const lines = Array.from({ length: 600 }, (_, n) => scoreLine(n))
+  const issued = await run(['credentials', 'issue', '--from', '-'], ndjson(lines))
+  writeFileSync(file('names'), issued.out)
+  const revocation = ['credentials', 'revoke', '--from', 'names', '--json']
+  const held = await interrupt(there, 'credentials.revoked', revocation)
+  await held.release()
+  const { code, out } = await held.stopped
+  assert.equal(code, 1)
+  assert.partialDeepStrictEqual(parsed(out), [{ ok: false, revoked: 256, interrupted: true }])
+  const again = await run(revocation)
+  assert.equal(again.code, 0)
+  assert.partialDeepStrictEqual(parsed(again.out), [
+    { ok: true, revoked: 344, alreadyRevoked: 256, interrupted: false },
+  ])
+})
+
 test('issue: 50,000 lines need less than 200 MB', async () => {
   const { run, file } = await installationWithKey()
   writeFileSync(
@@ -388,6 +444,7 @@ test('revoke: every kind of name works, once and permanently; 1 if one is not fo
     revoked: 4,
     alreadyRevoked: 0,
     notFound: 0,
+    interrupted: false,
     scores: 0,
   })
   const unknown = '0'.repeat(64)

@@ -44,7 +44,7 @@ import { each, oneOf, parseKid, parseUrl, usernameArgument } from '../args.ts'
 import { act, command } from '../command.ts'
 import { type CommandContext, withContext } from '../context.ts'
 import { failure, usageError } from '../fail.ts'
-import { type Line, openInput, readInput, readLineBatches } from '../input-lines.ts'
+import { type Line, openInput, readInput, readLineBatchesUntil } from '../input-lines.ts'
 import { issueFile } from '../issue-lines.ts'
 import { done, note, type Outcome } from '../output.ts'
 import { convertProofOrFail } from '../proof-form.ts'
@@ -196,29 +196,37 @@ async function revoke(flags: RevokeFlags): Promise<Outcome> {
   }
   if (named.length === 0 && from === undefined)
     throw usageError('Name credentials with --id, --token, --digest, --from or --key.')
-  return withContext(async (context) => {
-    const tally = { revoked: 0, alreadyRevoked: 0, notFound: 0 }
-    const revokeBatch = async (batch: readonly Named[]): Promise<void> => {
-      const { rows, notFound } = await revokeNamedCredentials(
-        context,
-        batch.map(({ name }) => name),
-      )
-      for (const i of notFound) note(`not found: ${batch[i]?.text}`)
-      tally.notFound += notFound.length
-      for (const row of rows) tally[row.now ? 'revoked' : 'alreadyRevoked']++
-    }
-    for (let i = 0; i < named.length; i += revokedMax)
-      await revokeBatch(named.slice(i, i + revokedMax))
-    if (from !== undefined) for await (const batch of namesIn(from)) await revokeBatch(batch)
-    const { revoked, alreadyRevoked, notFound } = tally
-    const lines = [`${revoked} revoked, ${alreadyRevoked} revoked before, ${notFound} not found`]
-    const scores = await countDueReissues(context.db, context.clock())
-    if (scores > 0)
-      lines.push(
-        `A jobs process issues new credentials for ${counted(scores, 'public score')}. To hide a score, revoke its evidence or the identity check.`,
-      )
-    return done({ ...tally, scores }, lines, notFound === 0 ? 0 : 1)
-  })
+  return withContext(
+    async (context) => {
+      const { signal } = context
+      const tally = { revoked: 0, alreadyRevoked: 0, notFound: 0 }
+      const revokeBatch = async (batch: readonly Named[]): Promise<void> => {
+        const { rows, notFound } = await revokeNamedCredentials(
+          context,
+          batch.map(({ name }) => name),
+        )
+        for (const i of notFound) note(`not found: ${batch[i]?.text}`)
+        tally.notFound += notFound.length
+        for (const row of rows) tally[row.now ? 'revoked' : 'alreadyRevoked']++
+      }
+      for (let i = 0; i < named.length && !signal.aborted; i += revokedMax)
+        await revokeBatch(named.slice(i, i + revokedMax))
+      if (from !== undefined)
+        for await (const batch of namesIn(from, signal)) await revokeBatch(batch)
+      const interrupted = signal.aborted
+      const { revoked, alreadyRevoked, notFound } = tally
+      const lines = [`${revoked} revoked, ${alreadyRevoked} revoked before, ${notFound} not found`]
+      const scores = await countDueReissues(context.db, context.clock())
+      if (scores > 0)
+        lines.push(
+          `A jobs process issues new credentials for ${counted(scores, 'public score')}. To hide a score, revoke its evidence or the identity check.`,
+        )
+      if (interrupted)
+        lines.push('Interrupted. Run the command again: it revokes the credentials that are left.')
+      return done({ ...tally, interrupted, scores }, lines, notFound === 0 && !interrupted ? 0 : 1)
+    },
+    { watchesSignal: true },
+  )
 }
 
 /** Only for a revoked key: new credentials of a key that signs would be revoked at once. */
@@ -244,11 +252,12 @@ const nameBytesMax = 16_384
 
 /**
  * Throws at the first line that names no credential. The credentials of earlier lines are revoked.
+ * The signal ends it.
  */
-async function* namesIn(file: string): AsyncGenerator<Named[]> {
+async function* namesIn(file: string, signal: AbortSignal): AsyncGenerator<Named[]> {
   const { chunks } = await openInput(file)
   const limits = { bytesMax: nameBytesMax, batchMax: revokedMax }
-  for await (const { lines } of readLineBatches(chunks, limits)) {
+  for await (const { lines } of readLineBatchesUntil(signal, chunks, limits)) {
     const names = lines.map(nameIn)
     const wrong = names.indexOf(null)
     yield names.slice(0, wrong === -1 ? names.length : wrong).flatMap((name) => name ?? [])

@@ -138,7 +138,8 @@ function exportAll({ account, out }: { account?: string; out: string }): Promise
       let rows: ReportRow[] = []
       try {
         do {
-          if (signal.aborted) throw interrupted()
+          if (signal.aborted)
+            throw interrupted(`${out} holds only the newest ${counted(exported, 'report')}.`)
           rows = await read({ before: rows.at(-1)?.id ?? null, limit: pageMax })
           await sink.write(rows.map((row) => `${JSON.stringify(wireReport(row))}\n`).join(''))
           exported += rows.length

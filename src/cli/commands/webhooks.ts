@@ -446,20 +446,26 @@ const dayMs = 86_400_000
 
 /** Each batch is a transaction: events that were queued stay queued if the command ends early. */
 function replay(id: string, { since }: { since: Date }): Promise<Outcome> {
-  return withContext(async (context) => {
-    if (since.getTime() < context.clock().getTime() - replayDaysMax * dayMs)
-      throw usageError(
-        `--since is ${wireTime(since)}. Use a time of the last ${replayDaysMax} days.`,
-      )
-    let queued = 0
-    for (let hasMore = true; hasMore; ) {
-      const replayed = await sendMissed(context, operatorOf(id), since)
-      if (replayed.outcome !== 'queued') throw rejected(id, replayed.outcome)
-      queued += replayed.count
-      hasMore = replayed.more
-    }
-    return done({ queued }, [`${counted(queued, 'missed event')} will be sent, twenty a second.`])
-  })
+  return withContext(
+    async (context) => {
+      if (since.getTime() < context.clock().getTime() - replayDaysMax * dayMs)
+        throw usageError(
+          `--since is ${wireTime(since)}. Use a time of the last ${replayDaysMax} days.`,
+        )
+      let queued = 0
+      let hasMore = true
+      while (hasMore && !context.signal.aborted) {
+        const replayed = await sendMissed(context, operatorOf(id), since)
+        if (replayed.outcome !== 'queued') throw rejected(id, replayed.outcome)
+        queued += replayed.count
+        hasMore = replayed.more
+      }
+      const lines = [`${counted(queued, 'missed event')} will be sent, twenty a second.`]
+      if (hasMore) lines.push('Interrupted. Run the command again to queue the others.')
+      return done({ queued, interrupted: hasMore }, lines, hasMore ? 1 : 0)
+    },
+    { watchesSignal: true },
+  )
 }
 
 interface RotateFlags {
