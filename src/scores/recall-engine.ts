@@ -53,16 +53,18 @@ const batch = 1_000
 
 /**
  * Marks every worker with an active score of a recalled engine, and revokes the credentials of
- * earlier scores of these engines.
+ * earlier scores of these engines. Returns false if the signal ended it before.
  */
-export async function markRecalled(db: Db, now: Date): Promise<void> {
+export async function markRecalled(db: Db, now: Date, signal?: AbortSignal): Promise<boolean> {
   for (const engineSha256 of await findUnmarkedRecalls(db)) {
     for (let after: Buffer | null = Buffer.alloc(0); after !== null; ) {
+      if (signal?.aborted) return false
       const from: Buffer = after
       after = await db.transaction((tx) => markPage(tx, engineSha256, { after: from, now }))
     }
     await db.transaction((tx) => setMarked(tx, engineSha256, now))
   }
+  return true
 }
 
 /** Marks one page. Returns the id to continue after, or null after the last page. */

@@ -88,6 +88,7 @@ test('recall: 1 if version and SHA-256 name no known engine; 2 for an invalid na
   const result = await line.run(['engines', 'recall', version, sha256, ...reason])
   assert.equal(result.code, 2)
   assert.match(result.err, /replaces 1 active score .*\n[^]*Nothing was changed/)
+  assert.doesNotMatch(result.err, /stay/)
   assert.equal((await command('engines', 'list')).report.engines[0].recalledAt, null)
 })
 
@@ -98,6 +99,8 @@ test('recall and recompute: the score is corrected, its credential revoked, both
   assert.deepEqual([recalled.code, recalled.report.outcome], [0, 'recalled'])
   const again = await recall(version, sha256, '--reason', 'unfair')
   assert.deepEqual([again.code, again.report.outcome], [0, 'already_recalled'])
+  const told = await line.run(['engines', 'recall', version, sha256, '--reason', 'unfair'])
+  assert.match(told.out, /was recalled before, at .*Z \(wrong_result\)/)
   const { report } = await command('recompute')
   assert.partialDeepStrictEqual(report, { ok: true, scored: 1, issued: 1 })
   assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
@@ -126,7 +129,8 @@ test('recall of the running engine: no score is computed, the server reports it 
   assert.equal((await readiness()).engine, 'ok')
   const own = [released.version, released.binarySha256] as const
   const result = await line.run(['engines', 'recall', ...own, '--reason', 'unfair'])
-  assert.match(result.err, /engine of this release\. Its scores stay, and no score is computed/)
+  assert.match(result.err, /1 active score and the credentials stay until you install/)
+  assert.doesNotMatch(result.err, /score\.revised|within seconds/)
   assert.equal((await recall(...own, '--reason', 'unfair', '--yes')).code, 0)
 
   const { value } = await eventually('readiness tells of the recall', {

@@ -8,7 +8,7 @@ import { type RecallReason, recallReasons } from '../../scores/recall-store.ts'
 import { byOption, oneOf, parseSha256 } from '../args.ts'
 import { act, command } from '../command.ts'
 import { withContext } from '../context.ts'
-import { failure, usageError } from '../fail.ts'
+import { failure, interrupted, usageError } from '../fail.ts'
 import { done, type Outcome } from '../output.ts'
 import { type Columns, listed } from '../render.ts'
 
@@ -67,44 +67,65 @@ function recall(
   sha256: string,
   { yes = false, ...request }: RecallFlags,
 ): Promise<Outcome> {
-  return withContext(async (context) => {
-    const { db, clock } = context
-    const known = await knownEngines(db)
-    const engine = known.find((one) => one.sha256 === sha256 && one.version === version)
-    const named = { version, sha256 }
-    if (engine === undefined)
-      throw failure(
-        `No engine ${version} has the SHA-256 ${sha256}. \`assay engines list\` shows all engines.`,
-        { report: { outcome: 'not_found', ...named } },
-      )
-    if (engine.recall === null && !yes)
-      throw usageError(consequencesOf(engine).join('\n'), {
-        report: { outcome: 'not_confirmed', ...named },
-      })
-    const isNew = await recallEngine(context, engine, request)
-    // Continues an earlier run that was interrupted here.
-    await markRecalled(db, clock())
-    const outcome = isNew ? 'recalled' : 'already_recalled'
-    return done({ outcome, ...named, active: engine.active }, [
-      `The engine ${version} (${sha256}) ${isNew ? 'is recalled.' : 'was recalled before.'}`,
-      nextStep(engine),
-    ])
-  })
+  return withContext(
+    async (context) => {
+      const { db, clock, signal } = context
+      const known = await knownEngines(db)
+      const engine = known.find((one) => one.sha256 === sha256 && one.version === version)
+      const named = { version, sha256 }
+      if (engine === undefined)
+        throw failure(
+          `No engine ${version} has the SHA-256 ${sha256}. \`assay engines list\` shows all engines.`,
+          { report: { outcome: 'not_found', ...named } },
+        )
+      if (engine.recall === null && !yes)
+        throw usageError(consequencesOf(engine).join('\n'), {
+          report: { outcome: 'not_confirmed', ...named },
+        })
+      if (signal.aborted) throw interrupted()
+      const isNew = await recallEngine(context, engine, request)
+      // Continues an earlier run that was interrupted here.
+      const isMarked = await markRecalled(db, clock(), signal)
+      const outcome = isNew ? 'recalled' : 'already_recalled'
+      const report = { outcome, ...named, active: engine.active, interrupted: !isMarked }
+      const lines = [
+        `The engine ${version} (${sha256}) ${isNew ? 'is recalled.' : `was recalled before${since(engine)}.`}`,
+        ...(isMarked ? [] : ['Interrupted. A jobs process marks the scores that are left.']),
+        ...nextSteps(engine),
+      ]
+      return done(report, lines, isMarked ? 0 : 1)
+    },
+    { watchesSignal: true },
+  )
+}
+
+/** Names the first recall, which stays. */
+function since({ recall }: KnownEngine): string {
+  return recall === null ? '' : `, at ${wireTime(recall.recalledAt)} (${recall.reason})`
 }
 
 function consequencesOf(engine: KnownEngine): string[] {
   return [
     `This declares the engine ${engine.version} wrong for ever:`,
-    `- the current engine replaces ${counted(engine.active, 'active score')} as corrections: the credentials are revoked, and score.revised is sent;`,
-    '- the credentials of its earlier scores are revoked too;',
-    '- no process computes a score with it any more.',
-    nextStep(engine),
+    '- no process computes a score with it any more;',
+    '- the credentials of its earlier scores are revoked;',
+    `- ${fateOfScores(engine)}.`,
+    ...nextSteps(engine),
     'Nothing was changed. To go ahead, repeat the command with --yes.',
   ]
 }
 
-function nextStep({ isReleased }: KnownEngine): string {
+function fateOfScores({ isReleased, active }: KnownEngine): string {
+  const scores = counted(active, 'active score')
   return isReleased
-    ? 'It is the engine of this release. Its scores stay, and no score is computed, until you install a release with another engine.'
-    : 'A running server computes the scores again within seconds; `assay recompute` does it now.'
+    ? `${scores} and the credentials stay until you install a release with another engine, which replaces them as corrections`
+    : `the engine of this release replaces ${scores} as corrections: the credentials are revoked, and score.revised is sent`
+}
+
+function nextSteps({ isReleased, active }: KnownEngine): string[] {
+  if (isReleased)
+    return ['It is the engine of this release: no score is computed until you install another one.']
+  return active === 0
+    ? []
+    : ['A jobs process replaces the scores within seconds; `assay recompute` does it now.']
 }
