@@ -7,7 +7,7 @@
  */
 import type { RateLimits } from '../http/contract.ts'
 import type { RateLimiter } from './limiter.ts'
-import { bucketLimits, bucketName, minuteMs, type RateFill, verdictOf } from './verdict.ts'
+import { bucketLimits, bucketName, dayMs, minuteMs, type RateFill, verdictOf } from './verdict.ts'
 
 export interface InProcessRateLimiterOptions {
   /**
@@ -20,8 +20,6 @@ export interface InProcessRateLimiterOptions {
   /** Milliseconds of a monotonic clock. */
   now?(): number
 }
-
-const dayMs = 86_400_000
 
 interface CallLog {
   /** The times of the granted calls of the last day, ascending. */

@@ -25,3 +25,18 @@ test('the verdict names the least that is left and the longest wait, in whole se
     day: { limit: 1_000, remaining: 1_000, resetSeconds: 0 },
   })
 })
+
+test('a reset is at most its window away, and the wait may be longer: RateLimit agrees with its policy', () => {
+  const fill = {
+    minuteCount: 60,
+    minuteResetMs: 60_400,
+    dayCount: 1_000,
+    dayResetMs: 87_300_000,
+    freeMs: 87_300_000,
+  }
+  const { minute, day, retryAfterSeconds } = verdictOf(false, verify, [
+    { name: 'narrow', factor: 1, fill },
+  ])
+  assert.deepEqual([minute.resetSeconds, day.resetSeconds], [60, 86_400])
+  assert.equal(retryAfterSeconds, 87_300)
+})

@@ -3,6 +3,7 @@ import type { RateLimits } from '../http/contract.ts'
 import type { ClientNetwork, RateVerdict, RateWindow } from './limiter.ts'
 
 export const minuteMs = 60_000
+export const dayMs = 86_400_000
 
 /** Fill of a bucket after a decision. */
 export interface RateFill {
@@ -29,7 +30,8 @@ export function bucketLimits(limits: RateLimits, factor: number): RateLimits {
 
 /**
  * Builds the verdict: of each window, the bucket that has the least left; the wait is the longest
- * of all.
+ * of all. A reset is at most its window away, as the policy says, although a call may count up to
+ * 15 minutes longer; the wait includes them.
  */
 export function verdictOf(
   allowed: boolean,
@@ -37,10 +39,10 @@ export function verdictOf(
   fills: readonly BucketFill[],
 ): RateVerdict {
   const minutes = fills.map(({ factor, fill }) =>
-    windowOf(limits.perMinute, factor, fill.minuteCount, fill.minuteResetMs),
+    windowOf(limits.perMinute, factor, fill.minuteCount, Math.min(fill.minuteResetMs, minuteMs)),
   )
   const days = fills.map(({ factor, fill }) =>
-    windowOf(limits.perDay, factor, fill.dayCount, fill.dayResetMs),
+    windowOf(limits.perDay, factor, fill.dayCount, Math.min(fill.dayResetMs, dayMs)),
   )
   const waitMs = Math.max(...fills.map(({ fill }) => fill.freeMs))
   return {
