@@ -399,6 +399,12 @@ test('docs/architecture.md names the only module that writes each table', () => 
   }
 })
 
+test('every migration that a page names by its file exists', () => {
+  for (const page of globSync('docs/*.md'))
+    for (const [name] of readFileSync(page, 'utf8').matchAll(/\b\d{4}_\w+\.sql\b/g))
+      assert.ok(existsSync(join('migrations', name)), `${page}: ${name}`)
+})
+
 test('docs/architecture.md names only paths that exist', () => {
   for (const [, path = ''] of architecture.matchAll(/`((?:src|test|migrations|engines)\/[^`]*)`/g))
     assert.ok(existsSync(path), path)
