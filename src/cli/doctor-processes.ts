@@ -83,15 +83,17 @@ function checkBacklog({ backlog, at }: Survey): Finding[] {
     findings.push(
       fail(
         check,
-        `${booksDiffering} accounts are suspended, because their balance is not the sum of their entries: \`assay credits audit\`.`,
+        `accounts that are suspended, because the balance is not the sum of the entries: ${booksDiffering}. See \`assay credits audit\`.`,
       ),
     )
   if (scoreDueSince !== null && at.getTime() - scoreDueSince.getTime() > scoreDueMsMax)
     findings.push(warn(check, `workers wait to be scored since ${wireTime(scoreDueSince)}.`))
   if (disputesOverdue > 0)
-    findings.push(warn(check, `${disputesOverdue} disputes are overdue: \`assay disputes list\`.`))
+    findings.push(warn(check, `overdue disputes: ${disputesOverdue}. See \`assay disputes list\`.`))
   if (findings.length > 0) return findings
-  return [ok(check, `${mailsWaiting} mails wait; ${apiKeysEnding} API keys end within 7 days`)]
+  return [
+    ok(check, `waiting mails: ${mailsWaiting}; API keys that end within 7 days: ${apiKeysEnding}`),
+  ]
 }
 
 /** The engine scores hundreds of workers a second; a large import takes minutes. */

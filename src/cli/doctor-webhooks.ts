@@ -3,6 +3,7 @@
  * them.
  */
 import { systemClock, wireTime } from '../platform/clock.ts'
+import { counted } from '../platform/counted.ts'
 import type { Queryable } from '../platform/db/db.ts'
 import { countDeliveries } from '../webhooks/delivery/delivery-store.ts'
 import { findFailingNow } from '../webhooks/delivery/endpoint-store.ts'
@@ -26,6 +27,6 @@ export async function checkWebhooks(db: Queryable): Promise<Finding> {
   if (longest === undefined) return ok(check, `active endpoints: ${active}, none fails`)
   return warn(
     check,
-    `${failing} of ${active} endpoints fail, the first since ${wireTime(longest.failingSince)}: \`assay webhooks endpoints --failing\`.`,
+    `${failing} of ${counted(active, 'endpoint')} ${failing === 1 ? 'fails' : 'fail'}, the first since ${wireTime(longest.failingSince)}: \`assay webhooks endpoints --failing\`.`,
   )
 }

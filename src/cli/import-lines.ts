@@ -7,6 +7,7 @@ import { addAbortSignal } from 'node:stream'
 import type { TSchema } from 'typebox'
 import type { ActionContext } from '../audit/action.ts'
 import { rollingBack } from '../operations/rolling-back.ts'
+import { counted } from '../platform/counted.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
 import { type BatchSteps, runBatches } from './batch-pipeline.ts'
 import { type CommandContext, withContext } from './context.ts'
@@ -202,7 +203,7 @@ function renderSummary(
   const counts = Object.entries({ ...results, rejected }).map(
     ([result, count]) => `${count} ${result}`,
   )
-  const summary = [`${lines} lines: ${counts.join(', ')} (${linesPerSecond} lines/s)`]
+  const summary = [`${counted(lines, 'line')}: ${counts.join(', ')} (${linesPerSecond} lines/s)`]
   if (dryRun) summary.push('Dry run: nothing was changed.')
   // Without a rejected line there is no file.
   const errors = rejected > 0 ? errorsFile : null

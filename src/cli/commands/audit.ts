@@ -4,6 +4,7 @@ import { type ActionName, actionNames } from '../../audit/actions.ts'
 import type { Entry } from '../../audit/chain.ts'
 import { findEntries } from '../../audit/store.ts'
 import { verifyLog } from '../../audit/verify.ts'
+import { counted } from '../../platform/counted.ts'
 import { limitOption, oneOf, parseSha256, parseTime } from '../args.ts'
 import { act, command } from '../command.ts'
 import { withContext } from '../context.ts'
@@ -49,7 +50,7 @@ function verify({ expect = null }: { expect?: string | null }): Promise<Outcome>
     }
     const { head, since } = verification
     return done({ entries: head.seq, head: head.hash, since }, [
-      `whole: ${head.seq} entries`,
+      `whole: ${counted(head.seq, 'entry', 'entries')}`,
       `head ${head.hash}`,
       since === null
         ? 'Keep the head elsewhere: with `--expect` you find out later whether entries were cut off.'

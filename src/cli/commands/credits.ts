@@ -136,7 +136,7 @@ function enter(
     if (entered.outcome === 'equal entry') throw failure('Nothing was changed.')
     if (entered.outcome === 'too little')
       throw failure(
-        `${name} has ${entered.balance} credits, and a balance never goes below zero. Nothing was changed.`,
+        `${name} has ${counted(entered.balance, 'credit')}, and a balance never goes below zero. Nothing was changed.`,
       )
     if (entered.outcome === 'entered before')
       throw failure(`The reference ${reference} was entered before. Nothing was changed.`)
@@ -144,7 +144,7 @@ function enter(
       throw failure(`The reference ${reference} belongs to another entry. Nothing was changed.`)
     const { balance } = entered
     return done({ account: accountId, delta, balance, reference }, [
-      `${name}: ${delta > 0 ? '+' : ''}${delta}, now ${balance} credits`,
+      `${name}: ${delta > 0 ? '+' : ''}${delta}, now ${counted(balance, 'credit')}`,
     ])
   })
 }
@@ -170,7 +170,9 @@ function show(named: string): Promise<Outcome> {
     const balance = found?.balance ?? 0
     const suspended = found !== undefined && found.suspendedAt !== null
     const state = suspended ? ', suspended: `assay credits audit` says why' : ''
-    return done({ account: id, balance, suspended }, [`${name}: ${balance} credits${state}`])
+    return done({ account: id, balance, suspended }, [
+      `${name}: ${counted(balance, 'credit')}${state}`,
+    ])
   })
 }
 
@@ -209,11 +211,11 @@ function showUsage(named: string, { csv = false, ...flags }: UsageFlags): Promis
     const outcome = listed({ account, usage, credits, archived }, rendered)
     const missing = archived.map(
       (one) =>
-        `${one.month} is archived: ${one.credits} credits in the whole month are in its file and not in this list`,
+        `${one.month} is archived: ${counted(one.credits, 'credit')} in the whole month are in its file and not in this list`,
     )
     if (csv) for (const line of missing) note(line)
     if (csv) return outcome
-    const sum = usage.length === 0 ? [] : [`${credits} credits in all`]
+    const sum = usage.length === 0 ? [] : [`${counted(credits, 'credit')} in all`]
     return { ...outcome, lines: [...outcome.lines, ...sum, ...missing] }
   })
 }
@@ -251,7 +253,7 @@ function audit({ resume = false, archive: paths = [] }: AuditFlags): Promise<Out
       `accounts that add up: ${accounts - broken.length} of ${accounts}`,
       ...months.map(
         ({ month, entries, credits, isVerified }) =>
-          `${month}  archived: ${counted(entries, 'entry', 'entries')}, ${credits} credits, ${isVerified ? 'its file is verified' : 'verify its file with --archive'}`,
+          `${month}  archived: ${counted(entries, 'entry', 'entries')}, ${counted(credits, 'credit')}, ${isVerified ? 'its file is verified' : 'verify its file with --archive'}`,
       ),
       ...files.flatMap(({ file, fault }) => (fault === null ? [] : [`${file}: ${fault}`])),
     ]
@@ -320,7 +322,7 @@ async function archive(month: string, { out }: { out: string }): Promise<Outcome
     const { entries, delta, fileSha256 } = archived.archive
     const sha256 = fileSha256.toString('hex')
     return done({ month, entries, credits: -delta, sha256, out }, [
-      `${month} is archived: ${counted(entries, 'entry', 'entries')}, ${-delta} credits`,
+      `${month} is archived: ${counted(entries, 'entry', 'entries')}, ${counted(-delta, 'credit')}`,
       `${out}  sha256 ${sha256}`,
       'Keep a copy of this file elsewhere: the entries are no longer in the database.',
     ])

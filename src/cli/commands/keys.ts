@@ -102,13 +102,12 @@ interface ListedKey {
   isOnThisMachine: boolean
 }
 
+/** At most 120 characters wide. `--json` has every time. */
 const columns: Columns<ListedKey> = {
   kid: ({ kid }) => kid,
   state: ({ state }) => state,
-  created: ({ times }) => times.createdAt ?? null,
-  active: ({ times }) => times.activatedAt ?? null,
-  retired: ({ times }) => times.retiredAt ?? null,
-  revoked: ({ times }) => times.revokedAt ?? null,
+  since: ({ times }) =>
+    times.revokedAt ?? times.retiredAt ?? times.activatedAt ?? times.createdAt ?? null,
   credentials: ({ times }) =>
     times.revokedAt ? (times.credentialsRevokedAt ? 'revoked' : 'kept') : null,
   file: ({ isOnThisMachine }) => (isOnThisMachine ? 'here' : 'not here'),

@@ -300,8 +300,10 @@ export function renderReplay(tally: ReplayTally): Outcome {
   const left = erased === 0 ? '' : `; ${erased} were erased with their workers`
   const missing = notReplayed === 0 ? '' : `; ${notReplayed} could not be computed again`
   const lines = [
-    `${replayed} scores computed again: ${verdict}${left}${missing}`,
-    ...unavailable.map((engine) => `${engine.scores} scores: ${renderUnavailable(engine)}`),
+    `${counted(replayed, 'score')} computed again: ${verdict}${left}${missing}`,
+    ...unavailable.map(
+      (engine) => `${counted(engine.scores, 'score')}: ${renderUnavailable(engine)}`,
+    ),
   ]
   return done({ ...tally }, lines, differ > 0 ? 1 : notReplayed > 0 ? 2 : 0)
 }
