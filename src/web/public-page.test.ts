@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
 import { Type } from 'typebox'
 import { ask } from '../../test/support/start/ask.ts'
 import { publicUrl, startEdge } from '../../test/support/start/edge.ts'
@@ -124,6 +125,21 @@ test('200: a page that depends on its query is rendered for each request and not
   const limited = await get('/asked')
   assert.equal(limited.status, 429)
   assert.match(String(limited.body), /Too many requests/)
+})
+
+test('200: a page that is rendered for each request is compressed, but not for a caller with a cookie (BREACH)', async () => {
+  const zipped = await get('/status', { 'Accept-Encoding': 'gzip, br' })
+  assert.equal(zipped.headers['content-encoding'], 'gzip')
+  assert.match(String(zipped.headers.vary), /Accept-Encoding/)
+  assert.equal(zipped.headers['content-length'], String(zipped.body.length))
+  const plain = await get('/status')
+  assert.deepEqual(gunzipSync(zipped.body), plain.body)
+  assert.equal(plain.headers['content-encoding'], undefined)
+  for (const headers of [{ Cookie: 'session=1' }, { 'Accept-Encoding': 'gzip;q=0' }]) {
+    const answer = await get('/status', { 'Accept-Encoding': 'gzip', ...headers })
+    assert.equal(answer.headers['content-encoding'], undefined)
+    assert.match(String(answer.headers.vary), /Accept-Encoding/)
+  }
 })
 
 test('200: a document with a page shows it to browsers alone, and caches keep both apart', async () => {

@@ -7,7 +7,8 @@
  * - One of many such pages under a path with a parameter: `publicEndpoint` that answers
  *   `{ document }` from a map of `pageDocument(site, view)`, or `refuse('not_found')`.
  * - A page that depends on its query or on the database: `publicEndpoint` that answers
- *   `viewAnswer(site, view)`. With `limits` it counts calls of each address.
+ *   `viewAnswer(site, view)`, compressed for visitors without a cookie. With `limits` it counts
+ *   calls of each address.
  *
  * Browsers see a refusal as a page, all other callers as JSON. If the same thing has a URL for
  * programs, `alternates` links to it; on the other side use `alternateLink`. A JSON document whose
@@ -75,7 +76,8 @@ export function pageDocument(site: Site, view: PublicView): PublicDocument {
 
 /** Answers with a page that no cache stores. */
 export function viewAnswer(site: Site, view: PublicView, status = 200): Answer {
-  return pageAnswer(framed(site, view), { status, headers: headersOf(view) })
+  const answer = pageAnswer(framed(site, view), { status, headers: headersOf(view) })
+  return { ...answer, isCompressed: true }
 }
 
 /** Formats the value of a Link header. */

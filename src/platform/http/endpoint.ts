@@ -60,6 +60,11 @@ export type Answer =
       contentType?: string
       /** A list is one header line for each value. */
       headers?: Record<string, string | readonly string[]>
+      /**
+       * Whether a caller without a cookie gets the text compressed. Only for pages without a
+       * secret: the length of compressed text tells what it repeats (BREACH).
+       */
+      isCompressed?: boolean
     }
   | { events: Events }
   | Refusal
