@@ -84,6 +84,24 @@ const documents: Record<string, [document: unknown, reason: string, browser?: st
   empty: [{}, 'malformed_credential'],
 }
 
+/** The sentences of the rows that did not pass; those of the others say what holds. */
+const found: Record<string, readonly string[]> = {
+  native: [],
+  revoked: ['The issuer has taken it back.'],
+  tampered: ['No key of the issuer made this signature for this document.'],
+  foreign: [
+    'The document names no issuer that this service answers for.',
+    'The signature was not compared.',
+  ],
+  stranger: ['No key of the issuer made this signature for this document.'],
+  unregistered: ['No registry said whether it was taken back.'],
+}
+const holding = new Set([
+  'The document names an issuer that this service answers for.',
+  'Not one byte has changed since it was signed.',
+  'The issuer has not taken it back.',
+])
+
 let callers = 0
 const newCaller = () => `198.18.${++callers >> 8}.${callers & 255}`
 
@@ -144,6 +162,9 @@ test('verify page: page, browser and service give each kind of credential its re
     assert.equal(shown.browser, browser, name)
     assert.equal(await serviceReason(text), reason, name)
     assert.equal(shown.outcome, browser === reason ? 'agree' : 'alone', name)
+    const sentences = await page.locator('.checks tbody .sub.wide-only').allTextContents()
+    const others = sentences.filter((sentence) => !holding.has(sentence))
+    if (name in found) assert.deepEqual(others, found[name], name)
   }
   assert.deepEqual(faults, [])
   await page.context().close()

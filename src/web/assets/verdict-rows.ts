@@ -31,11 +31,13 @@ export const inconclusive = new Set(['status_unavailable', 'unsupported_form'])
 
 export function rowsOf({ valid, reason = '', ...checked }: Checked): Rows {
   const { issuerMatch, signatureValid, revocation } = checked
+  // The status of another credential says nothing about this one.
+  const isKnown = revocation.checked && reason !== 'status_unknown'
   const isRead = reason !== 'malformed_credential' && reason !== 'ambiguous_json'
   return {
     issuer: issuerMatch ? 'passed' : isRead ? 'failed' : 'unknown',
     signature: signatureValid ? 'passed' : notCompared.has(reason) ? 'unknown' : 'failed',
-    revocation: revocation.checked ? (revocation.revoked ? 'failed' : 'passed') : 'unknown',
+    revocation: isKnown ? (revocation.revoked ? 'failed' : 'passed') : 'unknown',
     verdict: valid ? 'passed' : inconclusive.has(reason) ? 'unknown' : 'failed',
   }
 }

@@ -182,11 +182,36 @@ function decodeName(subject: string): string {
   return subject.slice(subject.lastIndexOf('/') + 1)
 }
 
+/** Each check, and what it found by its state. */
 const checks = [
-  ['issuer', 'Issuer', 'The document names an issuer that this service answers for.'],
-  ['signature', 'Signature', 'Not one byte has changed since it was signed.'],
-  ['revocation', 'Revocation', 'The issuer has not taken it back.'],
-] as const
+  [
+    'issuer',
+    'Issuer',
+    {
+      passed: 'The document names an issuer that this service answers for.',
+      failed: 'The document names no issuer that this service answers for.',
+      unknown: 'The document names no issuer that could be read.',
+    },
+  ],
+  [
+    'signature',
+    'Signature',
+    {
+      passed: 'Not one byte has changed since it was signed.',
+      failed: 'No key of the issuer made this signature for this document.',
+      unknown: 'The signature was not compared.',
+    },
+  ],
+  [
+    'revocation',
+    'Revocation',
+    {
+      passed: 'The issuer has not taken it back.',
+      failed: 'The issuer has taken it back.',
+      unknown: 'No registry said whether it was taken back.',
+    },
+  ],
+] as const satisfies [keyof Rows, string, Record<State, string>][]
 
 const marks: Record<State, { tone: string; name: IconName; word: string }> = {
   passed: { tone: 'positive', name: 'check', word: 'Passed' },
@@ -223,8 +248,8 @@ function checksTable(rows: Rows, { revocation, notes, reason }: VerifyResult): H
 <caption class="hidden-visually">Three checks, made by the service and by this browser</caption>
 <thead><tr><th scope="col">Check</th><th scope="col">Service</th><th scope="col">This browser</th></tr></thead>
 <tbody>${checks.map(
-    ([row, name, text]) =>
-      html`<tr><th scope="row">${name}<span class="sub wide-only">${text}</span></th><td>${mark(rows[row])}${row === 'revocation' && registry && html`<span class="sub">${registry}</span>`}</td>${browserCell(row)}</tr>\n`,
+    ([row, name, texts]) =>
+      html`<tr><th scope="row">${name}<span class="sub wide-only">${texts[rows[row]]}</span></th><td>${mark(rows[row])}${row === 'revocation' && registry && html`<span class="sub">${registry}</span>`}</td>${browserCell(row)}</tr>\n`,
   )}</tbody>
 <tfoot><tr><th scope="row">Verdict</th><td>${mark(rows.verdict, verdictWords[rows.verdict])}</td>${browserCell('verdict')}</tr></tfoot>
 </table>`
