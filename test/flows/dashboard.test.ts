@@ -354,6 +354,8 @@ test('the usage page shows the calls, the balance and the ledger of the account,
   page.on('dialog', () => assert.fail('a script in the name of a key ran'))
   await page.getByText('4 credits are left.').waitFor()
   assert.equal(await page.getByRole('link', { name: markup }).count(), 21)
+  const lone = page.locator('.columns.third > .card:nth-child(4), .columns > .card:only-child')
+  assert.equal(await lone.count(), 0, 'no card stands beside an empty place')
   await inspectPage(page, 'usage')
   await page.getByRole('link', { name: 'Older' }).click()
   await page.getByText('for a test').waitFor()

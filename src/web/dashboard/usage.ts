@@ -52,6 +52,28 @@ export function usagePage(context: UsagePageOptions): Endpoint[] {
       const total = (of: (row: UsageOf) => number) => byDay.reduce((sum, row) => sum + of(row), 0)
       const spent = total(({ credits }) => credits)
       const balance = account?.balance ?? 0
+      const code = (group: string) => html`<code>${group}</code>`
+      const groups = [
+        ...(byDay.length === 0
+          ? []
+          : [
+              groupCard('By meter', byMeter, { head: 'Meter', name: code }),
+              groupCard('By operation', byOperation, { head: 'Operation', name: code }),
+              groupCard('By key', byKey, {
+                head: 'Key',
+                name: (group) =>
+                  html`<a class="break" dir="auto" href="/dashboard/keys/${group}">${names.get(group) ?? group}</a>`,
+              }),
+            ]),
+        ...(byStatus.length === 0
+          ? []
+          : [
+              groupCard('By status, 24 hours', byStatus, {
+                head: 'Status',
+                name: (group) => html`<a href="/dashboard/requests?status=${group}">${group}</a>`,
+              }),
+            ]),
+      ]
       return {
         title: 'Usage and credits',
         main: html`${pageHead({
@@ -79,15 +101,7 @@ ${card({
   ...(byDay.length === 0 ? {} : { aside: legend('Charged', 'Refunded') }),
   body: usageChart(byDay, { since: period.since, days }),
 })}
-${
-  byDay.length + byStatus.length > 0 &&
-  html`<div class="columns third">
-${byDay.length > 0 && groupCard('By meter', byMeter, { head: 'Meter', name: (group) => html`<code>${group}</code>` })}
-${byDay.length > 0 && groupCard('By operation', byOperation, { head: 'Operation', name: (group) => html`<code>${group}</code>` })}
-${byDay.length > 0 && groupCard('By key', byKey, { head: 'Key', name: (group) => html`<a class="break" href="/dashboard/keys/${group}">${names.get(group) ?? group}</a>` })}
-${byStatus.length > 0 && groupCard('By status, 24 hours', byStatus, { head: 'Status', name: (group) => html`<a href="/dashboard/requests?status=${group}">${group}</a>` })}
-</div>`
-}
+${groups.length > 0 && html`<div class="columns ${groupColumns[groups.length]}">${groups}</div>`}
 ${ledgerCard(ledger, { before, days, names, now, loggedSince: new Date(now.getTime() - requestLogDays * dayMs) })}`,
       }
     },
@@ -165,6 +179,9 @@ export function usageChart(
       })}</details>`
 }
 
+/** No row holds one card beside an empty place. */
+const groupColumns: Readonly<Record<number, string>> = { 3: 'third', 4: 'half' }
+
 type Group = Pick<UsageOf, 'group' | 'calls' | 'credits'>
 
 function groupCard(
@@ -218,7 +235,7 @@ function ledgerCard(
       : html`−${count(-delta)}`
   const what = ({ operation, reason }: LedgerEntry): Part =>
     operation === null
-      ? html`<span class="break">${reason}</span>`
+      ? html`<span class="break" dir="auto">${reason}</span>`
       : html`<code>${operation}</code>`
   return card({
     title: 'Ledger',
@@ -252,7 +269,7 @@ function ledgerCard(
                 cell: ({ keyId }) =>
                   keyId === null
                     ? none
-                    : html`<a class="break" href="/dashboard/keys/${keyId}">${names.get(keyId) ?? keyId}</a>`,
+                    : html`<a class="break" dir="auto" href="/dashboard/keys/${keyId}">${names.get(keyId) ?? keyId}</a>`,
               },
               {
                 head: 'Request ID',

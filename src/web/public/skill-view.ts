@@ -149,7 +149,7 @@ function ageCard({ decay_half_life_months: months }: SkillRecord): Html {
   })
   return card({
     title: 'Age of evidence',
-    body: html`<p>An item of evidence weighs half after <strong>${months} months</strong>. It never disappears in one day.</p>${facts(shares)}`,
+    body: html`<p>An item of evidence weighs half after <strong>${months} months</strong>. It never disappears in one day.</p>${facts(shares, 'columns')}`,
   })
 }
 

@@ -61,10 +61,19 @@ const looks = [
 const shots = process.env.SCREENSHOTS
 
 /**
- * Asserts that a page never scrolls sideways, wide and narrow, light and dark, and that axe finds
- * nothing: wide and light, narrow and dark.
+ * Asserts that a page never scrolls sideways, wide and narrow, light and dark, that its header has
+ * room between both, and that axe finds nothing: wide and light, narrow and dark.
  */
 export async function inspectPage(page: Page, name: string): Promise<void> {
+  // Wide enough for one line, and too narrow for all that a wide header shows.
+  await page.setViewportSize({ width: 640, height: 900 })
+  const squeezed = await page.evaluate<string[]>(`
+    Array.from(document.querySelectorAll('.site-header > div > *, .brand > svg'))
+      .filter((part) => part.checkVisibility() && matchMedia('screen').matches)
+      .map((part) => [part.className.baseVal ?? part.className, part.getBoundingClientRect()])
+      .filter(([, { left, right, width }]) => left < 16 || right > 624 || width < 16)
+      .map(([name]) => name)`)
+  assert.deepEqual(squeezed, [], `${name} 640: the header has room`)
   const seen = shots === undefined ? looks.filter(({ hasAxe }) => hasAxe) : looks
   for (const { colorScheme, viewport, hasAxe } of seen) {
     // Without motion, so that no colour is measured half way to another.
