@@ -136,14 +136,17 @@ export function pagination({ summary, newer, older }: Pagination): Html {
   return html`<div class="pagination"><span>${summary}</span><div class="row">${step('Newer', 'prev', newer)}${step('Older', 'next', older)}</div></div>`
 }
 
-/** The error of each refused field of a form, by the name of the field. */
+/**
+ * The error of each refused field of a form, by the name of the field; under `form`, an error that
+ * no field causes.
+ */
 export type FieldErrors = Readonly<Record<string, string>>
 
 /** At the top of a form that was refused. Focused by a script; each line leads to its field. */
 export function formErrors(title: string, errors: FieldErrors): Html | false {
   const all = Object.entries(errors)
   if (all.length === 0) return false
-  return html`<div class="form-errors" role="alert" tabindex="-1" data-focus><strong>${title}</strong> ${all.map(([name, text]) => html`<a href="#${name}">${text}</a> `)}</div>`
+  return html`<div class="form-errors" role="alert" tabindex="-1" data-focus><strong>${title}</strong> ${all.map(([name, text]) => html`${name === 'form' ? text : html`<a href="#${name}">${text}</a>`} `)}</div>`
 }
 
 interface FieldTexts {
@@ -194,8 +197,8 @@ export function textField(options: TextField): Html {
   return field(
     options,
     isLong
-      ? html`<textarea class="textarea"${shared}>${value}</textarea>`
-      : html`<input class="input" type="${type}" autocomplete="off" autocapitalize="none" spellcheck="false"${shared} value="${value}">`,
+      ? html`<textarea class="textarea" dir="auto"${shared}>${value}</textarea>`
+      : html`<input class="input" type="${type}" dir="auto" autocomplete="off" autocapitalize="none" spellcheck="false"${shared} value="${value}">`,
   )
 }
 
@@ -362,7 +365,7 @@ export interface PageHead {
 
 export function pageHead({ title, text, badge, actions, above = [], shortTitle }: PageHead): Html {
   const path = breadcrumb(above, shortTitle ?? title)
-  return html`<div class="stack tight">${path}<div class="row apart"><div class="stack tight"><div class="row"><h1 class="break">${title}</h1>${badge}</div>${text !== undefined && html`<p class="muted break">${text}</p>`}</div>${actions !== undefined && html`<div class="row">${actions}</div>`}</div></div>`
+  return html`<div class="stack tight">${path}<div class="row apart"><div class="stack tight"><div class="row"><h1 class="break" dir="auto">${title}</h1>${badge}</div>${text !== undefined && html`<p class="muted break">${text}</p>`}</div>${actions !== undefined && html`<div class="row">${actions}</div>`}</div></div>`
 }
 
 type Above = NonNullable<PageHead['above']>
@@ -370,11 +373,11 @@ type Above = NonNullable<PageHead['above']>
 function breadcrumb(above: Above, title: Part): Html | false {
   if (above.length === 0) return false
   const links = above.map(({ title, url }) => html`<li><a href="${url}">${title}</a></li>`)
-  return html`<nav class="breadcrumb" aria-label="Breadcrumb"><ol>${links}<li aria-current="page" class="break">${title}</li></ol></nav>`
+  return html`<nav class="breadcrumb" aria-label="Breadcrumb"><ol>${links}<li aria-current="page" class="break" dir="auto">${title}</li></ol></nav>`
 }
 
 export interface Confirmation {
-  title: string
+  title: Part
   /** The consequences, in numbers, and whether you can undo them. */
   text: Part
   url: string
@@ -403,7 +406,7 @@ export function confirmation(options: Confirmation): Html {
       unlocks: { id: 'do-it', expected: typed.value },
     })
   return html`${breadcrumb(above, button)}<section class="card confirmation" aria-labelledby="confirmation"><form method="post" action="${url}">
-<div class="dialog-head"><h1 id="confirmation">${title}</h1></div>
+<div class="dialog-head"><h1 class="break" id="confirmation">${title}</h1></div>
 <div class="dialog-body">${hidden('do', action)}${Object.entries(fields).map(([name, value]) => hidden(name, value))}<p>${text}</p>${typing}</div>
 <div class="dialog-foot"><a class="button" href="${cancel.url}">${cancel.label}</a>${submit({ label: button, kind: isDestructive ? 'danger primary' : 'primary', id: 'do-it' })}</div>
 </form></section>`

@@ -72,7 +72,7 @@ export function newKeyPage(options: PagesContext): Endpoint[] {
         if (created.outcome === 'no such account') return { redirectTo: '/sign-in' }
         if (created.outcome === 'too many keys') {
           const tooMany = `The account has ${activeKeysMax} valid keys, which is the maximum. Revoke one first.`
-          return { ...formView(form, { name: tooMany }), status: 409 }
+          return { ...formView(form, { form: tooMany }), status: 409 }
         }
         return {
           title: 'Your API key',

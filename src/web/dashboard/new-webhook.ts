@@ -49,12 +49,12 @@ export function newWebhookPage(options: NewWebhookOptions): Endpoint[] {
         if (ring === null)
           return refused(
             form,
-            { url: 'This service keeps no webhook secrets. Its operator sets SECRETS_KEYRING.' },
+            { form: 'This service keeps no webhook secrets. Its operator sets SECRETS_KEYRING.' },
             503,
           )
         const body = { url: url.trim(), events, ...(description === '' ? {} : { description }) }
         const read = readEndpointRequest(body, rules)
-        if ('fault' in read) return refused(form, errorsOf(read.fault), 400)
+        if ('fault' in read) return refused(form, errorsOf(read.fault, url.trim()), 400)
         const newEndpoint = {
           userId: session.accountId,
           request: read.request,
@@ -65,7 +65,7 @@ export function newWebhookPage(options: NewWebhookOptions): Endpoint[] {
           return refused(
             form,
             {
-              url: `The account has ${activeMax} active endpoints, which is the maximum. Disable one first.`,
+              form: `The account has ${activeMax} active endpoints, which is the maximum. Disable one first.`,
             },
             409,
           )
@@ -73,7 +73,7 @@ export function newWebhookPage(options: NewWebhookOptions): Endpoint[] {
           return refused(
             { ...form, key: randomUUID() },
             {
-              url: 'This form was sent before with other content. Send it again to add a second endpoint.',
+              form: 'This form was sent before with other content. Send it again to add a second endpoint.',
             },
             409,
           )
@@ -112,12 +112,16 @@ function formOf(fields: Fields): Form {
   }
 }
 
-/** `fault` begins with the name of its field. */
-function errorsOf(fault: string): FieldErrors {
+const shownMax = 100
+
+/** `fault` begins with the name of its field. The error of a URL quotes it. */
+function errorsOf(fault: string, url: string): FieldErrors {
   const [, name = '', rest = ''] = /^(\w+)\S* (.*)$/s.exec(fault) ?? []
   if (name === 'events') return { events: 'Choose at least one event type.' }
   if (name === 'description') return { description: `The description ${rest}` }
-  return { url: `The URL ${rest}` }
+  if (url === '') return { url: 'Enter the URL of your server that receives the events.' }
+  const shown = url.length > shownMax ? `${url.slice(0, shownMax)}…` : url
+  return { url: `“${shown}” ${rest}` }
 }
 
 function refused(form: Form, errors: FieldErrors, status: number): View {
@@ -167,6 +171,6 @@ ${choicesField({
 })}
 <div class="row">${submit({ label: 'Add endpoint', kind: 'primary' })}<a class="button quiet" href="${webhooksPath}">Cancel</a></div>
 </form></section>
-${eventDataCard}`,
+<div class="form-card">${eventDataCard}</div>`,
   }
 }

@@ -104,8 +104,8 @@ ${isOwner && inviteCard(form)}
       async invite({ session, action, now }, { email: typed = '', role = '' }) {
         if (session.role !== 'owner') return refuse('owner_required')
         const email = parseEmail(typed)
-        const form = (text: string) => {
-          const errors = { email: text }
+        const form = (text: string, field: 'email' | 'form' = 'email') => {
+          const errors = { [field]: text }
           return view(session, { now, form: { email: typed.slice(0, 254), role, errors } })
         }
         if (email === null)
@@ -114,7 +114,10 @@ ${isOwner && inviteCard(form)}
         const { accountId, userId: invitedBy } = session
         const invitation = { accountId, email, role: wanted, invitedBy, isMailed: sendsMail }
         const invited = await inviteMember(action, invitation)
-        if (invited.outcome !== 'invited') return form(refusedInvitation(invited))
+        if (invited.outcome !== 'invited') {
+          const isOfAddress = invited.outcome.endsWith('already')
+          return form(refusedInvitation(invited), isOfAddress ? 'email' : 'form')
+        }
         return invited.token === null
           ? { redirectTo: `${path}?done=invited` }
           : linkView(session, now, invited.token)
@@ -307,7 +310,7 @@ function removalView({ userId, email, name }: Member): View {
   return {
     title: 'Remove member',
     main: confirmation({
-      title: `Remove ${name ?? email}?`,
+      title: html`Remove <bdi>${name ?? email}</bdi>?`,
       text: `${email} is signed out of this account at once, and cannot sign in to it again until the address accepts a new invitation. API keys stay valid: revoke those that the member knows.`,
       url: path,
       action: 'remove',
