@@ -196,9 +196,9 @@ function dashboardBody(frame: DashboardFrame, main: Part): Html {
 <header class="site-header full"><div>
 ${menuButton}
 <a class="brand" href="/dashboard">${mark}assay</a>
-<span class="account collapse break">${account}</span>
+<span class="account collapse" dir="auto">${account}</span>
 <div class="row">${themeButton}
-<details class="menu"><summary class="button quiet">${avatar(frame.user, 'small')}<span class="collapse user">${frame.user}</span><span class="hidden-visually">, your account</span>${icon('chevron')}</summary><div class="menu-list"><p class="menu-head"><strong class="break">${frame.user}</strong><span class="break">${account}</span></p>${accountSwitch(frame)}${
+<details class="menu"><summary class="button quiet">${avatar(frame.user, 'small')}<span class="collapse user" dir="auto">${frame.user}</span><span class="hidden-visually">, your account</span>${icon('chevron')}</summary><div class="menu-list"><p class="menu-head"><strong class="break" dir="auto">${frame.user}</strong><span class="break" dir="auto">${account}</span></p>${accountSwitch(frame)}${
     frame.invitations > 0 &&
     html`<a href="${accountsPath}">${icon('mail')}${frame.invitations === 1 ? 'An open invitation' : `${frame.invitations} open invitations`}</a>`
   }<a href="/dashboard/sessions">${icon('clock')}Your sessions</a><a href="/dashboard/leave">${icon('out')}Leave this account</a><hr><form method="post" action="/sign-out"><button type="submit">${icon('out')}Sign out</button></form></div></details></div>
@@ -224,7 +224,7 @@ function accountSwitch({ otherAccounts }: DashboardFrame): Part {
   if (otherAccounts.length === 0) return false
   const buttons = otherAccounts.map(
     ({ id, name }) =>
-      html`<button type="submit" name="account" value="${id}">${icon('people')}<span class="break">Switch to ${accountTitle(name)}</span></button>`,
+      html`<button type="submit" name="account" value="${id}">${icon('people')}<span class="break">Switch to <bdi>${accountTitle(name)}</bdi></span></button>`,
   )
   return html`<form method="post" action="${accountsPath}"><input type="hidden" name="do" value="switch">${buttons}</form><hr>`
 }

@@ -79,7 +79,8 @@ test('profile: the page shows name, score, range and skills, and is not for sear
   const text = String(body)
   assert.equal(status, 200)
   assert.equal(headers['cache-control'], 'private, no-store')
-  assert.match(text, /<h1 class="break">Ada Lovelace<\/h1>/)
+  assert.match(text, /<h1 class="break" dir="auto">Ada Lovelace<\/h1>/)
+  assert.match(text, /<p class="muted break"><bdi>Engineer<\/bdi>/)
   assert.match(text, /<span class="value">742<\/span><span class="band">Strong<\/span>/)
   assert.match(text, /range 701 to 778/)
   assert.match(text, /Credential valid/)
@@ -123,7 +124,7 @@ test('404: hidden, absent and impossible profiles, badges and downloads are equa
 test('profile: skills of the standard lead to their pages, and the page weighs at most 60 KB', async () => {
   const text = String((await get('/u/ada-lovelace')).body)
   assert.match(text, /<a class="break" href="\/standard\/skills\/typescript">TypeScript<\/a>/)
-  assert.match(text, /<span class="break">Stated only<\/span>/)
+  assert.match(text, /<span class="break" dir="auto">Stated only<\/span>/)
   const { total } = await weighPage(base, text)
   assert.ok(total <= pageBytesMax, `${total} bytes`)
 })

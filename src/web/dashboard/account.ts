@@ -81,7 +81,7 @@ const fullNotice = notice({
 })
 
 function accountLine(name: string, action: Html): Html {
-  return html`<li class="row apart"><strong class="break">${accountTitle(name)}</strong>${action}</li>`
+  return html`<li class="row apart"><strong class="break" dir="auto">${accountTitle(name)}</strong>${action}</li>`
 }
 
 function invitationCard(invitation: Invitation, { host, now }: { host: string; now: Date }): Html {

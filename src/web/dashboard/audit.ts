@@ -151,10 +151,10 @@ function subjectsOf(entry: ReadEntry, names: Names): Part {
 function subjectOf(action: string, id: string, names: Names): Part {
   const [kind] = action.split('.')
   if (kind === 'api_keys')
-    return html`<a class="break" href="/dashboard/keys/${id}">${names.keys.get(id) ?? shortId(id)}</a>`
+    return html`<a class="break" dir="auto" href="/dashboard/keys/${id}">${names.keys.get(id) ?? shortId(id)}</a>`
   if (action.startsWith('users.invit')) return html`<span class="mono">${shortId(id)}</span>`
   if (kind === 'users')
-    return html`<span class="break">${names.users.get(id) ?? shortId(id)}</span>`
+    return html`<span class="break" dir="auto">${names.users.get(id) ?? shortId(id)}</span>`
   return names.endpoints.has(id)
     ? html`<a class="mono" href="${endpointPath(id)}">${shortId(id)}</a>`
     : html`<span class="mono">${shortId(id)}</span>`
@@ -168,9 +168,9 @@ const otherActors = {
 
 function actorOf({ actor: { kind, userId, apiKeyId } }: ReadEntry, names: Names): Part {
   if (apiKeyId !== null)
-    return html`API key <a class="break" href="/dashboard/keys/${apiKeyId}">${names.keys.get(apiKeyId) ?? shortId(apiKeyId)}</a>`
+    return html`API key <a class="break" dir="auto" href="/dashboard/keys/${apiKeyId}">${names.keys.get(apiKeyId) ?? shortId(apiKeyId)}</a>`
   if (userId === null) return otherActors[kind]
   const name = names.users.get(userId)
   if (name === undefined) return html`<span title="${userId}">A former member</span>`
-  return html`<span class="break">${name}</span>${userId === names.ownId && html` <span class="tag">You</span>`}`
+  return html`<span class="break" dir="auto">${name}</span>${userId === names.ownId && html` <span class="tag">You</span>`}`
 }

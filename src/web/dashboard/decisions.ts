@@ -174,7 +174,7 @@ function reportTable(rows: readonly ReportRow[], now: Date): Html {
         cell: ({ agentName, agentVersion }) =>
           agentName === null
             ? none
-            : html`<span class="break">${agentName}${agentVersion !== null && ` ${agentVersion}`}</span>`,
+            : html`<span class="break" dir="auto">${agentName}${agentVersion !== null && ` ${agentVersion}`}</span>`,
       },
       {
         head: 'Reported',
@@ -219,9 +219,16 @@ ${card({
             ? none
             : html`<span class="row">${reasonCodes.map((reason) => html`<span class="tag"><code>${reason}</code></span>`)}</span>`,
       },
-      { label: 'Notes', value: notes ?? none, isWide: true },
-      { label: 'Agent', value: agentName === null ? none : `${agentName} ${agentVersion ?? ''}` },
-      { label: 'Job', value: jobRef ?? none },
+      {
+        label: 'Notes',
+        value: notes === null ? none : html`<p dir="auto">${notes}</p>`,
+        isWide: true,
+      },
+      {
+        label: 'Agent',
+        value: agentName === null ? none : html`<bdi>${agentName}</bdi> ${agentVersion}`,
+      },
+      { label: 'Job', value: jobRef === null ? none : html`<bdi>${jobRef}</bdi>` },
       {
         label: 'API key',
         value:

@@ -101,7 +101,7 @@ ${verifyCard(publicUrl)}`,
 function invitationNotice({ account }: Invitation): Html {
   return notice({
     tone: 'info',
-    title: `You are invited to ${accountTitle(account)}.`,
+    title: html`You are invited to <bdi>${accountTitle(account)}</bdi>.`,
     text: html`<a href="${accountsPath}">Join or decline</a>`,
   })
 }

@@ -124,7 +124,7 @@ function keyTable(
       {
         head: 'Name',
         cell: (key) =>
-          html`<a class="break strong" href="${keysPath}/${key.id}">${key.name}</a> ${environmentTag(key)}<span class="sub mono keep">${key.shown}</span><span class="sub narrow-only">${narrowLine(key, { calls, now })}</span>`,
+          html`<a class="break strong" dir="auto" href="${keysPath}/${key.id}">${key.name}</a> ${environmentTag(key)}<span class="sub mono keep">${key.shown}</span><span class="sub narrow-only">${narrowLine(key, { calls, now })}</span>`,
       },
       {
         head: 'Scopes',

@@ -44,7 +44,7 @@ export function leavePage({
       title: error === undefined ? 'Leave account' : 'Error: leave account',
       ...(error === undefined ? {} : { status: 400 }),
       main: confirmation({
-        title: `Leave ${account}?`,
+        title: html`Leave <bdi>${account}</bdi>?`,
         text: `${ofKeys} ${counted(sessions, 'session ends', 'sessions end')} at once. To come back you need a new invitation.`,
         url: path,
         action: 'leave',

@@ -221,7 +221,11 @@ export function callTable(
         cell: (row) =>
           html`<a class="break" href="${callPath(row)}">${cell('operation', row.operation)}</a><span class="sub mono beside">${cell('error', row.error)}</span><span class="sub narrow-only">${timeTag(row.at, now)} · ${durationOf(row)}</span>`,
       },
-      { head: 'Key', priority: 2, cell: (row) => cell('key', keyName(row, names)) },
+      {
+        head: 'Key',
+        priority: 2,
+        cell: (row) => html`<bdi>${cell('key', keyName(row, names))}</bdi>`,
+      },
       {
         head: 'Credits',
         priority: 3,
@@ -317,7 +321,7 @@ ${card({
         value:
           keyId === null
             ? 'None: the call was made with a session'
-            : html`<a class="break" href="/dashboard/keys/${keyId}">${keyName(call, names)}</a>`,
+            : html`<a class="break" dir="auto" href="/dashboard/keys/${keyId}">${keyName(call, names)}</a>`,
       },
       { label: 'Credits charged', value: count(call.credits) },
       { label: 'Duration', value: durationOf(call) },

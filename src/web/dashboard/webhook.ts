@@ -235,7 +235,7 @@ function headOf(endpoint: EndpointHealth, now: Date): Html {
   return pageHead({
     title: urlText(url),
     badge: stateBadge(endpoint, now),
-    text: html`${description !== null && html`${description} · `}${counted(eventTypes.length, 'event type')} · created ${dateTag(createdAt)}`,
+    text: html`${description !== null && html`<bdi>${description}</bdi> · `}${counted(eventTypes.length, 'event type')} · created ${dateTag(createdAt)}`,
     above: [{ title: 'Webhooks', url: webhooksPath }],
     shortTitle: 'Endpoint',
     actions:

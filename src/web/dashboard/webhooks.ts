@@ -89,7 +89,7 @@ function endpointTable(label: string, rows: readonly EndpointHealth[], now: Date
       {
         head: 'Endpoint',
         cell: (row) =>
-          html`<a class="break strong" href="${endpointPath(row.id)}">${urlText(row.url)}</a><span class="sub break">${row.description ?? counted(row.eventTypes.length, 'event type')}</span><span class="sub narrow-only">${stateBadge(row, now)}</span>`,
+          html`<a class="break strong" href="${endpointPath(row.id)}">${urlText(row.url)}</a><span class="sub break" dir="auto">${row.description ?? counted(row.eventTypes.length, 'event type')}</span><span class="sub narrow-only">${stateBadge(row, now)}</span>`,
       },
       { head: 'State', priority: 2, isFit: true, cell: (row) => stateBadge(row, now) },
       {

@@ -68,12 +68,12 @@ ${structuredData({
 })}
 `,
     main: html`${isFictional && sandboxNotice}<div class="row apart">
-<div class="person">${avatar(name)}<div><h1 class="break">${name}</h1><p class="muted break">${subtitle(detail)}</p></div></div>
+<div class="person">${avatar(name)}<div><h1 class="break${name.length > shortNameMax && ' long'}" dir="auto">${name}</h1><p class="muted break">${subtitle(detail)}</p></div></div>
 ${actions(detail, published)}
 </div>
 <div class="columns main-side">
 <div class="stack loose">
-${detail.bio !== null && html`<p class="break">${detail.bio}</p>`}
+${detail.bio !== null && html`<p class="break" dir="auto">${detail.bio}</p>`}
 ${published === null ? noScore : scoreCard(published, now)}
 ${skillsCard(detail, skillPath)}
 </div>
@@ -92,9 +92,12 @@ const sandboxNotice = notice({
   text: html`It belongs to the <a href="/docs/sandbox">sandbox</a>, which developers use for tests. No person has this score.`,
 })
 
-function subtitle({ title, memberSince, username }: CandidateDetail): string {
-  const since = memberSince === null ? null : `member since ${monthName(memberSince)}`
-  return [title ?? `@${username}`, since].filter((part) => part !== null).join(' · ')
+/** In characters. A longer name has smaller letters. */
+const shortNameMax = 32
+
+function subtitle({ title, memberSince, username }: CandidateDetail): Html {
+  const since = memberSince !== null && ` · member since ${monthName(memberSince)}`
+  return html`<bdi>${title ?? `@${username}`}</bdi>${since}`
 }
 
 /** The form that most wallets take comes first. */
@@ -154,7 +157,7 @@ function skillsCard(
     const path = skillPath(name)
     const shown =
       path === null
-        ? html`<span class="break">${name}</span>`
+        ? html`<span class="break" dir="auto">${name}</span>`
         : html`<a class="break" href="${path}">${name}</a>`
     const state = verified
       ? badge('positive', 'check', 'Verified')

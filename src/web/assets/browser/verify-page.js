@@ -502,11 +502,12 @@ const notCompared = new Set([
 const inconclusive = new Set(['status_unavailable', 'unsupported_form'])
 function rowsOf({ valid, reason = '', ...checked }         )       {
 const { issuerMatch, signatureValid, revocation } = checked
+const isKnown = revocation.checked && reason !== 'status_unknown'
 const isRead = reason !== 'malformed_credential' && reason !== 'ambiguous_json'
 return {
 issuer: issuerMatch ? 'passed' : isRead ? 'failed' : 'unknown',
 signature: signatureValid ? 'passed' : notCompared.has(reason) ? 'unknown' : 'failed',
-revocation: revocation.checked ? (revocation.revoked ? 'failed' : 'passed') : 'unknown',
+revocation: isKnown ? (revocation.revoked ? 'failed' : 'passed') : 'unknown',
 verdict: valid ? 'passed' : inconclusive.has(reason) ? 'unknown' : 'failed',
 }
 }
