@@ -2,7 +2,7 @@
 import type { Operation } from '../platform/http/contract.ts'
 import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
 import type { Answer, Handlers } from '../platform/http/endpoint.ts'
-import { type ErrorName, errorTable, refuse } from '../platform/http/errors.ts'
+import { type ErrorName, type ErrorRow, errorTable, refuse } from '../platform/http/errors.ts'
 import { linkHeader } from '../platform/http/link-header.ts'
 import type { discoveryContract } from './contract.ts'
 import { engineDiscoveryOf, type SigningFacts, type StandardFacts } from './engine.ts'
@@ -121,9 +121,9 @@ function errorDocuments(page: DiscoveryOptions['errorPage']) {
 }
 
 function errorDocument(error: ErrorName, page: PublicDocument): PublicDocument {
-  const { status, message, advice } = errorTable[error]
+  const { command: _, isOperatorOnly: __, ...row }: ErrorRow = errorTable[error]
   return publicDocument({
-    body: JSON.stringify({ error, status, message, advice }),
+    body: JSON.stringify({ error, ...row }),
     contentType: 'application/json',
     maxAgeSeconds,
     page,

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { pagePathOf } from '../../src/discovery/docs-page.ts'
-import { errorTable } from '../../src/platform/http/errors.ts'
+import { type ErrorRow, errorTable } from '../../src/platform/http/errors.ts'
 import { inspectUrl, noBrowser, openBrowser } from '../support/start/browser.ts'
 import { pageBytesMax, weighPage } from '../support/start/page-weight.ts'
 import { startService } from '../support/start/service.ts'
@@ -71,11 +71,12 @@ test('docs: the page, the style sheet and the scripts weigh at most 60 KB in gzi
 })
 
 test('errors: a browser gets a page, and every other caller gets JSON', async () => {
-  for (const [name, row] of Object.entries(errorTable)) {
+  for (const [name, row] of Object.entries<ErrorRow>(errorTable)) {
+    const { command: _, isOperatorOnly: __, ...shown } = row
     const path = `/docs/errors/${name}`
     for (const accept of ['application/json', '*/*', undefined]) {
       const answer = await get(path, accept === undefined ? {} : { Accept: accept })
-      assert.deepEqual(JSON.parse(answer.text), { error: name, ...row })
+      assert.deepEqual(JSON.parse(answer.text), { error: name, ...shown })
       assert.match(answer.headers.get('vary') ?? '', /\bAccept\b/)
     }
     const page = await get(path, { Accept: browserAccept })

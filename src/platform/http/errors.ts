@@ -4,7 +4,7 @@
  * tells the caller the next step.
  */
 
-interface ErrorRow {
+export interface ErrorRow {
   status: number
   /** Status on routes that need an API key, whose status lists are closed (decision D54). */
   keyedStatus?: number
