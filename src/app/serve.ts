@@ -74,7 +74,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   const health = await openHealth(config, { ...own, serves, records })
   publishHealth(health, context, metrics)
   if (records !== null) {
-    const jobs = backgroundJobs(context, service, metrics)
+    const jobs = backgroundJobs(context, service)
     const around = hasDemo ? await startDemoReceiver(context, closing, say) : undefined
     const webhookJobs = await openWebhookJobs({
       ...context,

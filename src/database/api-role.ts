@@ -69,6 +69,7 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   evidence: nothing,
   evidence_private: nothing,
   evidence_imports: nothing,
+  import_ends: nothing,
   score_recomputations: nothing,
   scoring_vocabularies: nothing,
   score_snapshots: nothing,

@@ -29,6 +29,7 @@ const everyKind = `
   create function touch() returns trigger language plpgsql as $$ begin return new; end $$;
   create trigger touched before update on zebra for each row execute function touch();
   create view dear as select id from "Aa" where price > 100;
+  create view "All" as select * from dear;
   grant select, insert on zebra to public;
   grant usage on sequence tickets to public`
 
@@ -85,7 +86,7 @@ test('every kind of schema change changes the dump', async () => {
     'drop index "Aa_low"',
     `create or replace function touch() returns trigger language plpgsql as 'begin return null; end'`,
     'drop trigger touched on zebra',
-    'drop view dear',
+    'drop view "All"',
     'alter table months detach partition months_first',
     'drop table months_first',
     'revoke insert on zebra from public',

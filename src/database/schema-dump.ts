@@ -106,11 +106,22 @@ const indexes: Statement = sql`
     and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.contype in ('p', 'u', 'x'))
   order by i.indrelid::regclass::text collate "C", c.relname collate "C"`
 
+/** A view comes after the views that it reads. */
 const views: Statement = sql`
-  select format(E'create view %I as\n%s', c.relname, pg_get_viewdef(c.oid)) as line
-  from pg_class c
-  where c.relnamespace = 'public'::regnamespace and c.relkind = 'v'
-  order by c.relname collate "C"`
+  with recursive found as (
+    select oid, relname from pg_class
+    where relnamespace = 'public'::regnamespace and relkind = 'v'
+  ), placed as (
+    select oid, relname, 0 as place from found
+    union
+    select f.oid, f.relname, p.place + 1 from placed p
+    join pg_depend d on d.refclassid = 'pg_class'::regclass and d.refobjid = p.oid
+      and d.classid = 'pg_rewrite'::regclass
+    join pg_rewrite r on r.oid = d.objid
+    join found f on f.oid = r.ev_class and f.oid <> p.oid
+  )
+  select format(E'create view %I as\n%s', relname, pg_get_viewdef(oid)) as line
+  from placed group by oid, relname order by max(place), relname collate "C"`
 
 const triggers: Statement = sql`
   select pg_get_triggerdef(t.oid) || ';' as line

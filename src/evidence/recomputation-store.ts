@@ -54,19 +54,6 @@ export async function markWorkersOfSource(tx: Tx, sourceId: string, now: Date): 
     on conflict (worker_id) do update set imports = '{}'`)
 }
 
-/** An import that has committed no batch for this time counts as ended. */
-const importQuietMs = 10_000
-
-/** A mark waits for imports at most this long, because an import may never end. */
-const importWaitMsMax = 600_000
-
-function waitLimits(now: Date): { liveSince: Date; waitedSince: Date } {
-  return {
-    liveSince: new Date(now.getTime() - importQuietMs),
-    waitedSince: new Date(now.getTime() - importWaitMsMax),
-  }
-}
-
 /** Says in the transaction of each batch that the import is running. */
 export async function renewImport(tx: Tx, importId: string, now: Date): Promise<void> {
   await tx.run(sql`
@@ -76,11 +63,10 @@ export async function renewImport(tx: Tx, importId: string, now: Date): Promise<
 
 /** Ends the import: its marks are due. Also deletes the rows that crashed imports left behind. */
 export async function deleteImport(tx: Tx, importId: string, now: Date): Promise<void> {
-  const { liveSince } = waitLimits(now)
   await tx.run(sql`
     delete from evidence_imports where import_id in (
-      select import_id from evidence_imports
-      where import_id = ${importId} or seen_at <= ${liveSince} for update skip locked)`)
+      select import_id from import_ends
+      where import_id = ${importId} or ends_at <= ${now} for update skip locked)`)
 }
 
 /**
@@ -95,11 +81,10 @@ export async function lockRecomputations(
   tx: Tx,
   { limit, now }: { limit: number; now: Date },
 ): Promise<string[]> {
-  const { liveSince, waitedSince } = waitLimits(now)
   const rows = await tx.rows<{ workerId: string }>(sql`
     select worker_id as "workerId" from score_recomputations
-    where since <= ${waitedSince} or not imports && array(
-      select import_id from evidence_imports where seen_at > ${liveSince})
+    where is_recomputation_due(since, imports,
+      array(select import_id from import_ends where ends_at > ${now}), ${now})
     order by since limit ${limit} for update skip locked`)
   return rows.map(({ workerId }) => workerId)
 }
@@ -135,12 +120,11 @@ export interface RecomputationCounts {
 }
 
 export async function countRecomputations(db: Queryable, now: Date): Promise<RecomputationCounts> {
-  const { liveSince, waitedSince } = waitLimits(now)
   const [row] = await db.rows<RecomputationCounts>(sql`
     select count(*) filter (where is_due) as due, count(*) filter (where not is_due) as waiting
     from (
-      select since <= ${waitedSince} or not imports && array(
-        select import_id from evidence_imports where seen_at > ${liveSince}) as is_due
+      select is_recomputation_due(since, imports,
+        array(select import_id from import_ends where ends_at > ${now}), ${now}) as is_due
       from score_recomputations
     ) marks`)
   return row ?? { due: 0, waiting: 0 }

@@ -63,7 +63,7 @@ export function deleteOldHeartbeats(db: Queryable, before: Date): Promise<number
 
 /** The work that waits for background jobs, or for an operator. */
 export interface Backlog {
-  /** Null if no worker waits to be scored. */
+  /** Null if no worker is due to be scored. A mark that waits for a running import is not due. */
   scoreDueSince: Date | null
   eventUndispatchedSince: Date | null
   /** The publication of the oldest status list. Null if there is none. */
@@ -74,6 +74,8 @@ export interface Backlog {
   apiKeysEnding: number
   /** Accounts that are suspended, because their balance is not the sum of their entries. */
   booksDiffering: number
+  /** Public scores whose credential was revoked and is not replaced yet. */
+  scoresWithoutCredential: number
 }
 
 export async function findBacklog(db: Queryable): Promise<Backlog> {
@@ -81,7 +83,7 @@ export async function findBacklog(db: Queryable): Promise<Backlog> {
     select score_due_since as "scoreDueSince", event_undispatched_since as "eventUndispatchedSince",
       list_published_at as "listPublishedAt", mails_waiting as "mailsWaiting",
       disputes_overdue as "disputesOverdue", api_keys_ending as "apiKeysEnding",
-      books_differing as "booksDiffering"
+      books_differing as "booksDiffering", scores_without_credential as "scoresWithoutCredential"
     from backlog`)
   if (row === undefined) throw new Error('the view backlog has one row')
   return row

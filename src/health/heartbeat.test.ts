@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { addWorkers } from '../../test/support/build/evidence.ts'
 import { onServer, testDatabase } from '../../test/support/start/database.ts'
 import { databaseRole } from '../../test/support/start/database-role.ts'
+import { renewImport } from '../evidence/recomputation-store.ts'
 import { systemClock } from '../platform/clock.ts'
 import { openDb, sql, sqlState } from '../platform/db/db.ts'
+import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import { openHeartbeat } from './heartbeat.ts'
 import { deleteOldHeartbeats, findBacklog, findHeartbeats } from './heartbeat-store.ts'
 
@@ -92,5 +95,26 @@ test('an empty database has no backlog', async () => {
     disputesOverdue: 0,
     apiKeysEnding: 0,
     booksDiffering: 0,
+    scoresWithoutCredential: 0,
   })
+})
+
+test('a worker is due in the backlog once no import that names it runs, or after ten minutes', async () => {
+  await addWorkers(db, 1)
+  const now = Date.now()
+  const ago = (seconds: number) => new Date(now - seconds * 1_000)
+  const importId = uuidV7(new Date(now))
+  const markedAt = async (since: Date) => {
+    await db.run(sql`delete from score_recomputations`)
+    await db.run(sql`
+      insert into score_recomputations (worker_id, since, reason, imports)
+      select id, ${since}, 'evidence_added', array[${importId}::uuid] from workers`)
+    return (await findBacklog(db)).scoreDueSince
+  }
+  await db.transaction((tx) => renewImport(tx, importId, ago(0)))
+  assert.equal(await markedAt(ago(300)), null)
+  assert.deepEqual(await markedAt(ago(601)), ago(601))
+  // A crash leaves the row of the import behind.
+  await db.transaction((tx) => renewImport(tx, importId, ago(11)))
+  assert.deepEqual(await markedAt(ago(300)), ago(300))
 })

@@ -119,4 +119,9 @@ export function publishSurvey(metrics: Metrics, survey: SurveyReader, clock: Clo
     'Accounts that are suspended, because their balance is not the sum of their entries.',
     ({ booksDiffering }) => booksDiffering,
   )
+  countGauge(
+    'scores_without_credential',
+    'Public scores whose credential was revoked and is not replaced yet.',
+    ({ scoresWithoutCredential }) => scoresWithoutCredential,
+  )
 }

@@ -64,6 +64,13 @@ export async function tryLockReissues(
   return [...new Set(rows.map(({ workerId }) => workerId))]
 }
 
+/** Waits until no other transaction replaces a credential, by locking the workers in order. */
+export async function waitForReissues(tx: Tx, now: Date): Promise<void> {
+  await tx.run(sql`
+    select from due_reissues d join workers w on w.id = d.worker_id
+    where d.verified_until > ${now} order by d.worker_id for no key update of w`)
+}
+
 export interface Reissue {
   workerId: string
   vcSha256: Buffer

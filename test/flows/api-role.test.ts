@@ -333,6 +333,7 @@ test('a server without jobs shows that no process, or only one without keys, doe
     see: async () => lastSuccess.test(await gauges()),
   })
   assert.ok(Number(/^scores_oldest_due_seconds (.*)$/m.exec(await gauges())?.[1]) > 3_000)
+  assert.match(await gauges(), /^scores_without_credential 0$/m)
 
   const served = await gauges()
   const page = readFileSync(join(import.meta.dirname, '../../docs/monitor.md'), 'utf8')

@@ -6,7 +6,6 @@ import { searchIndexer } from '../../candidates/search-indexer.ts'
 import { skillNames } from '../../candidates/skill-names.ts'
 import { deleteOldReplays } from '../../operations/replay-store.ts'
 import type { Job } from '../../platform/job-runner.ts'
-import type { Metrics } from '../../platform/observability/metrics.ts'
 import { sweepRateWindows } from '../../platform/rate-limit/shared-limiter.ts'
 import { keepRequestLogDays } from '../../request-log/days.ts'
 import { issueRuleOf, scoringRulesOf } from '../../scores/scoring.ts'
@@ -21,7 +20,6 @@ import { scoreJobs } from './scores.ts'
 export function backgroundJobs(
   { config, db, log, clock, x402, engine: { engine } }: ServiceOptions,
   signing: Pick<Service, 'issuer' | 'whyUnsigned'>,
-  metrics: Metrics,
 ): Job[] {
   const vocabulary = loadReleasedVocabulary()
   const rules =
@@ -34,7 +32,7 @@ export function backgroundJobs(
       everyMs: 1_000,
       run: searchIndexer(db, skillNames(vocabulary.records)),
     },
-    ...scoreJobs({ db, clock, log, metrics, rules, signing }),
+    ...scoreJobs({ db, clock, log, rules, signing }),
     ...creditJobs({ db, log, clock }),
     {
       name: 'sweep agent decision reports',

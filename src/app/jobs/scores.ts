@@ -7,7 +7,6 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Db } from '../../platform/db/db.ts'
 import type { Job } from '../../platform/job-runner.ts'
 import type { Log } from '../../platform/observability/log.ts'
-import type { Metrics } from '../../platform/observability/metrics.ts'
 import type { Issuer } from '../../score-credentials/issue.ts'
 import { markRecalled } from '../../scores/recall-engine.ts'
 import { countDue, markFaded, markOutdated, recomputeSome } from '../../scores/recompute.ts'
@@ -20,7 +19,6 @@ export interface ScoreJobOptions {
   db: Db
   clock: Clock
   log: Log
-  metrics: Pick<Metrics, 'gauge'>
   /** Null if the engine was refused. */
   rules: ScoringRules | null
   signing: Pick<Signing, 'issuer' | 'whyUnsigned'>
@@ -30,7 +28,11 @@ export function scoreJobs(options: ScoreJobOptions): Job[] {
   const { db, clock, log, rules, signing } = options
   const always: Job[] = [
     { name: 'expire evidence', everyMs: 60_000, run: () => expireAll(db, clock) },
-    { name: 'replace revoked credentials', everyMs: 1_000, run: credentialReplacer(options) },
+    {
+      name: 'replace revoked credentials',
+      everyMs: 1_000,
+      run: (signal) => replaceCredentials(options, signal),
+    },
   ]
   if (rules === null) return always
   return [
@@ -79,38 +81,25 @@ async function expireAll(db: Db, clock: Clock): Promise<void> {
   while ((await expireDueEvidence(db, clock())) > 0);
 }
 
-/**
- * Returns the run of the job. It throws if scores wait and this process cannot sign, so that the
- * log and the gauge show it.
- */
-function credentialReplacer({
-  db,
-  clock,
-  metrics,
-  signing,
-}: ScoreJobOptions): (signal: AbortSignal) => Promise<void> {
-  let waiting = 0
-  metrics.gauge(
-    'scores_without_credential',
-    'Public scores whose credential was revoked and is not replaced yet.',
-    () => waiting,
-  )
-  return async (signal) => {
-    await markRevokedKeys(db, clock())
-    for (let named = 1; named > 0 && !signal.aborted; ) {
-      waiting = await countDueReissues(db, clock())
-      const by = await signing.issuer()
-      if (by === undefined) break
-      named = await db.transaction(async (tx) => {
-        const { events } = await reissueSome(tx, by, { limit: batchMax, now: clock() })
-        return events.length
-      })
-    }
-    waiting = await countDueReissues(db, clock())
-    if (waiting > 0 && (await signing.issuer()) === undefined)
+/** Throws if scores wait and this process cannot sign, so that the log and `doctor` show it. */
+async function replaceCredentials(
+  { db, clock, signing }: ScoreJobOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  await markRevokedKeys(db, clock())
+  for (let named = 1; named > 0 && !signal.aborted; ) {
+    const by = await signing.issuer()
+    if (by === undefined) {
+      const waiting = await countDueReissues(db, clock())
+      if (waiting === 0) return
       throw new Error(
         `${waiting} public scores wait for a new credential, but ${signing.whyUnsigned()}.`,
       )
+    }
+    named = await db.transaction(async (tx) => {
+      const { events } = await reissueSome(tx, by, { limit: batchMax, now: clock() })
+      return events.length
+    })
   }
 }
 

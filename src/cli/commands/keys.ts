@@ -13,7 +13,11 @@ import {
 } from '../../score-credentials/rotate-keys.ts'
 import type { SigningKey } from '../../score-credentials/trust.ts'
 import { markRevokedKeys, reissueBatch } from '../../scores/reissue.ts'
-import { countDueReissues, countPublicScoresOf } from '../../scores/reissue-store.ts'
+import {
+  countDueReissues,
+  countPublicScoresOf,
+  waitForReissues,
+} from '../../scores/reissue-store.ts'
 import { parseKid } from '../args.ts'
 import { act, command } from '../command.ts'
 import { type CommandContext, withContext } from '../context.ts'
@@ -208,10 +212,15 @@ async function replaceCredentials(context: CommandContext) {
   let left = scores
   try {
     const issuerNow = await openIssuer(config)
-    for (let named = 1; named > 0 && !signal.aborted; ) {
-      named = (await reissueBatch(context, issuerNow, batchMax)).events.length
+    for (let hasWaited = false; !signal.aborted; ) {
+      const { events } = await reissueBatch(context, issuerNow, batchMax)
       left = Math.min(left, await countDueReissues(db, clock()))
       progress.update(scores - left, scores - left)
+      if (events.length > 0) continue
+      if (left === 0 || hasWaited) break
+      // A jobs process holds the last ones. The next round finds them done, or undone by a crash.
+      await db.transaction((tx) => waitForReissues(tx, clock()))
+      hasWaited = true
     }
     if (signal.aborted) why = 'Interrupted. '
   } catch (error) {
