@@ -33,7 +33,8 @@ import { openWebhookJobs } from './webhooks.ts'
 
 const { version } = createRequire(import.meta.url)('../../package.json')
 
-const origin = { node: hostname(), process: process.pid, release: String(version) }
+/** Names this process in the lines of its log. */
+export const origin = { node: hostname(), process: process.pid, release: String(version) }
 
 export interface ServeOptions {
   /** Prepares the demo and prints its commands. */
@@ -124,11 +125,10 @@ interface StartedServer {
   closing: AsyncDisposableStack
 }
 
-/** Marks a server that a launcher started. Only warns if the data directory cannot be written. */
+/** Marks a server for `doctor`. Only warns if the data directory cannot be written. */
 function markServer({ dataDir }: Config, { port, launcherPid, log, closing }: StartedServer): void {
-  if (launcherPid === undefined) return
   try {
-    closing.defer(leaveServerMark(dataDir, { port, launcherPid }))
+    closing.defer(leaveServerMark(dataDir, { port, launcherPid: launcherPid ?? null }))
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     log.warn('the data directory cannot be written: doctor will not know of this server', { why })

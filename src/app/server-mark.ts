@@ -1,7 +1,7 @@
 /**
- * The mark of a server in the data directory: its port and the launcher that started it. If the
- * launcher is killed, the server keeps running and holds the port without a terminal. `doctor`
- * finds it by this mark.
+ * The mark of a server in the data directory: its port, and the launcher that started it if one
+ * did. If the launcher is killed, the server keeps running and holds the port without a terminal.
+ * `doctor` finds it by this mark.
  */
 import { join } from 'node:path'
 import {
@@ -14,7 +14,8 @@ import {
 
 interface MarkedServer {
   port: number
-  launcherPid: number
+  /** Null if the server was started without a launcher. */
+  launcherPid: number | null
   /** Tells the launcher from a later process with the same id. */
   launcherStart: string
 }
@@ -31,24 +32,28 @@ export function leaveServerMark(
   dataDir: string,
   { port, launcherPid }: Pick<MarkedServer, 'port' | 'launcherPid'>,
 ): () => void {
-  const launcherStart = processStart(launcherPid) ?? ''
+  const launcherStart = launcherPid === null ? '' : (processStart(launcherPid) ?? '')
   const marked: MarkedServer = { port, launcherPid, launcherStart }
   const mark = leaveMark(directoryOf(dataDir), JSON.stringify(marked))
   otherMarks(mark)
   return () => removeMark(mark)
 }
 
-/** Returns the server on this port whose launcher has ended, or null. */
-export function findOrphanedServer(
-  dataDir: string,
-  port: number,
-): { pid: number; launcherPid: number } | null {
+export interface RunningServer {
+  pid: number
+  /** The launcher if it has ended, so that no terminal shows the server. */
+  endedLauncherPid: number | null
+}
+
+/** Returns the server on this port, or null. */
+export function findRunningServer(dataDir: string, port: number): RunningServer | null {
   for (const { pid, text } of readMarks(directoryOf(dataDir))) {
     if (text === '') continue
     const marked = JSON.parse(text) as MarkedServer
+    if (marked.port !== port) continue
     const { launcherPid, launcherStart } = marked
-    if (marked.port === port && processStart(launcherPid) !== launcherStart)
-      return { pid, launcherPid }
+    const hasEnded = launcherPid !== null && processStart(launcherPid) !== launcherStart
+    return { pid, endedLauncherPid: hasEnded ? launcherPid : null }
   }
   return null
 }

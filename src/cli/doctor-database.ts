@@ -22,11 +22,18 @@ import { checkSecrets } from './doctor-secrets.ts'
 import { checkDatabaseServer } from './doctor-server.ts'
 import { checkWebhooks } from './doctor-webhooks.ts'
 
+export interface DatabaseCheckOptions {
+  /** The signers of the key files of this machine. */
+  signers: ReadonlyMap<string, Signer>
+  /** The data directory is that of a demo, in which some things fail on purpose. */
+  isDemo: boolean
+}
+
 /** Returns one finding for each check. A failed check leaves out the checks that depend on it. */
 export async function checkDatabase(
   db: Db,
   config: Config,
-  signers: ReadonlyMap<string, Signer>,
+  { signers, isDemo }: DatabaseCheckOptions,
 ): Promise<Finding[]> {
   const supported = await checkVersion(db)
   if (supported.level === 'fail') return [supported]
@@ -40,9 +47,9 @@ export async function checkDatabase(
       await checkPublicScores(db),
       ...(await checkEngine(db)),
       ...(await checkProcesses(db)),
-      await checkWebhooks(db),
+      await checkWebhooks(db, isDemo),
       await checkApiKeys(db),
-      ...(await checkSecrets(db, config)),
+      ...(await checkSecrets(db, config, isDemo)),
     )
   return findings
 }

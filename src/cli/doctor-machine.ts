@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { access, constants, readdir, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
-import { findOrphanedServer } from '../app/server-mark.ts'
+import { findRunningServer } from '../app/server-mark.ts'
 import type { Config } from '../config/config.ts'
 import { ed25519Library } from '../platform/crypto/ed25519.ts'
 import { connectionsWithin } from '../platform/open-files.ts'
@@ -100,14 +100,21 @@ export async function checkPort({ host, port, dataDir }: Config): Promise<Findin
   const address = `${host}:${port}`
   const code = await listenOnce(host, port)
   if (code === null) return ok(check, port === 0 ? 'any free one' : `${address} is free`)
-  const orphan = code === 'EADDRINUSE' ? findOrphanedServer(dataDir, port) : null
-  if (orphan !== null)
+  const running = code === 'EADDRINUSE' ? findRunningServer(dataDir, port) : null
+  if (running !== null) {
+    const { pid, endedLauncherPid } = running
+    return endedLauncherPid === null
+      ? ok(check, `${address} is held by the server with process id ${pid}`)
+      : warn(
+          check,
+          `${address} is held by the server with process id ${pid}, whose launcher (${endedLauncherPid}) has ended: it still answers, and no terminal shows it. Stop it with \`kill ${pid}\`.`,
+        )
+  }
+  if (code === 'EADDRINUSE')
     return warn(
       check,
-      `${address} is held by the server with process id ${orphan.pid}, whose launcher (${orphan.launcherPid}) has ended: it still answers, and no terminal shows it. Stop it with \`kill ${orphan.pid}\`.`,
+      `${address} is in use, and not by a server of ${dataDir}: set PORT, unless assay runs there with another data directory.`,
     )
-  if (code === 'EADDRINUSE')
-    return warn(check, `${address} is in use: fine if assay runs there, else set PORT.`)
   return fail(check, `${address} cannot be listened on (${code}): set HOST or PORT.`)
 }
 

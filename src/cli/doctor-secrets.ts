@@ -13,10 +13,10 @@ import { openSecret } from '../webhooks/delivery/secret.ts'
 import { findSealedSamples, type SealedRow } from '../webhooks/endpoints/store.ts'
 import { type Finding, fail, ok, warn } from './doctor-finding.ts'
 
-export async function checkSecrets(db: Db, config: Config): Promise<Finding[]> {
+export async function checkSecrets(db: Db, config: Config, isDemo: boolean): Promise<Finding[]> {
   return [
     await runCheck('secrets', () => checkWebhookSecrets(db, config)),
-    await runCheck('payments', () => checkPayments(db, config)),
+    await runCheck('payments', () => checkPayments(db, config, isDemo)),
   ]
 }
 
@@ -51,11 +51,13 @@ function requireSameKey({ endpointId, version, ...sealed }: SealedRow, ring: Key
 }
 
 /** Throws if the service would not start. */
-async function checkPayments(db: Db, config: Config): Promise<CheckResult> {
+async function checkPayments(db: Db, config: Config, isDemo: boolean): Promise<CheckResult> {
   await using closing = new AsyncDisposableStack()
   const parts = { db, closing, log: openLog({ level: 'silent' }), metrics: createMetrics() }
   const x402 = await openPayments(config, parts)
   const payeeWarning = missingPayee(config)
+  if (isDemo && payeeWarning !== null)
+    return 'the demo challenges callers without a key, and takes no payment'
   if (payeeWarning !== null) return { warning: `${payeeWarning}.` }
   if (x402 === null) return 'none: METERING is off'
   await x402.examine()

@@ -27,7 +27,7 @@ export const accessSettings = {
     default: '600',
     unit: 'calls a minute',
     effect: 'Calls of one API key to one route; further calls get 429.',
-    parse: integer(1, 60_000),
+    parse: integer(1, 1_000_000),
   }),
   KEY_CALLS_PER_DAY: setting({
     default: '100000',

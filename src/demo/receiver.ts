@@ -83,6 +83,9 @@ export async function openDemoReceiver(options: DemoReceiverOptions): Promise<De
   }
 }
 
+/** The URL of the endpoint that fails on purpose. */
+export const failingUrl = 'https://hooks.northwind.example/assay'
+
 const description = 'The receiver in the terminal of the demo'
 
 /**
@@ -91,7 +94,7 @@ const description = 'The receiver in the terminal of the demo'
  * an endpoint failing.
  */
 const failing = {
-  url: 'https://hooks.northwind.example/assay',
+  url: failingUrl,
   events: ['evidence.revoked', 'dispute.opened'],
   description: 'Payroll sync of the demo: it always fails',
   daysAgo: revokedEvidence.daysAgo + 1,

@@ -49,7 +49,7 @@ test('doctor: a server whose launcher was killed is named by process id while it
     const { findings } = JSON.parse(out) as { findings: { check: string; message: string }[] }
     return findings.find(({ check }) => check === 'port')?.message ?? ''
   }
-  assert.match(await port(), /is in use: fine if assay runs there/)
+  assert.match(await port(), /is held by the server with process id \d+$/)
   server.signal('SIGKILL')
   await eventually('the launcher is gone', { see: async () => !isAlive(server.pid) })
   const message = await port()

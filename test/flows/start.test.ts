@@ -46,7 +46,7 @@ import {
 
 const folder = temporaryFolder()
 
-test('all invalid settings are reported at once, one line each, before anything is opened', async () => {
+test('all invalid settings are reported at once, before anything is opened: one line of the log by a server, one line each by a command', async () => {
   const dataDir = join(folder, 'never')
   const wrong = {
     PORT: '70000',
@@ -59,13 +59,19 @@ test('all invalid settings are reported at once, one line each, before anything 
   }
   const { ended, out, err } = await assay(['serve'], { ...wrong, ASSAY_DATA_DIR: dataDir })
   assert.equal(ended, 2)
-  const lines = err.trim().split('\n').slice(1)
+  assert.equal(err, '')
+  const line = JSON.parse(out)
+  assert.deepEqual([line.level, line.msg], ['error', 'the settings are not valid'])
+  const named = [...String(line.why).matchAll(/([A-Z_]+) must be /g)].map(([, name]) => name)
+  assert.deepEqual(named.toSorted(), Object.keys(wrong).toSorted())
+  const command = await assay(['migrate'], { ...wrong, ASSAY_DATA_DIR: dataDir })
+  assert.equal(command.ended, 2)
+  const lines = command.err.trim().split('\n').slice(1)
   assert.deepEqual(
-    new Set(lines.map((line) => /^ {2}(\w+) must be /.exec(line)?.[1])),
-    new Set(Object.keys(wrong)),
+    lines.map((text) => /^ {2}(\w+) must be /.exec(text)?.[1] ?? '').toSorted(),
+    Object.keys(wrong).toSorted(),
   )
-  assert.equal(lines.length, Object.keys(wrong).length)
-  assert.doesNotMatch(out + err, /secret/)
+  assert.doesNotMatch(out + command.err, /secret/)
   assert.equal(existsSync(dataDir), false)
 })
 

@@ -9,11 +9,11 @@ import { openMails } from '../../app/mails.ts'
 import { openSignInProvider } from '../../app/sign-in-provider.ts'
 import { type Config, ConfigError, readConfig } from '../../config/config.ts'
 import { developmentWarnings } from '../../config/development.ts'
+import { completionFile } from '../../demo/files.ts'
 import { openFilesMax } from '../../platform/open-files.ts'
-import type { Signer } from '../../score-credentials/signing-key.ts'
 import { act, finish } from '../command.ts'
 import { openCommandDb, withServer } from '../context.ts'
-import { checkDatabase } from '../doctor-database.ts'
+import { checkDatabase, type DatabaseCheckOptions } from '../doctor-database.ts'
 import { type Finding, fail, ok, warn } from '../doctor-finding.ts'
 import {
   checkDataFolder,
@@ -47,17 +47,18 @@ async function runAllChecks(env: Record<string, string | undefined>): Promise<Fi
   const config = readSettings(env)
   if (Array.isArray(config)) return [node, ...config]
   const { finding: files, signers } = await checkKeyFiles(config)
+  const isDemo = existsSync(completionFile(config.dataDir))
   return [
     node,
     ok('settings', `PUBLIC_URL is ${config.publicUrl}`),
-    ...developmentWarnings(config).map((message) => warn('settings', message)),
+    ...developmentWarnings(config).map((message) => (isDemo ? ok : warn)('settings', message)),
     await checkDataFolder(config.dataDir),
     files,
     await checkMail(config),
     await checkProvider(config),
     checkSignatureLibrary(),
     await checkScoringEngine(),
-    ...(await checkDatabaseIfAny(config, signers)),
+    ...(await checkDatabaseIfAny(config, { signers, isDemo })),
     await checkPort(config),
     ...checkOpenFiles(config, openFilesMax()),
   ]
@@ -103,7 +104,7 @@ async function checkProvider(config: Config): Promise<Finding> {
 
 async function checkDatabaseIfAny(
   config: Config,
-  signers: ReadonlyMap<string, Signer>,
+  machine: DatabaseCheckOptions,
 ): Promise<Finding[]> {
   if (config.databaseUrl === undefined && !existsSync(join(config.dataDir, 'postgres')))
     return [ok('database', 'the embedded one; `assay serve` makes it')]
@@ -112,7 +113,7 @@ async function checkDatabaseIfAny(
       await using closing = new AsyncDisposableStack()
       const db = openCommandDb({ url, pooling: config.databasePooling })
       closing.defer(() => db.close())
-      return await checkDatabase(db, config, signers)
+      return await checkDatabase(db, config, machine)
     })
   } catch (error) {
     const { message, cause } = error instanceof Error ? error : new Error(String(error))

@@ -3,13 +3,10 @@ import type { Command } from 'commander'
 import { serve } from '../../app/serve.ts'
 import { act, finish } from '../command.ts'
 import { settings } from '../context.ts'
-import { done } from '../output.ts'
+import { logged } from './serve.ts'
 
 export function declareCommand(declared: Command): void {
   finish(declared, 'assay jobs').action(
-    act(async () => {
-      await serve(settings(), { demo: false, jobs: 'alone' })
-      return done({}, [])
-    }),
+    act(() => logged(() => serve(settings(), { demo: false, jobs: 'alone' }))),
   )
 }

@@ -1,11 +1,12 @@
 /** `assay serve`: the serving process, with the settings that its options replace. */
 import type { Command } from 'commander'
-import { serve } from '../../app/serve.ts'
-import { type Config, readConfig } from '../../config/config.ts'
+import { origin, serve } from '../../app/serve.ts'
+import { type Config, ConfigError, readConfig } from '../../config/config.ts'
+import { openLog } from '../../platform/observability/log.ts'
 import { wholeNumber } from '../args.ts'
 import { act, finish } from '../command.ts'
 import { settings } from '../context.ts'
-import { done, type Outcome } from '../output.ts'
+import { done, type Outcome, withoutSecrets } from '../output.ts'
 
 export function declareCommand(declared: Command): void {
   finish(declared, 'assay serve --processes 4')
@@ -16,7 +17,7 @@ export function declareCommand(declared: Command): void {
       wholeNumber(1, 64),
     )
     .option('--no-jobs', 'run no background jobs; another process of this database must run them')
-    .action(act(serveRequests))
+    .action(act((flags: ServeFlags) => logged(() => serveRequests(flags))))
 }
 
 interface ServeFlags {
@@ -26,7 +27,7 @@ interface ServeFlags {
   jobs: boolean
 }
 
-async function serveRequests({ demo = false, jobs, ...flags }: ServeFlags): Promise<Outcome> {
+async function serveRequests({ demo = false, jobs, ...flags }: ServeFlags): Promise<void> {
   const config = demo ? withDemoPayee(settings()) : settings()
   const { processes = config.processes } = flags
   // A line for each request would hide the commands that the demo prints.
@@ -35,7 +36,6 @@ async function serveRequests({ demo = false, jobs, ...flags }: ServeFlags): Prom
     { ...config, processes, logLevel },
     { demo, jobs: jobs ? 'here' : 'elsewhere', launcherPid: launcherPidOf(process.env) },
   )
-  return done({}, [])
 }
 
 /** Lets the demo challenge callers without a key. It takes no payment; `npm run demo:x402` does. */
@@ -43,6 +43,22 @@ function withDemoPayee(config: Config): Config {
   if (!config.metering || config.x402 !== null) return config
   const X402_PAY_TO = '0x000000000000000000000000000000000000dEaD'
   return readConfig({ ...process.env, X402_PAY_TO })
+}
+
+/**
+ * Runs a process that writes a log. If the log is no terminal, settings that are not valid are a
+ * line of it, because programs read it.
+ */
+export async function logged(run: () => Promise<void>): Promise<Outcome> {
+  try {
+    await run()
+    return done({}, [])
+  } catch (error) {
+    if (!(error instanceof ConfigError) || process.stdout.isTTY) throw error
+    const why = withoutSecrets(error.problems.join('; '))
+    openLog({ level: 'error', origin }).error('the settings are not valid', null, { why })
+    return done({}, [], 2)
+  }
 }
 
 /**
