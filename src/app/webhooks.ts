@@ -9,6 +9,7 @@ import { type Egress, openEgress } from '../platform/egress/client.ts'
 import type { Job } from '../platform/job-runner.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
+import { openFilesMax, receiversWithin } from '../platform/open-files.ts'
 import { createWakeUp, type WakeUp } from '../platform/wake-up.ts'
 import { type DelivererOptions, openDeliverer } from '../webhooks/delivery/deliver.ts'
 import { deliveryMeter } from '../webhooks/delivery/delivery-metrics.ts'
@@ -107,7 +108,9 @@ async function openSender(
   const extraCa =
     caFile === undefined ? undefined : await readAuthorities('WEBHOOK_CA_FILE', caFile)
   const egress = around(openEgress({ rules, proxyUrl, extraCa }))
-  const deliverer = openDeliverer({ db, egress, clock, ring, log, retryWaitsSeconds, ...shared })
+  const slotsMax = receiversWithin(openFilesMax())
+  const sending = { db, egress, clock, ring, log, retryWaitsSeconds, slotsMax }
+  const deliverer = openDeliverer({ ...sending, ...shared })
   return {
     job: {
       name: 'deliver webhooks',

@@ -5,6 +5,7 @@
 import type { Static } from 'typebox'
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
+import { nameRequest } from '../platform/db/name-request.ts'
 import type { ActionName, actions, GivenAccount } from './actions.ts'
 import { recordAction } from './record.ts'
 
@@ -13,6 +14,8 @@ export interface ActionContext {
   /** Named in the audit log. */
   actor: string
   clock: Clock
+  /** The HTTP request that asks for it, if one does. */
+  requestId?: string
 }
 
 /** The result of a verb, with the entries that record its change. */
@@ -36,11 +39,12 @@ type OptionalIfEmpty<Details> = object extends Details
  * entries come last, because recording holds a lock until the commit.
  */
 export function audited<Name extends ActionName, Done extends Change<Name>>(
-  { db, actor, clock }: ActionContext,
+  { db, actor, clock, requestId }: ActionContext,
   action: Name,
   work: (tx: Tx, now: Date) => Promise<Done>,
 ): Promise<Done['result']> {
   return db.transaction(async (tx) => {
+    if (requestId !== undefined) await nameRequest(tx, requestId)
     const now = clock()
     const { result, entries } = await work(tx, now)
     for (const { details = {}, ...entry } of entries)

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { findRunningServer } from '../app/server-mark.ts'
 import type { Config } from '../config/config.ts'
 import { ed25519Library } from '../platform/crypto/ed25519.ts'
-import { connectionsWithin } from '../platform/open-files.ts'
+import { connectionsWithin, receiversWithin } from '../platform/open-files.ts'
 import { readSigners } from '../score-credentials/key-files.ts'
 import { KeyRefused, type Signer } from '../score-credentials/signing-key.ts'
 import { EngineRefused, loadEngine } from '../scores/engine.ts'
@@ -128,7 +128,7 @@ export function checkOpenFiles(
   return [
     warn(
       'open files',
-      `a process started here may open ${filesMax}, so it takes ${within} connections, and not CONNECTIONS_MAX (${connectionsMax}): raise the limit (LimitNOFILE of systemd, \`ulimit -n\`), or lower CONNECTIONS_MAX.`,
+      `a process started here may open ${filesMax}, so it takes ${within} connections, and not CONNECTIONS_MAX (${connectionsMax}), and sends ${receiversWithin(filesMax)} webhooks at once: raise the limit (LimitNOFILE of systemd, \`ulimit -n\`), or lower CONNECTIONS_MAX.`,
     ),
   ]
 }

@@ -165,12 +165,13 @@ interface OperatorRequest {
   body: unknown
   caller: Caller
   idempotencyKey: string | null
+  requestId: string
 }
 
 async function answer<Services>(
   performer: Performer<Services>,
   operation: Operation<Services>,
-  { path, query, body, caller, idempotencyKey }: OperatorRequest,
+  { path, query, body, caller, idempotencyKey, requestId }: OperatorRequest,
 ): Promise<Answer> {
   const isRead = operation.kind === 'read'
   const fault = isRead ? null : (queryFault(query) ?? bodyFault(operation, body))
@@ -180,6 +181,7 @@ async function answer<Services>(
   const isDryRun = !isRead && Reflect.get(query, 'dryRun') === 'true'
   const performed = await performAny(performer, operation, operatorOf(caller), input, {
     idempotencyKey,
+    requestId,
     isDryRun,
   })
   if ('refusal' in performed) return isRead ? inQuery(performed) : performed

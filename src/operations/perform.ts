@@ -10,6 +10,7 @@ import { recordAction } from '../audit/record.ts'
 import type { Clock } from '../platform/clock.ts'
 import { sha256 } from '../platform/crypto/bytes.ts'
 import type { Db, Queryable, Tx } from '../platform/db/db.ts'
+import { nameRequest } from '../platform/db/name-request.ts'
 import {
   type OperatorRole,
   operatorRoles,
@@ -37,6 +38,8 @@ export interface Performer<Services> {
 
 export interface PerformOptions {
   idempotencyKey?: string | null
+  /** The HTTP request that asks for it, if one does. */
+  requestId?: string
   /** Runs everything, returns the result and rolls back. */
   isDryRun?: boolean
   /** Called after each batch of a long operation, with the sum of all batches. */
@@ -81,7 +84,7 @@ export async function performAny<Services>(
   operation: Operation<Services>,
   caller: OperationCaller,
   raw: object,
-  { idempotencyKey = null, isDryRun = false, onBatch }: PerformOptions = {},
+  { idempotencyKey = null, requestId, isDryRun = false, onBatch }: PerformOptions = {},
 ): Promise<Performed<object>> {
   const forbidden = whyForbidden(operation.who, caller)
   if (forbidden !== null) return refuse(forbidden)
@@ -110,9 +113,10 @@ export async function performAny<Services>(
     // Only the first batch stores the key: a repeated call goes on with the batches that are left.
     const key: string | null =
       isDryRun || operation.keepsKeys || total !== null ? null : idempotencyKey
-    const result: Done<object, ActionName> | Refusal = await db.transaction((tx) =>
-      runBatch(tx, operation, { input, context: contextAt(), key, isDryRun }),
-    )
+    const result: Done<object, ActionName> | Refusal = await db.transaction(async (tx) => {
+      if (requestId !== undefined) await nameRequest(tx, requestId)
+      return runBatch(tx, operation, { input, context: contextAt(), key, isDryRun })
+    })
     if ('refusal' in result) return result
     if (!isDryRun) await result.after?.()
     total = total === null ? result.output : withSums(operation.output, total, result.output)

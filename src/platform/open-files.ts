@@ -1,8 +1,11 @@
 /** The limit of open files of this process. Each connection is one. */
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { devNull } from 'node:os'
 
-/** Files and connections that a process opens beside those of its callers. */
+/** Files and connections that a process opens beside those of its callers and receivers. */
 const ownFilesMax = 64
+/** Connections to receivers of webhooks. */
+const receiversMax = 256
 
 /** Returns null if the system does not tell, or has no limit. */
 export function openFilesMax(): number | null {
@@ -16,6 +19,25 @@ export function openFilesMax(): number | null {
   }
 }
 
+/** Returns false if this process may open no further file or connection. */
+export function hasFileLeft(): boolean {
+  try {
+    closeSync(openSync(devNull, 'r'))
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && /^E[MN]FILE$/.test(String(error.code)))
+      return false
+    throw error
+  }
+}
+
+/** Returns how many connections to receivers may be open at once: at most an eighth of the limit. */
+export function receiversWithin(filesMax: number | null): number {
+  return filesMax === null
+    ? receiversMax
+    : Math.min(receiversMax, Math.max(1, Math.floor(filesMax / 8)))
+}
+
 /**
  * Returns how many connections of callers the limit of open files allows. Over the limit the kernel
  * would close connections, and the database could not be reached; connections over this number are
@@ -24,5 +46,5 @@ export function openFilesMax(): number | null {
 export function connectionsWithin(filesMax: number | null, connectionsMax: number): number {
   return filesMax === null
     ? connectionsMax
-    : Math.min(connectionsMax, Math.max(1, filesMax - ownFilesMax))
+    : Math.min(connectionsMax, Math.max(1, filesMax - ownFilesMax - receiversWithin(filesMax)))
 }

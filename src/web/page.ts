@@ -90,7 +90,7 @@ export function dashboardPage<Path extends TObject, Query extends TObject>(
     const { caller, path, query, requestId } = request
     const session = sessionOf(caller)
     const { db, clock } = context
-    const action = { db, clock, actor: `user ${session.userId}` }
+    const action = { db, clock, actor: `user ${session.userId}`, requestId }
     const visit = { session, path, query, now: clock(), requestId, action }
     // The frame is read beside the view, not before it.
     const [shown, frame] = await Promise.all([work(visit), frameOf(context, session, page.entry)])

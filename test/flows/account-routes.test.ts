@@ -544,6 +544,8 @@ test('202: an endpoint gets at most one test event a minute across two nodes; th
     status: 'succeeded',
     responseStatus: 200,
     errorCode: null,
+    errorCause: null,
+    requestId: queued.headers['x-request-id'],
     nextAttemptAt: null,
   })
   assert.ok(Date.parse(queuedAt) <= Date.now())

@@ -14,6 +14,7 @@ import {
 } from '../../../test/support/start/receiver.ts'
 import { type EgressOptions, openEgress } from './client.ts'
 import type { EgressAnswer } from './exchange.ts'
+import { failureText } from './failures.ts'
 import { strangerRules } from './rules.ts'
 
 const names = ['hooks.example', 'other.example', '127.0.0.1']
@@ -48,7 +49,9 @@ async function open<Server extends { close(): Promise<void> }>(starting: Promise
 const post = { method: 'POST', body: '{}' } as const
 
 function failureOf(answer: EgressAnswer): string {
-  return answer.outcome === 'failed' ? answer.failure : `status ${answer.status}`
+  return answer.outcome === 'failed'
+    ? failureText(answer.failure, answer.error)
+    : `status ${answer.status}`
 }
 
 test('a closed client sends nothing, even if it never sent before', async () => {
@@ -92,11 +95,15 @@ test('an address in a URL is vetted like any other, and the certificate must nam
 test('tls_error: a certificate of another name or of an unknown issuer is rejected', async () => {
   const other = await open(startReceiver(['other.example'], (response) => response.end()))
   const url = `https://hooks.example:${other.port}/`
-  assert.equal(failureOf(await client().send({ ...post, url })), 'tls_error')
+  const misnamed = await client().send({ ...post, url })
+  assert.equal(failureOf(misnamed), 'tls_error: certificate is for another name')
   const { port } = await open(startReceiver(names, (response) => response.end()))
   const untrusting = client({ extraCa: undefined })
   const answer = await untrusting.send({ ...post, url: `https://hooks.example:${port}/` })
-  assert.equal(failureOf(answer), 'tls_error')
+  assert.equal(
+    failureOf(answer),
+    'tls_error: certificate chain is incomplete, or its issuer is unknown',
+  )
 })
 
 const blocked = [
@@ -218,12 +225,16 @@ test('if the first address refuses, the next address is tried', async () => {
   assert.equal(failureOf(answer), 'status 200')
 })
 
-test('dns_error: the name has no address', async () => {
-  const egress = client({ resolve: () => Promise.reject(new Error('ENOTFOUND')) })
-  assert.equal(
-    failureOf(await egress.send({ ...post, url: 'https://hooks.example/' })),
-    'dns_error',
-  )
+test('dns_error: the cause is named', async () => {
+  for (const [code, words] of [
+    ['ENOTFOUND', 'the name does not exist'],
+    ['ENODATA', 'the name has no address'],
+    ['ETIMEOUT', 'the name server did not answer in time'],
+  ]) {
+    const resolve = () => Promise.reject(Object.assign(new Error('no address'), { code }))
+    const answer = await client({ resolve }).send({ ...post, url: 'https://hooks.example/' })
+    assert.equal(failureOf(answer), `dns_error: ${words}`)
+  }
 })
 
 const hugeHead = `HTTP/1.1 200 OK\r\nContent-Length: ${2 ** 30}\r\n\r\n`
@@ -339,7 +350,7 @@ test('tls_error: the server speaks no TLS', async () => {
     startPlainTalker((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
   )
   const answer = await client().send({ ...post, url: `https://hooks.example:${port}/` })
-  assert.equal(failureOf(answer), 'tls_error')
+  assert.equal(failureOf(answer), 'tls_error: the server does not speak TLS on this port')
 })
 
 test('a slow receiver does not hold up other receivers behind the same host', async () => {

@@ -8,6 +8,7 @@ import { connect as connectTls, createSecureContext, getCACertificates } from 'n
 import { callbackify } from 'node:util'
 import type { buildConnector } from 'undici'
 import { parseAddress } from '../http/networks.ts'
+import { hasFileLeft } from '../open-files.ts'
 import { RecentMap } from '../recent-map.ts'
 import { connectFailure, EgressError } from './failures.ts'
 import type { Resolve } from './names.ts'
@@ -80,6 +81,8 @@ async function resolved(host: string, resolve: Resolve): Promise<readonly string
   try {
     return await resolve(host)
   } catch (error) {
+    // The resolver reports a lack of descriptors as a name server that refuses.
+    if (!hasFileLeft()) throw new EgressError('no_descriptors', 'no open file is left', error)
     throw new EgressError('dns_error', 'the host has no address', error)
   }
 }

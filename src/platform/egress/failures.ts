@@ -3,8 +3,9 @@
  */
 
 /**
- * - `dns_error`, `blocked_address`, `connect_refused`, `connect_timeout`, `tls_error`, `not_begun`:
- *   nothing was sent.
+ * - `dns_error`, `blocked_address`, `connect_refused`, `connect_timeout`, `tls_error`, `not_begun`,
+ *   `no_descriptors`: nothing was sent.
+ * - `no_descriptors`: this process may open no further file or connection.
  * - `timeout`, `reset`, `body_error`: the request may have arrived.
  */
 export type EgressFailure =
@@ -14,6 +15,7 @@ export type EgressFailure =
   | 'connect_timeout'
   | 'tls_error'
   | 'not_begun'
+  | 'no_descriptors'
   | 'timeout'
   | 'reset'
   | 'body_error'
@@ -35,6 +37,8 @@ const failuresByCode: Readonly<Record<string, EgressFailure>> = {
   EADDRNOTAVAIL: 'connect_refused',
   EACCES: 'connect_refused',
   ETIMEDOUT: 'connect_timeout',
+  EMFILE: 'no_descriptors',
+  ENFILE: 'no_descriptors',
   ECONNRESET: 'reset',
   EPIPE: 'reset',
   UND_ERR_SOCKET: 'reset',
@@ -75,9 +79,28 @@ export function tlsCause(error: unknown): string | undefined {
   return tlsCauses[code] ?? (/^(CERT_|ERR_SSL_|ERR_TLS_)/.test(code) ? code : undefined)
 }
 
-/** Names a failure with the cause of a failed TLS connection, for operators and owners. */
+/** Words for the codes of a resolver. */
+const nameCauses: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'the name does not exist',
+  ENODATA: 'the name has no address',
+  ESERVFAIL: 'the name server failed',
+  EREFUSED: 'the name server refused to answer',
+  ECONNREFUSED: 'no name server answers',
+  ETIMEOUT: 'the name server did not answer in time',
+  EAI_AGAIN: 'the name server did not answer in time',
+}
+
+/** Returns the cause of a failed connection in words, for operators and owners, if it is known. */
+export function failureCause(failure: EgressFailure, error: unknown): string | undefined {
+  const { cause } = Object(error)
+  if (failure === 'tls_error') return tlsCause(cause)
+  if (failure !== 'dns_error') return undefined
+  return nameCauses[codeOf(cause)] ?? nameCauses[codeOf(Object(cause).cause)]
+}
+
+/** Names a failure with its cause. */
 export function failureText(failure: EgressFailure, error: unknown): string {
-  const cause = failure === 'tls_error' ? tlsCause(Object(error).cause) : undefined
+  const cause = failureCause(failure, error)
   return cause === undefined ? failure : `${failure}: ${cause}`
 }
 

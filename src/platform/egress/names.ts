@@ -110,10 +110,10 @@ function after(seconds: number): number {
  */
 async function lookUp(resolver: Resolver, name: string, deadlineMs: number): Promise<Found> {
   const deadline = Promise.withResolvers<never>()
-  const timer = setTimeout(
-    () => deadline.reject(new Error(`no answer within ${deadlineMs} ms`)),
-    deadlineMs,
-  )
+  const timer = setTimeout(() => {
+    const late = new Error(`no answer within ${deadlineMs} ms`)
+    deadline.reject(Object.assign(late, { code: 'ETIMEOUT' }))
+  }, deadlineMs)
   const answers = await Promise.allSettled([
     Promise.race([resolver.resolve4(name, { ttl: true }), deadline.promise]),
     Promise.race([resolver.resolve6(name, { ttl: true }), deadline.promise]),

@@ -64,6 +64,7 @@ export function webhookEventPage(context: PagesContext): Endpoint[] {
       if (endpoint === undefined || event === undefined)
         return refuse('not_found', { message: noEvent })
       const isTest = eventId.startsWith('evt_test_')
+      const requestIds = [...new Set(attempts.flatMap(({ requestId }) => requestId ?? []))]
       const answered = attempts.find(({ responseBody }) => responseBody !== null)
       return {
         title: `Event ${eventId}`,
@@ -109,6 +110,10 @@ ${card({
       label: 'Created',
       value: html`<time datetime="${event.createdAt.toISOString()}">${fullTime(event.createdAt)}</time>`,
     },
+    ...requestIds.map((id) => ({
+      label: 'Caused by the request',
+      value: html`<code class="break">${id}</code>`,
+    })),
     { label: 'Size', value: `${count(Buffer.byteLength(event.body))} bytes, as signed` },
   ]),
 })}

@@ -1,5 +1,6 @@
 /** The page of one webhook endpoint: how it does, what was sent to it, and what can be done. */
 import { Type } from 'typebox'
+import { nameRequest } from '../../platform/db/name-request.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
 import type { ShownAttempt } from '../../webhooks/delivery/delivery-store.ts'
@@ -160,7 +161,7 @@ type Actions = NonNullable<DashboardPage<typeof endpointIdPath, typeof queryPara
 
 function endpointActions({ db, activeMax }: WebhookPageOptions): Actions {
   return {
-    async test({ session, path: { endpointId }, now }, { eventType }) {
+    async test({ session, path: { endpointId }, now, requestId }, { eventType }) {
       const type = eventTypeNames.find((name) => name === eventType)
       if (type === undefined)
         return refuse('invalid_parameter', { message: 'Choose an event type.' })
@@ -170,7 +171,10 @@ function endpointActions({ db, activeMax }: WebhookPageOptions): Actions {
         type: type satisfies EventType,
         at: now,
       }
-      const queued = await db.transaction((tx) => queueTestEvent(tx, testEvent))
+      const queued = await db.transaction(async (tx) => {
+        await nameRequest(tx, requestId)
+        return queueTestEvent(tx, testEvent)
+      })
       if (queued.outcome === 'queued')
         return { redirectTo: `${eventPath(endpointId, queued.eventId)}?done=queued` }
       if (queued.outcome === 'no such endpoint') return refuse('not_found', { message: noEndpoint })
@@ -526,7 +530,8 @@ export function eventAttemptTable(rows: readonly ShownAttempt[], now: Date): Htm
   const [status, answer, ...rest] = attemptColumns(now)
   const shown = {
     ...answer,
-    cell: (row: ShownAttempt) => html`<span class="break">${answerWord(row)}</span>`,
+    cell: (row: ShownAttempt) =>
+      html`<span class="break">${answerWord(row)}</span>${row.errorCause !== null && html`<span class="sub break">${row.errorCause}</span>`}`,
   }
   delete shown.priority
   return table({ label: 'Attempts', rows, columns: [status, attempt, shown, ...rest] })

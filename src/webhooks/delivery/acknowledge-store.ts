@@ -8,16 +8,17 @@ import { type Queryable, sql } from '../../platform/db/db.ts'
 export interface Acknowledgement {
   id: number
   leaseId: string
-  /** `cancelled`: nothing was sent. */
+  /** `cancelled`: nothing was sent, and nothing will be. */
   status: 'succeeded' | 'pending' | 'exhausted' | 'cancelled'
   /** Set for `pending`. */
   dueAt: Date | null
   attempt: number
-  /** Null if nothing was sent. */
+  /** Null if nothing was sent: then no attempt was made, and none is counted. */
   startedAt: Date | null
   durationMs: number | null
   responseStatus: number | null
   errorCode: string | null
+  errorCause: string | null
   responseBody: string | null
 }
 
@@ -62,9 +63,10 @@ export async function acknowledge(
         ${column('status')}::text[], ${column('dueAt')}::timestamptz[],
         ${column('attempt')}::smallint[], ${column('startedAt')}::timestamptz[],
         ${column('durationMs')}::int[], ${column('responseStatus')}::smallint[],
-        ${column('errorCode')}::text[], ${column('responseBody')}::text[])
+        ${column('errorCode')}::text[], ${column('errorCause')}::text[],
+        ${column('responseBody')}::text[])
         as e(id, lease_id, status, due_at, attempt, started_at, duration_ms, response_status,
-          error_code, response_body)
+          error_code, error_cause, response_body)
     ), noted as materialized (
       select * from unnest(${healthColumn('endpointId')}::uuid[], ${healthColumn('successes')}::int[],
         ${healthColumn('failures')}::int[], ${healthColumn('isStrained')}::boolean[],
@@ -93,7 +95,7 @@ export async function acknowledge(
     ), settled as (
       update webhook_deliveries d
       set status = e.status, due_at = coalesce(e.due_at, d.due_at), lease_id = null,
-        lease_until = null,
+        lease_until = null, attempts = d.attempts - (e.started_at is null)::int,
         finished_at = case when e.status = 'pending' then null else ${now}::timestamptz end
       from ended e
       where d.id = e.id and d.status = 'sending' and d.lease_id = e.lease_id
@@ -112,13 +114,13 @@ export async function acknowledge(
       from taken t where d.id = t.id
     ), attempts as (
       insert into webhook_attempts (id, delivery_id, endpoint_id, event_id, event_type, attempt,
-        trigger, result, started_at, duration_ms, response_status, error_code, response_body,
-        next_attempt_at)
+        trigger, result, started_at, duration_ms, response_status, error_code, error_cause,
+        response_body, next_attempt_at)
       select e.lease_id, d.id, d.endpoint_id, d.event_id, d.event_type, e.attempt, d.trigger,
         case when e.status = 'succeeded' then 'succeeded' else 'failed' end, e.started_at,
-        e.duration_ms, e.response_status, e.error_code, e.response_body, e.due_at
+        e.duration_ms, e.response_status, e.error_code, e.error_cause, e.response_body, e.due_at
       from ended e join webhook_deliveries d on d.id = e.id
-      where e.status <> 'cancelled'
+      where e.started_at is not null
       on conflict (id) do nothing
     )
     select lease_id as "leaseId" from settled`)

@@ -70,6 +70,7 @@ function acknowledgementOf({ delivery, status, dueAt, sent }: AttemptEnd): Ackno
     durationMs: sent?.durationMs ?? null,
     responseStatus: sent?.outcome.responseStatus ?? null,
     errorCode: sent?.outcome.errorCode ?? null,
+    errorCause: sent?.outcome.errorCause ?? null,
     responseBody: sent?.outcome.responseBody ?? null,
   }
 }

@@ -1,6 +1,9 @@
 /** Delivery with a real database, real receivers over TLS and a clock that the test moves. */
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { closeSync, openSync, readdirSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
+import { devNull } from 'node:os'
 import { after, beforeEach, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
@@ -22,6 +25,7 @@ import { testDatabase } from '../../../test/support/start/database.ts'
 import { sql } from '../../platform/db/db.ts'
 import { UnavailableError } from '../../platform/http/errors.ts'
 import { openLog } from '../../platform/observability/log.ts'
+import { hasFileLeft, openFilesMax } from '../../platform/open-files.ts'
 import { enableEndpoint, pauseEndpoint } from '../endpoints/enable.ts'
 import { eventTypes } from '../events/event-types.ts'
 import { fanOutEvents } from '../events/fan-out.ts'
@@ -121,6 +125,41 @@ test('a failing receiver is tried ten times over 75 h 35 m: same id and bytes, f
     ['failed', 500, 'http_status', 'broken', null],
   )
 })
+
+test('without a file descriptor nothing is sent and no attempt is counted, and five seconds later it is', {
+  skip: process.platform !== 'linux' && 'the limit of a running process can be set on Linux only',
+}, async () => {
+  const { url, received } = await receiver(ok)
+  const { id } = await createEndpoint(db, url)
+  await happen(db)
+  const deliverer = delivering()
+  const free = takeAllFiles()
+  await deliverer.deliver().finally(free)
+  assert.deepEqual([received.length, await statusesIn(db)], [0, ['pending']])
+  assert.deepEqual(await attemptsAt(id, 10), [])
+  deliverer.moveBy(5)
+  await deliverer.deliver()
+  assert.deepEqual([received.length, await statusesIn(db)], [1, ['succeeded']])
+  const attempts = await attemptsAt(id, 10)
+  assert.deepEqual(
+    attempts.map(({ attempt, status }) => [attempt, status]),
+    [[1, 'succeeded']],
+  )
+})
+
+/** Opens files up to the limit of this process. Returns the function that closes them. */
+function takeAllFiles(): () => void {
+  const limit = openFilesMax()
+  const setLimit = (count: number | null) =>
+    execFileSync('prlimit', [`--pid=${process.pid}`, `--nofile=${count}:`])
+  setLimit(readdirSync('/proc/self/fd').length + 50)
+  const taken: number[] = []
+  while (hasFileLeft()) taken.push(openSync(devNull, 'r'))
+  return () => {
+    for (const file of taken) closeSync(file)
+    setLimit(limit)
+  }
+}
 
 test('each wait is up to a fifth shorter or longer than the schedule, and nothing is sent earlier', async () => {
   const { url, received } = await receiver(failing)

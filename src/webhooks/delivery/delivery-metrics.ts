@@ -29,7 +29,7 @@ export function deliveryMeter(metrics: Metrics): DeliveryMeter {
   })
   const deliveries = counter({
     name: 'webhook_deliveries_total',
-    help: 'Deliveries by result; retry is an attempt that failed and is made again.',
+    help: 'Deliveries by result; retry is an attempt that failed and is made again, postponed one that the limit of open files prevented.',
     labels: ['result'],
   })
   const attempts = counter({

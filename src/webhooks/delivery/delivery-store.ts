@@ -148,6 +148,10 @@ export interface ShownAttempt {
   status: (typeof attemptResults)[number]
   responseStatus: number | null
   errorCode: string | null
+  /** Why no connection was made, in words. */
+  errorCause: string | null
+  /** The HTTP request that caused the delivery, or null if none did. */
+  requestId: string | null
   durationMs: number | null
   responseBody: string | null
   requestedAt: Date
@@ -172,6 +176,7 @@ export async function findAttempts(
     select a.* from webhook_endpoints n left join lateral (
       select a.id, a.event_id as "eventId", a.event_type as "eventType", a.attempt, a.trigger,
         a.result as status, a.response_status as "responseStatus", a.error_code as "errorCode",
+        a.error_cause as "errorCause", d.request_id as "requestId",
         a.duration_ms as "durationMs", a.response_body as "responseBody",
         a.started_at as "requestedAt",
         case when d.finished_at is null and n.paused_at is null

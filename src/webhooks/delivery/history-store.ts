@@ -120,6 +120,7 @@ export function findAttemptsBy(
   return db.rows<ShownAttempt>(sql`
     select a.id, a.event_id as "eventId", a.event_type as "eventType", a.attempt, a.trigger,
       a.result as status, a.response_status as "responseStatus", a.error_code as "errorCode",
+      a.error_cause as "errorCause", d.request_id as "requestId",
       a.duration_ms as "durationMs", a.response_body as "responseBody",
       a.started_at as "requestedAt",
       case when d.finished_at is null and n.paused_at is null

@@ -1,6 +1,6 @@
 /** Pure: the meaning of a receiver's answer, or of none, for the delivery and for the endpoint. */
 import type { EgressAnswer } from '../../platform/egress/exchange.ts'
-import type { EgressFailure } from '../../platform/egress/failures.ts'
+import { type EgressFailure, failureCause } from '../../platform/egress/failures.ts'
 import { retryAfterOf } from './retry.ts'
 
 /** Error codes of attempts and metrics. */
@@ -18,6 +18,8 @@ export const attemptResults = ['succeeded', 'failed', 'interrupted'] as const
 export interface Outcome {
   succeeded: boolean
   errorCode: DeliveryErrorCode | null
+  /** The cause of a failed connection in words, if it is known. */
+  errorCause: string | null
   responseStatus: number | null
   /** Shown to the owner of the endpoint: text of at most 2 KiB. */
   responseBody: string | null
@@ -40,6 +42,7 @@ export function outcomeOf(answer: EgressAnswer, now: Date): Outcome {
     return {
       succeeded: false,
       errorCode: answer.failure,
+      errorCause: failureCause(answer.failure, answer.error) ?? null,
       responseStatus: null,
       responseBody: null,
       isGone: false,
@@ -52,6 +55,7 @@ export function outcomeOf(answer: EgressAnswer, now: Date): Outcome {
   return {
     succeeded,
     errorCode: succeeded ? null : status >= 300 && status < 400 ? 'redirect' : 'http_status',
+    errorCause: null,
     responseStatus: status,
     responseBody: body.length === 0 ? null : shown(body),
     isGone: status === 410,

@@ -33,6 +33,8 @@ export interface Leased {
   leasedAt: number
 }
 
+const postponedMs = 5_000
+
 /** Returns a function that sends one delivery and returns its end. */
 export function sender(options: SenderOptions) {
   const { clock, meter, chance = Math.random } = options
@@ -56,6 +58,11 @@ export function sender(options: SenderOptions) {
     if (answer === null) {
       meter.settled('cancelled')
       return { delivery, status: 'cancelled', dueAt: null, sent: null }
+    }
+    // Our own lack of descriptors is no fault of the receiver: no attempt is counted.
+    if (answer.outcome === 'failed' && answer.failure === 'no_descriptors') {
+      meter.settled('postponed')
+      return { delivery, status: 'pending', dueAt: new Date(+clock() + postponedMs), sent: null }
     }
     if (attempt === 1) meter.lagged((startedAt.getTime() - delivery.createdAt.getTime()) / 1_000)
     const durationMs = Math.round(performance.now() - began)

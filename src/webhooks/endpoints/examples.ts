@@ -67,6 +67,8 @@ export const exampleDeliveries = {
       responseStatus: 503,
       responseBody: 'maintenance',
       errorCode: 'http_status',
+      errorCause: null,
+      requestId: null,
       nextAttemptAt: '2026-05-14T09:00:06Z',
     },
   ],

@@ -5,6 +5,7 @@ import { actorOf } from '../../audit/account-entry.ts'
 import { type Clock, wireTime } from '../../platform/clock.ts'
 import type { Keyring } from '../../platform/crypto/keyring.ts'
 import type { Db } from '../../platform/db/db.ts'
+import { nameRequest } from '../../platform/db/name-request.ts'
 import type { EgressRules } from '../../platform/egress/rules.ts'
 import type { KeyCaller, SessionCaller } from '../../platform/http/callers.ts'
 import type { Answer, Handlers } from '../../platform/http/endpoint.ts'
@@ -57,15 +58,16 @@ export function webhookHandlers(options: WebhooksOptions): Handlers<typeof webho
         ? refuse('invalid_parameter', { message: feed.fault })
         : { status: 200, body: feed }
     },
-    async sendTestEvent({ caller, path: { endpointId }, body }) {
+    async sendTestEvent({ caller, path: { endpointId }, body, requestId }) {
       const read = parseBody(testShape, body)
       if ('fault' in read) return refuse('invalid_field', { message: read.fault })
       const { eventType } = read.body
       const owner = { userId: caller.accountId }
       const at = clock()
-      const queued = await db.transaction((tx) =>
-        queueTestEvent(tx, { endpointId, owner, type: eventType, at }),
-      )
+      const queued = await db.transaction(async (tx) => {
+        await nameRequest(tx, requestId)
+        return queueTestEvent(tx, { endpointId, owner, type: eventType, at })
+      })
       if (queued.outcome !== 'queued') return testRefusal(queued)
       const { eventId } = queued
       const queuedAt = wireTime(at)
@@ -188,6 +190,8 @@ function wireDelivery(attempt: ShownAttempt): Static<typeof delivery> {
     responseStatus: attempt.responseStatus,
     responseBody: attempt.responseBody,
     errorCode: attempt.errorCode,
+    errorCause: attempt.errorCause,
+    requestId: attempt.requestId,
     nextAttemptAt: attempt.nextAttemptAt && wireTime(attempt.nextAttemptAt),
   }
 }

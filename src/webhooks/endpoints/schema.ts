@@ -136,6 +136,14 @@ export const delivery = Type.Object(
       'The first 2 KiB of the response that arrived within a second. Null if none did.',
     ),
     errorCode: textOrNull(64, 'Why the attempt failed. Null if it succeeded.'),
+    errorCause: textOrNull(
+      128,
+      'The cause of `tls_error` or `dns_error` in words, such as `certificate has expired`. Null if none is known.',
+    ),
+    requestId: textOrNull(
+      64,
+      'The `X-Request-Id` of the response to the call that caused the delivery, such as a test or a resend. Null if no call did.',
+    ),
     nextAttemptAt: orNull(time('When the next attempt follows. Null once the delivery has ended.')),
   },
   { title: 'WebhookDelivery', description: 'One attempt to deliver an event.', ...closed },

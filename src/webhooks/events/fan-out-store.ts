@@ -44,11 +44,11 @@ export function fanOutBatch(
     ), dispatched as (
       update webhook_events e set position = numbered.position
       from numbered where e.seq = numbered.seq
-      returning e.seq, e.id, e.type, e.created_at, e.position
+      returning e.seq, e.id, e.type, e.created_at, e.position, e.request_id
     ), fanned_out as (
       insert into webhook_deliveries
-        (endpoint_id, event_seq, event_id, event_type, trigger, due_at, created_at)
-      select n.id, d.seq, d.id, d.type, 'event', d.created_at, d.created_at
+        (endpoint_id, event_seq, event_id, event_type, trigger, due_at, created_at, request_id)
+      select n.id, d.seq, d.id, d.type, 'event', d.created_at, d.created_at, d.request_id
       from dispatched d
       join webhook_endpoints n on d.type = any(n.event_types)
         and n.disabled_at is null and n.created_at <= d.created_at
