@@ -583,7 +583,7 @@ test('verify: works offline from files without a database and ends with 0, 1 or 
   assert.equal(parsed(ambiguous.out)[0].reason, 'ambiguous_json')
 })
 
-test('serve --demo: the printed commands work, verify --url shows each lesson, and Ctrl-C ends it with 0', async () => {
+test('serve --demo: the printed commands work, verify --url shows each lesson, doctor warns of nothing, and Ctrl-C ends it with 0', async () => {
   const { start, run, file, env } = await installation(await emptyDatabase())
   // The test reads the port from the log.
   env.LOG_LEVEL = 'info'
@@ -620,6 +620,11 @@ test('serve --demo: the printed commands work, verify --url shows each lesson, a
   }
   const doctor = await run(['doctor', '--json'])
   assert.equal(doctor.code, 0, doctor.out)
+  const [{ findings }] = parsed(doctor.out)
+  assert.deepEqual(
+    findings.filter(({ level }: { level: string }) => level !== 'ok'),
+    [],
+  )
   child.kill('SIGINT')
   assert.equal((await stopped).code, 0)
   const gone = await run(['credentials', 'verify', demo('valid'), '--url', url])
