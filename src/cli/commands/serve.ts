@@ -56,7 +56,9 @@ export async function logged(run: () => Promise<void>): Promise<Outcome> {
   } catch (error) {
     if (!(error instanceof ConfigError) || process.stdout.isTTY) throw error
     const why = withoutSecrets(error.problems.join('; '))
-    openLog({ level: 'error', origin }).error('the settings are not valid', null, { why })
+    const log = openLog({ level: 'error', origin, to: process.stdout })
+    log.error('the settings are not valid', null, { why })
+    log.flush()
     return done({}, [], 2)
   }
 }
