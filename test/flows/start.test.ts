@@ -62,7 +62,9 @@ test('all invalid settings are reported at once, before anything is opened: one 
   assert.equal(err, '')
   const line = JSON.parse(out)
   assert.deepEqual([line.level, line.msg], ['error', 'the settings are not valid'])
-  const named = [...String(line.why).matchAll(/([A-Z_]+) must be /g)].map(([, name]) => name)
+  const named = [...String(line.why).matchAll(/([A-Z_]+) must be /g)].map(([, name]) =>
+    String(name),
+  )
   assert.deepEqual(named.toSorted(), Object.keys(wrong).toSorted())
   const command = await assay(['migrate'], { ...wrong, ASSAY_DATA_DIR: dataDir })
   assert.equal(command.ended, 2)
