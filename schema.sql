@@ -127,6 +127,13 @@ begin
   return dropped;
 end
 $function$;
+CREATE OR REPLACE FUNCTION public.is_recomputation_due(since timestamp with time zone, imports uuid[], running uuid[], at_time timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select since <= at_time - interval '10 minutes' or not imports && running
+$function$;
 CREATE OR REPLACE FUNCTION public.lock_credit_month(of_month date)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -1329,7 +1336,8 @@ create table webhook_attempts (
   response_status smallint,
   error_code text,
   response_body text,
-  next_attempt_at timestamp with time zone
+  next_attempt_at timestamp with time zone,
+  error_cause text
 );
 create table webhook_deliveries (
   id bigint generated always as identity not null,
@@ -1347,7 +1355,8 @@ create table webhook_deliveries (
   lease_id uuid,
   lease_until timestamp with time zone,
   created_at timestamp with time zone not null,
-  finished_at timestamp with time zone
+  finished_at timestamp with time zone,
+  request_id text default NULLIF(current_setting('assay.request_id'::text, true), ''::text)
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.01, autovacuum_analyze_scale_factor=0.05);
 create table webhook_endpoints (
   id uuid not null,
@@ -1382,7 +1391,8 @@ create table webhook_events (
   created_at timestamp with time zone not null,
   body text not null,
   withheld_at timestamp with time zone,
-  "position" bigint
+  "position" bigint,
+  request_id text default NULLIF(current_setting('assay.request_id'::text, true), ''::text)
 );
 create table webhook_feed_floor (
   only_row boolean default true not null,
@@ -1873,27 +1883,6 @@ CREATE INDEX x402_payments_open ON public.x402_payments USING btree (lease_until
 CREATE INDEX x402_payments_settled ON public.x402_payments USING btree (settled_at) WHERE (state = 'settled'::text);
 CREATE UNIQUE INDEX x402_purchases ON public.x402_payments USING btree (chain_id, payer, idempotency_key) WHERE ((state = ANY (ARRAY['settling'::text, 'unknown'::text, 'settled'::text])) AND (idempotency_key IS NOT NULL));
 
-create view backlog as
- SELECT ( SELECT min(score_recomputations.since) AS min
-           FROM score_recomputations) AS score_due_since,
-    ( SELECT min(webhook_events.created_at) AS min
-           FROM webhook_events
-          WHERE ((webhook_events."position" IS NULL) AND (webhook_events.withheld_at IS NULL))) AS event_undispatched_since,
-    ( SELECT min(status_lists.published_at) AS min
-           FROM status_lists
-          WHERE ((status_lists.dies_at IS NULL) OR (status_lists.dies_at > now()))) AS list_published_at,
-    ( SELECT (count(*))::integer AS count
-           FROM mails
-          WHERE (mails.due_at IS NOT NULL)) AS mails_waiting,
-    ( SELECT (count(*))::integer AS count
-           FROM disputes
-          WHERE ((disputes.state = ANY (ARRAY['open'::text, 'under_review'::text])) AND (disputes.due_at <= now()))) AS disputes_overdue,
-    ( SELECT (count(*))::integer AS count
-           FROM api_keys
-          WHERE ((api_keys.revoked_at IS NULL) AND (api_keys.expires_at > now()) AND (api_keys.expires_at <= (now() + '7 days'::interval)))) AS api_keys_ending,
-    ( SELECT (count(*))::integer AS count
-           FROM credit_accounts
-          WHERE (credit_accounts.suspended_at IS NOT NULL)) AS books_differing;
 create view due_reissues as
  SELECT m.worker_id,
     m.vc_sha256,
@@ -1918,18 +1907,10 @@ create view gate_profiles as
           WHERE (w.id = p.worker_id)) AND ( SELECT c.granted
            FROM consents c
           WHERE ((c.worker_id = p.worker_id) AND (c.permission = 'public_profile'::text))));
-create view gate_scores as
- SELECT g.worker_id,
-    n.snapshot_id,
-    i.verified_until
-   FROM ((gate_profiles g
-     JOIN score_snapshots n ON (((n.worker_id = g.worker_id) AND (n.state = 'active'::text))))
-     JOIN identities i ON (((i.worker_id = g.worker_id) AND (i.state = 'verified'::text))))
-  WHERE (( SELECT c.granted
-           FROM consents c
-          WHERE ((c.worker_id = g.worker_id) AND (c.permission = 'score_sharing'::text))) AND ( SELECT (count(*) = 0)
-           FROM disputes d
-          WHERE ((d.worker_id = g.worker_id) AND d.restricted AND (d.state = ANY (ARRAY['open'::text, 'under_review'::text])))));
+create view import_ends as
+ SELECT import_id,
+    (seen_at + '00:00:10'::interval) AS ends_at
+   FROM evidence_imports;
 create view public_profiles as
  SELECT r.worker_id,
     r.username,
@@ -2030,6 +2011,45 @@ create view public_scores as
                    FROM signing_keys k
                   WHERE (k.revoked_at IS NOT NULL)))))
          OFFSET 0) v ON (true));
+create view backlog as
+ SELECT ( SELECT min(score_recomputations.since) AS min
+           FROM score_recomputations
+          WHERE is_recomputation_due(score_recomputations.since, score_recomputations.imports, ARRAY( SELECT import_ends.import_id
+                   FROM import_ends
+                  WHERE (import_ends.ends_at > now())), now())) AS score_due_since,
+    ( SELECT min(webhook_events.created_at) AS min
+           FROM webhook_events
+          WHERE ((webhook_events."position" IS NULL) AND (webhook_events.withheld_at IS NULL))) AS event_undispatched_since,
+    ( SELECT min(status_lists.published_at) AS min
+           FROM status_lists
+          WHERE ((status_lists.dies_at IS NULL) OR (status_lists.dies_at > now()))) AS list_published_at,
+    ( SELECT (count(*))::integer AS count
+           FROM mails
+          WHERE (mails.due_at IS NOT NULL)) AS mails_waiting,
+    ( SELECT (count(*))::integer AS count
+           FROM disputes
+          WHERE ((disputes.state = ANY (ARRAY['open'::text, 'under_review'::text])) AND (disputes.due_at <= now()))) AS disputes_overdue,
+    ( SELECT (count(*))::integer AS count
+           FROM api_keys
+          WHERE ((api_keys.revoked_at IS NULL) AND (api_keys.expires_at > now()) AND (api_keys.expires_at <= (now() + '7 days'::interval)))) AS api_keys_ending,
+    ( SELECT (count(*))::integer AS count
+           FROM credit_accounts
+          WHERE (credit_accounts.suspended_at IS NOT NULL)) AS books_differing,
+    ( SELECT (count(*))::integer AS count
+           FROM due_reissues
+          WHERE (due_reissues.is_active AND (due_reissues.verified_until > now()))) AS scores_without_credential;
+create view gate_scores as
+ SELECT g.worker_id,
+    n.snapshot_id,
+    i.verified_until
+   FROM ((gate_profiles g
+     JOIN score_snapshots n ON (((n.worker_id = g.worker_id) AND (n.state = 'active'::text))))
+     JOIN identities i ON (((i.worker_id = g.worker_id) AND (i.state = 'verified'::text))))
+  WHERE (( SELECT c.granted
+           FROM consents c
+          WHERE ((c.worker_id = g.worker_id) AND (c.permission = 'score_sharing'::text))) AND ( SELECT (count(*) = 0)
+           FROM disputes d
+          WHERE ((d.worker_id = g.worker_id) AND d.restricted AND (d.state = ANY (ARRAY['open'::text, 'under_review'::text])))));
 
 CREATE TRIGGER account_audit_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.account_audit FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('the audit log is append-only');
 CREATE TRIGGER api_keys_permanent BEFORE DELETE OR UPDATE OF id, account_id OR TRUNCATE ON public.api_keys FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('an API key in the ledger is permanent');

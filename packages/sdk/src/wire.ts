@@ -1071,6 +1071,10 @@ export type WebhookDelivery = {
   responseBody: string | null
   /** Why the attempt failed. Null if it succeeded. */
   errorCode: string | null
+  /** The cause of `tls_error` or `dns_error` in words, such as `certificate has expired`. Null if none is known. */
+  errorCause: string | null
+  /** The `X-Request-Id` of the response to the call that caused the delivery, such as a test or a resend. Null if no call did. */
+  requestId: string | null
   /** When the next attempt follows. Null once the delivery has ended. */
   nextAttemptAt: string | null
 }
