@@ -1840,6 +1840,7 @@ CREATE INDEX disputes_due ON public.disputes USING btree (due_at, id) WHERE (sta
 CREATE INDEX disputes_worker ON public.disputes USING btree (worker_id);
 CREATE INDEX evidence_expiring ON public.evidence USING btree (expires_on) WHERE ((state = 'active'::text) AND (expires_on IS NOT NULL));
 CREATE INDEX evidence_of_worker ON public.evidence USING btree (worker_id);
+CREATE INDEX evidence_unrevoked_of_source ON public.evidence USING btree (source_id) WHERE (state <> 'revoked'::text);
 CREATE INDEX invitation_links_invitation ON public.invitation_links USING btree (invitation_id);
 CREATE INDEX invitations_email ON public.invitations USING btree (email);
 CREATE UNIQUE INDEX invitations_open ON public.invitations USING btree (account_id, email) WHERE (answered_at IS NULL);

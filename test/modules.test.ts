@@ -34,7 +34,7 @@ const allowed: Record<string, readonly string[]> = {
     'workers',
     'evidence',
   ],
-  disputes: ['platform', 'audit', 'operations', 'webhooks', 'workers', 'evidence', 'scores'],
+  disputes: ['platform', 'operations', 'webhooks', 'workers', 'evidence', 'scores'],
   privacy: [
     'platform',
     'audit',

@@ -7,11 +7,6 @@ import { networkText } from '../access/allowed-from.ts'
 import { allowedNetworksMax } from '../access/schema.ts'
 import { parseEmail } from '../accounts/email.ts'
 import { isMonth } from '../credits/months.ts'
-import {
-  type EvidenceName,
-  evidenceNameOf,
-  evidenceNamePattern,
-} from '../evidence/evidence-names.ts'
 import { dayOf, instantOf } from '../platform/instant.ts'
 import { faultOfText } from '../workers/profile.ts'
 import { usernamePattern } from '../workers/username.ts'
@@ -48,14 +43,6 @@ export function isUuid(text: string): boolean {
 export function idFrom(source: string): Parser<string> {
   return (text) =>
     isUuid(text) ? text.toLowerCase() : invalid(`Use the id, a UUID that \`${source}\` shows.`)
-}
-
-const evidenceNameForm = new RegExp(evidenceNamePattern)
-
-/** Parses the id of an item of evidence, or its name `SOURCE/EXTERNAL-ID`. */
-export function parseEvidenceName(text: string): EvidenceName {
-  if (evidenceNameForm.test(text)) return evidenceNameOf(text)
-  return invalid('Use an evidence id or SOURCE/EXTERNAL-ID.')
 }
 
 /** Parses the id of a signing key, or a verification method that ends with it. */

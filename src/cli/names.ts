@@ -1,7 +1,7 @@
 /** Finds things by the names that operators use for them. */
 import { type Account, findAccount } from '../access/store.ts'
 import type { Queryable } from '../platform/db/db.ts'
-import { findWorkerFacts, findWorkers, type Worker } from '../workers/store.ts'
+import { findWorkers, type Worker } from '../workers/store.ts'
 import { failure, unknownWorker } from './fail.ts'
 
 /** Returns the account with this name or id. Throws `Failure` if there is none. */
@@ -19,15 +19,6 @@ export async function workerNamed(db: Queryable, username: string): Promise<Work
   const [worker] = await findWorkers(db, { usernames: [username] })
   if (worker === undefined) throw unknownWorker(username)
   return worker
-}
-
-/** Returns the usernames of workers by id. An erased worker has none. */
-export async function usernamesOf(
-  db: Queryable,
-  workerIds: readonly string[],
-): Promise<Map<string, string>> {
-  const workers = await findWorkerFacts(db, workerIds)
-  return new Map(workers.map(({ workerId, username }) => [workerId, username]))
 }
 
 /** Returns the names of the accounts of these rows by their ids. */

@@ -45,7 +45,7 @@ function declareOperation(noun: Command, operation: Operation<Services>): void {
   const declared = command(noun, verb, summary, exampleOf(operation))
   const forms = fieldForms(operation)
   const positional = positionalOf(operation)
-  for (const field of positional) declared.argument(`<${dashed(field)}>`, helpOf(forms[field]))
+  for (const field of positional) declareArgument(declared, operation, field)
   for (const field of flagFields(operation)) declareFlag(declared, operation, field)
   if (columns !== undefined) declared.option('--csv', 'CSV for a spreadsheet')
   if (kind === 'change') {
@@ -59,7 +59,8 @@ function declareOperation(noun: Command, operation: Operation<Services>): void {
       const texts = [
         ...positional.map((field, i) => [field, args[i]]),
         ...flagFields(operation).map((field) => [field, flags[camel(flagOf(forms, field))]]),
-      ].filter(([, value]) => value !== undefined)
+        // An optional list that is left out is an empty one here.
+      ].filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0))
       return runOperation(operation, Object.fromEntries(texts) as Texts, flags)
     }),
   )
@@ -79,6 +80,12 @@ function isPaged({ input, output }: Operation<Services>): boolean {
 
 function positionalOf({ positional, path }: Operation<Services>): readonly string[] {
   return positional ?? Object.keys(path)
+}
+
+function declareArgument(declared: Command, operation: Operation<Services>, field: string): void {
+  const form = fieldForms(operation)[field] ?? {}
+  const name = `${dashed(field)}${valueForm(form).type === 'array' ? '...' : ''}`
+  declared.argument(isOptional(operation, field) ? `[${name}]` : `<${name}>`, helpOf(form))
 }
 
 function declareFlag(declared: Command, operation: Operation<Services>, field: string): void {
@@ -190,9 +197,12 @@ function rendered(
     return listed(report, { rows: rowsOf(output).rows, columns: table, none, csv })
   }
   const lines = said === undefined ? fieldLines(shown) : said(shown as never, input as never)
+  // The change was made for the names that were found, and the exit code says that some were not.
+  const notFound: unknown = Reflect.get(output, 'notFound')
   return done(
     report,
     isDryRun ? ['Dry run: nothing was changed. Without --dry-run:', ...lines] : lines,
+    Array.isArray(notFound) && notFound.length > 0 ? 1 : 0,
   )
 }
 

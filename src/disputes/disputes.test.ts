@@ -9,6 +9,7 @@ import {
   tryTo,
   tryToOpen,
 } from '../../test/support/build/disputes.ts'
+import { addSource, examiner } from '../../test/support/build/evidence.ts'
 import { issuer, testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
@@ -24,11 +25,14 @@ import {
   scoring,
 } from '../../test/support/build/scores.ts'
 import { inTurn } from '../../test/support/fault/in-turn.ts'
+import { everythingStored } from '../../test/support/oracle/everything-stored.ts'
 import { candidateReads } from '../candidates/reads.ts'
+import { perform, performAny } from '../operations/perform.ts'
 import { sql, type Tx } from '../platform/db/db.ts'
 import { moveIdentity } from '../scores/keep-sharing.ts'
 import { revokeAndRescore } from '../scores/revoke-evidence.ts'
 import { findWorkerFacts } from '../workers/store.ts'
+import { evidenceList, evidenceRevokeSource } from './evidence-operations.ts'
 import { findChanges, findDisputes } from './store.ts'
 
 const registry = await testRegistry()
@@ -521,4 +525,89 @@ test('an opening waits for a concurrent one about the same subject and is given 
   const [first, second] = await inTurn(db, open, () => tryToOpen(db, { workerId }))
   assert.ok(!('refusal' in first))
   assert.deepEqual(second, alreadyOpen(first.id))
+})
+
+const performer = {
+  db,
+  clock: () => daysAfter(2),
+  services: { scoring: () => Promise.resolve(scoring) },
+}
+const admin = { kind: 'operator', role: 'admin', actor: 'ada@vm', by: 'Ada' } as const
+
+test('evidence of a source is revoked in batches; a dry run of the first one changes nothing', async () => {
+  await addSource(db, { ...examiner, id: 'gone', group: 'gone' })
+  const { workerId } = await workerWithScore()
+  const ids = await addEvidence(
+    db,
+    workerId,
+    Array.from({ length: 150 }, () => ({ sourceId: 'gone' })),
+  )
+  const input = { sourceId: 'gone', reason: 'source_removed' } as const
+  const before = await everythingStored(registry.url)
+  assert.deepEqual(
+    await perform(performer, evidenceRevokeSource, admin, input, { isDryRun: true }),
+    { output: { sourceId: 'gone', revoked: 100, rescored: 1, more: true } },
+  )
+  assert.equal(await everythingStored(registry.url), before)
+  assert.deepEqual(await perform(performer, evidenceRevokeSource, admin, input), {
+    output: { sourceId: 'gone', revoked: 150, rescored: 2 },
+  })
+  assert.deepEqual(await perform(performer, evidenceRevokeSource, admin, input), {
+    output: { sourceId: 'gone', revoked: 0, rescored: 0 },
+  })
+  const states = await Promise.all(ids.map(stateOf))
+  const expected = { state: 'revoked', reason: 'source_removed', actor: 'Ada' }
+  assert.deepEqual(
+    states,
+    ids.map(() => expected),
+  )
+  const entries = await db.rows<{ subjects: string }>(sql`
+    select subjects from audit_log where action = 'evidence.revoked' and actor = 'ada@vm'
+    order by seq`)
+  const subjects = entries.flatMap((entry) => JSON.parse(entry.subjects) as string[])
+  assert.deepEqual(subjects.toSorted(), ids.toSorted())
+  const unknown = { ...input, sourceId: 'nowhere' }
+  assert.partialDeepStrictEqual(await perform(performer, evidenceRevokeSource, admin, unknown), {
+    refusal: 'source_not_found',
+  })
+})
+
+test('evidence is listed by source, worker and state, and its pages joined are one big page', async () => {
+  await addSource(db, { ...examiner, id: 'listed', group: 'listed' })
+  const [one, other] = [await workerWithScore(), await workerWithScore()]
+  const items = Array.from({ length: 5 }, () => ({ sourceId: 'listed' }))
+  const ids = [
+    ...(await addEvidence(db, one.workerId, items)),
+    ...(await addEvidence(db, other.workerId, items)),
+  ]
+  const [first = ''] = ids
+  const by = { reason: 'policy', actor: 'Ada', now: daysAfter(2) } as const
+  await db.transaction((tx) => revokeAndRescore(tx, scoring, [first], by))
+  const [worker] = await findWorkerFacts(db, [one.workerId])
+  const list = async (filter: object) => {
+    const listed = await performAny(performer, evidenceList, admin, filter)
+    assert.ok('output' in listed, JSON.stringify(listed))
+    return listed.output as { evidence: { evidenceId: string }[]; next: string | null }
+  }
+  const idsOf = async (filter: object) => (await list(filter)).evidence.map((row) => row.evidenceId)
+  const all = await idsOf({ source: 'listed' })
+  assert.deepEqual(all.toSorted(), ids.toSorted())
+  const joined: string[] = []
+  for (let after: string | null | undefined; after !== null; ) {
+    const page = await list({ source: 'listed', limit: 3, ...(after !== undefined && { after }) })
+    joined.push(...page.evidence.map((row) => row.evidenceId))
+    after = page.next
+  }
+  assert.deepEqual(joined, all)
+  const theirs = { source: 'listed', username: worker?.username }
+  assert.deepEqual((await idsOf(theirs)).toSorted(), ids.slice(0, 5).toSorted())
+  assert.deepEqual((await idsOf({ ...theirs, state: 'active' })).length, 4)
+  const { evidence } = await list({ ...theirs, state: 'revoked' })
+  assert.partialDeepStrictEqual(evidence, [
+    { evidenceId: first, username: worker?.username, revokedReason: 'policy', revokedBy: 'Ada' },
+  ])
+  assert.deepEqual(await performAny(performer, evidenceList, admin, { source: 'nowhere' }), {
+    refusal: 'source_not_found',
+    message: 'No source has the id nowhere.',
+  })
 })

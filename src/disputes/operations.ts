@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import {
   evidenceNameOf,
-  evidenceNamePattern,
+  evidenceNamesField,
   findNamedEvidence,
 } from '../evidence/evidence-names.ts'
 import {
@@ -68,16 +68,7 @@ const dispute = Type.Object(
 type WireDispute = Static<typeof dispute>
 
 function evidenceField(description: string) {
-  return Type.Optional(
-    Type.Array(
-      Type.String({
-        maxLength: 300,
-        pattern: evidenceNamePattern,
-        description: 'must be an evidence id or SOURCE/EXTERNAL-ID',
-      }),
-      { minItems: 1, maxItems: 1_000, description },
-    ),
-  )
+  return Type.Optional(evidenceNamesField(description))
 }
 
 export const disputesOpen = change({

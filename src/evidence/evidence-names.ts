@@ -1,4 +1,5 @@
 /** Names of evidence: its id, or the source and the external id that the source gave it. */
+import { Type } from 'typebox'
 import type { Queryable } from '../platform/db/db.ts'
 import { findEvidenceByName } from './store.ts'
 
@@ -6,7 +7,17 @@ import { findEvidenceByName } from './store.ts'
 export type EvidenceName = { id: string } | { sourceId: string; externalId: string }
 
 /** The form of a name in a text: an id, or `SOURCE/EXTERNAL-ID`. */
-export const evidenceNamePattern = '^([0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[^/]+/.+)$'
+const evidenceNamePattern = '^([0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[^/]+/.+)$'
+
+/** Items of evidence in the input of an operation. */
+export function evidenceNamesField(description: string) {
+  const form = {
+    maxLength: 300,
+    pattern: evidenceNamePattern,
+    description: 'must be an evidence id or SOURCE/EXTERNAL-ID',
+  }
+  return Type.Array(Type.String(form), { minItems: 1, maxItems: 1_000, description })
+}
 
 /** Returns the name that a text of this form holds. The id of a source holds no slash. */
 export function evidenceNameOf(text: string): EvidenceName {

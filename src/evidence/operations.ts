@@ -12,6 +12,12 @@ import { setSuspended } from './suspend-source.ts'
 
 const { read, change } = operationsFor<object>()
 
+/** The id of a source in the input of an operation. */
+export const sourceIdField = Type.String({
+  ...sourceLine.properties.id,
+  'x-shown-by': 'sources list',
+})
+
 const { id: sourceId, ...described } = sourceLine.properties
 const { name, kind, group, assurance, issuer, publicKeys } = described
 const time = Type.String({ format: 'date-time' })
@@ -88,7 +94,7 @@ export const sourcesSuspend = change({
   http: 'POST /sources/{sourceId}/suspend',
   summary: 'Let the evidence of a source count for nothing until you resume it',
   who: { operator: 'admin' },
-  path: { sourceId },
+  path: { sourceId: sourceIdField },
   input: {},
   output: suspension,
   refusals: ['source_not_found'],
@@ -107,7 +113,7 @@ export const sourcesResume = change({
   http: 'POST /sources/{sourceId}/resume',
   summary: 'Let the evidence of a suspended source count again',
   who: { operator: 'admin' },
-  path: { sourceId },
+  path: { sourceId: sourceIdField },
   input: {},
   output: suspension,
   refusals: ['source_not_found'],

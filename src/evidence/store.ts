@@ -116,7 +116,8 @@ export function findWorkerEvidence(
     order by e.worker_id, e.evidence_id`)
 }
 
-export type EvidenceState = 'active' | 'excluded' | 'revoked' | 'expired'
+export const evidenceStates = ['active', 'excluded', 'revoked', 'expired'] as const
+export type EvidenceState = (typeof evidenceStates)[number]
 
 export interface EvidenceInState {
   evidenceId: string
@@ -200,6 +201,55 @@ export async function findUnrevokedEvidenceIds(db: Queryable, workerId: string):
     select evidence_id as id from evidence
     where worker_id = ${workerId} and state <> 'revoked' order by evidence_id`)
   return rows.map(({ id }) => id)
+}
+
+/** Returns at most `limit` ids of the source's evidence that is not revoked. */
+export async function findUnrevokedOfSource(
+  db: Queryable,
+  sourceId: string,
+  limit: number,
+): Promise<string[]> {
+  const rows = await db.rows<{ id: string }>(sql`
+    select evidence_id as id from evidence
+    where source_id = ${sourceId} and state <> 'revoked' limit ${limit}`)
+  return rows.map(({ id }) => id)
+}
+
+export interface ListedEvidence extends Omit<EvidenceRow, 'digest' | 'state'> {
+  state: EvidenceState
+  stateAt: Date
+  /** Null unless the item is revoked. */
+  revokedReason: RevocationReason | null
+  revokedBy: string | null
+}
+
+interface EvidenceFilter {
+  sourceId: string | null
+  workerId: string | null
+  state: EvidenceState | null
+  /** Id of the last item of the page before. */
+  after: string | null
+  limit: number
+}
+
+/** Returns a page of evidence in the order of the sources and of their ids for it. */
+export function findEvidencePage(
+  db: Queryable,
+  { sourceId, workerId, state, after, limit }: EvidenceFilter,
+): Promise<ListedEvidence[]> {
+  return db.rows<ListedEvidence>(sql`
+    select evidence_id as "evidenceId", worker_id as "workerId", source_id as "sourceId",
+      external_id as "externalId", skill_id as "skillId", type, value,
+      to_char(observed_on, 'YYYY-MM-DD') as "observedOn",
+      to_char(expires_on, 'YYYY-MM-DD') as "expiresOn", ingested_at as "ingestedAt", state,
+      state_at as "stateAt", revoked_reason as "revokedReason", revoked_by as "revokedBy"
+    from evidence
+    where (${sourceId}::text is null or source_id = ${sourceId})
+      and (${workerId}::uuid is null or worker_id = ${workerId})
+      and (${state}::text is null or state = ${state})
+      and (${after}::uuid is null or (source_id, external_id) > (
+        select source_id, external_id from evidence where evidence_id = ${after}))
+    order by source_id, external_id limit ${limit}`)
 }
 
 /** Moves items to another worker. The caller holds the locks of the rows and of both workers. */

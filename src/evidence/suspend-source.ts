@@ -13,10 +13,13 @@ export async function setSuspended(
   { sourceId, isSuspended }: { sourceId: string; isSuspended: boolean },
   by: { actor: string; now: Date },
 ): Promise<boolean | Refusal<'source_not_found'>> {
-  if ((await lockSource(tx, sourceId)) === undefined)
-    return refuse('source_not_found', { message: `No source has the id ${sourceId}.` })
+  if ((await lockSource(tx, sourceId)) === undefined) return unknownSource(sourceId)
   if (!(await updateSuspension(tx, { sourceId, isSuspended, now: by.now }))) return false
   await insertSourceChange(tx, sourceId, by)
   await markWorkersOfSource(tx, sourceId, by.now)
   return true
+}
+
+export function unknownSource(id: string): Refusal<'source_not_found'> {
+  return refuse('source_not_found', { message: `No source has the id ${id}.` })
 }

@@ -44,6 +44,11 @@ export const nextField = Type.Union([Type.String(), Type.Null()], {
   description: 'The value of `after` for the next page, or null after the last row.',
 })
 
+/** A long change declares it. `perform` sets it if it ended before the last batch. */
+export const moreField = Type.Optional(
+  Type.Literal(true, { description: 'Present if items are left: send the same request again.' }),
+)
+
 /** Returns at most `limit` rows of the `limit + 1` that were read, and the id of the next page. */
 export function pageOf<Row>(
   rows: readonly Row[],

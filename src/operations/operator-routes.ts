@@ -1,5 +1,6 @@
 /** Routes of the operator API, made from the declarations of operations. */
 import { type TSchema, Type } from 'typebox'
+import { deadlineMs } from '../platform/deadlines.ts'
 import type { Caller } from '../platform/http/callers.ts'
 import {
   linesType,
@@ -152,10 +153,11 @@ const descriptions: Readonly<Record<number, string>> = {
 export function operatorEndpoints<Services>(
   operations: readonly Operation<Services>[],
   performer: Performer<Services>,
+  batchesMsMax = deadlineMs('batches'),
 ): Endpoint[] {
   return operations.map((operation) => ({
     ...operatorRoute(operation as unknown as Operation),
-    answer: (request) => answer(performer, operation, request as OperatorRequest),
+    answer: (request) => answer({ performer, batchesMsMax }, operation, request as OperatorRequest),
   }))
 }
 
@@ -169,7 +171,7 @@ interface OperatorRequest {
 }
 
 async function answer<Services>(
-  performer: Performer<Services>,
+  { performer, batchesMsMax }: { performer: Performer<Services>; batchesMsMax: number },
   operation: Operation<Services>,
   { path, query, body, caller, idempotencyKey, requestId }: OperatorRequest,
 ): Promise<Answer> {
@@ -183,6 +185,7 @@ async function answer<Services>(
     idempotencyKey,
     requestId,
     isDryRun,
+    batchesMsMax,
   })
   if ('refusal' in performed) return isRead ? inQuery(performed) : performed
   const { output } = performed

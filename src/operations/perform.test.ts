@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import { Type } from 'typebox'
 import { testRegistry } from '../../test/support/build/registry.ts'
@@ -12,9 +13,11 @@ import {
   disputesShow,
 } from '../disputes/operations.ts'
 import { sql } from '../platform/db/db.ts'
+import { refuse } from '../platform/http/errors.ts'
 import { findWorkerFacts } from '../workers/store.ts'
-import { closed } from './fields.ts'
+import { closed, moreField } from './fields.ts'
 import { changed, operationsFor } from './operation.ts'
+import { operatorEndpoints } from './operator-routes.ts'
 import { type OperationCaller, perform, performAny, whyForbidden } from './perform.ts'
 import { deleteOldReplays } from './replay-store.ts'
 
@@ -226,42 +229,86 @@ test('an answer with a secret is not stored: the repeat is refused', async () =>
   assert.doesNotMatch(await everythingStored(registry.url), /drowssap/)
 })
 
-test('a long change runs batch by batch, each in its own transaction, and adds up what it did', async () => {
+/** Works on three batches, which count ten each. */
+function threeBatches() {
   let left = 3
-  const batches: object[] = []
-  const work = operationsFor<object>().change({
+  return operationsFor<object>().change({
     name: 'batches work',
     http: 'POST /batches',
     summary: 'Work in batches',
     who: { operator: 'admin' },
     path: {},
     input: {},
-    output: Type.Object({ moved: Type.Integer(), last: Type.String() }, closed),
+    output: Type.Object({ moved: Type.Integer(), last: Type.String(), more: moreField }, closed),
     refusals: [],
     example: {},
     audit: 'disputes.withdrawn',
-    run(tx) {
+    run() {
       left--
-      return tx
-        .rows<{ id: string }>(sql`select gen_random_uuid() as id`)
-        .then(([row]) =>
-          changed(
-            { moved: 10, last: `batch ${3 - left}` },
-            { subjects: [row?.id ?? ''], details: {} },
-            { more: left > 0 },
-          ),
-        )
+      const output = { moved: 10, last: `batch ${3 - left}` }
+      return Promise.resolve(changed(output, { subjects: [randomUUID()] }, { more: left > 0 }))
     },
   })
-  const performed = await performAny(
-    { ...performer, services: {} },
-    work,
-    admin,
-    {},
-    {
-      onBatch: (output) => batches.push(output),
-    },
-  )
+}
+
+const plain = { ...performer, services: {} }
+
+test('a long change runs batch by batch, each in its own transaction, and adds up what it did', async () => {
+  const batches: object[] = []
+  const options = { onBatch: (output: object) => batches.push(output) }
+  const performed = await performAny(plain, threeBatches(), admin, {}, options)
   assert.deepEqual(performed, { output: { moved: 30, last: 'batch 3' } })
   assert.equal(batches.length, 3)
+})
+
+test('a long change begins no batch after its time, and says that more is left', async () => {
+  const work = threeBatches()
+  const outputs: object[] = []
+  for (let i = 0; i < 3; i++)
+    outputs.push(outputOf(await performAny(plain, work, admin, {}, { batchesMsMax: 0 })))
+  assert.deepEqual(outputs, [
+    { moved: 10, last: 'batch 1', more: true },
+    { moved: 10, last: 'batch 2', more: true },
+    { moved: 10, last: 'batch 3' },
+  ])
+})
+
+test('POST: the route of a long change answers with more after its time, and a repeat with the same Idempotency-Key goes on', async () => {
+  const work = threeBatches()
+  const caller = { kind: 'operator', role: 'admin', tokenId: randomUUID(), name: 'HR' } as const
+  const idempotencyKey = 'batch-0123456789abcdef'
+  const bodies: unknown[] = []
+  for (const batchesMsMax of [0, 60_000]) {
+    const [route] = operatorEndpoints([work], plain, batchesMsMax)
+    const request = { path: {}, query: {}, body: {}, caller, idempotencyKey }
+    const answer = await route?.answer(request as never)
+    assert.ok(answer && 'body' in answer)
+    bodies.push(answer.body)
+  }
+  assert.deepEqual(bodies, [
+    { moved: 10, last: 'batch 1', more: true },
+    { moved: 30, last: 'batch 3' },
+  ])
+})
+
+test('a refusal rolls back what the change wrote before it', async () => {
+  const write = operationsFor<object>().change({
+    name: 'writes refuse',
+    http: 'POST /writes',
+    summary: 'Write, then refuse',
+    who: { operator: 'admin' },
+    path: {},
+    input: {},
+    output: Type.Object({}, closed),
+    refusals: ['score_absent'],
+    example: {},
+    audit: { none: 'a test' },
+    async run(tx) {
+      await tx.run(sql`update sources set name = 'Written'`)
+      return refuse('score_absent')
+    },
+  })
+  const before = await everythingStored(registry.url)
+  assert.deepEqual(await performAny(plain, write, admin, {}), { refusal: 'score_absent' })
+  assert.equal(await everythingStored(registry.url), before)
 })

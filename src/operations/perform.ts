@@ -44,6 +44,8 @@ export interface PerformOptions {
   isDryRun?: boolean
   /** Called after each batch of a long operation, with the sum of all batches. */
   onBatch?: (output: object) => void
+  /** After so many milliseconds no further batch begins, and the output has `more: true`. */
+  batchesMsMax?: number
 }
 
 export type Performed<Output> = { output: Output } | Refusal
@@ -84,7 +86,13 @@ export async function performAny<Services>(
   operation: Operation<Services>,
   caller: OperationCaller,
   raw: object,
-  { idempotencyKey = null, requestId, isDryRun = false, onBatch }: PerformOptions = {},
+  {
+    idempotencyKey = null,
+    requestId,
+    isDryRun = false,
+    onBatch,
+    batchesMsMax = Infinity,
+  }: PerformOptions = {},
 ): Promise<Performed<object>> {
   const forbidden = whyForbidden(operation.who, caller)
   if (forbidden !== null) return refuse(forbidden)
@@ -107,7 +115,9 @@ export async function performAny<Services>(
     )
     return 'refusal' in result ? result : { output: result }
   }
-  const db = isDryRun ? rollingBack(performer.db) : performer.db
+  // A refusal changes nothing, whatever was written before it.
+  const db = rollingBack(performer.db, (result) => isDryRun || 'refusal' in (result as object))
+  const began = performance.now()
   let total: object | null = null
   for (;;) {
     // Only the first batch stores the key: a repeated call goes on with the batches that are left.
@@ -121,8 +131,10 @@ export async function performAny<Services>(
     if (!isDryRun) await result.after?.()
     total = total === null ? result.output : withSums(operation.output, total, result.output)
     onBatch?.(total)
+    if (!result.more) return { output: total }
     // A dry run shows only the first batch: after its rollback it would find the same rows again.
-    if (!result.more || isDryRun) return { output: total }
+    if (isDryRun || performance.now() - began >= batchesMsMax)
+      return { output: { ...total, more: true } }
   }
 }
 

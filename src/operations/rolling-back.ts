@@ -1,8 +1,8 @@
 /** A dry run: everything is done, its result is returned, and nothing is kept. */
 import type { Db, Tx } from '../platform/db/db.ts'
 
-/** Returns the database with transactions that return their result and roll back. */
-export function rollingBack(db: Db): Db {
+/** Returns the database with transactions that return their result, and roll back if it says so. */
+export function rollingBack(db: Db, isUndone: (result: unknown) => boolean = () => true): Db {
   return {
     ...db,
     async transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
@@ -10,8 +10,9 @@ export function rollingBack(db: Db): Db {
       const rolledBack = new Error('dry run')
       try {
         await db.transaction(async (tx) => {
-          results[0] = await work(tx)
-          throw rolledBack
+          const result = await work(tx)
+          results[0] = result
+          if (isUndone(result)) throw rolledBack
         })
       } catch (error) {
         if (error !== rolledBack) throw error

@@ -24,6 +24,8 @@ const own = {
   slot: 1_200,
   /** The response of an endpoint. Reading a body adds `request`. */
   answer: 10_000,
+  /** The batches of one call begin within this time, so that the last ends before `answer`. */
+  batches: 5_000,
   /** The record of a delivery. A delivery without a record is sent again. */
   deliveryRecord: 10_000,
   /** The embedded PostgreSQL creates a cluster, or replays its log after a crash. */

@@ -60,7 +60,6 @@ test('one record that mixed two workers: both scores were wrong, both credential
   const [id = ''] = giver.evidence
   const answer = await reassign([id], taker.workerId)
   assert.partialDeepStrictEqual(answer, {
-    outcome: 'reassigned',
     moved: [{ evidenceId: id, fromWorkerId: giver.workerId }],
     scored: [
       { workerId: giver.workerId, outcome: 'issued' },
@@ -121,8 +120,8 @@ test('all evidence of a worker includes expired items; one excluded item blocks 
   const [first = ''] = former.evidence
   await db.transaction((tx) => excludeEvidence(tx, [first], scoredAt))
   assert.deepEqual(await reassign({ allOf: former.workerId }, worker.workerId), {
-    outcome: 'excluded',
-    evidenceIds: [first],
+    refusal: 'evidence_excluded',
+    message: `${first}: excluded by a dispute: end the dispute first. Nothing was done.`,
   })
   await db.transaction((tx) => restoreEvidence(tx, [first], scoredAt))
   await reassign({ allOf: former.workerId }, worker.workerId)
@@ -189,7 +188,6 @@ test('a reassignment to the same worker, or a repeated one, changes nothing', as
   await reassign(giver.evidence.slice(3), taker.workerId)
   const before = [await scoresOf(db, taker.workerId), await eventsOf(db, taker.workerId)]
   assert.deepEqual(await reassign(giver.evidence.slice(3), taker.workerId), {
-    outcome: 'reassigned',
     moved: [],
     scored: [],
   })
@@ -215,15 +213,12 @@ test('a reassignment is refused as a whole for an unknown, revoked or excluded i
   await db.transaction((tx) => revokeAndRescore(tx, scoring, [second], revocation))
   await db.transaction((tx) => excludeEvidence(tx, [third], scoredAt))
   const before = await evidenceOf(giver.workerId)
-  for (const [wrong, outcome] of [
-    [nowhere, 'not_found'],
-    [second, 'revoked'],
-    [third, 'excluded'],
+  for (const [wrong, refusal] of [
+    [nowhere, 'evidence_not_found'],
+    [second, 'evidence_revoked'],
+    [third, 'evidence_excluded'],
   ] as const)
-    assert.deepEqual(await reassign([first, wrong], taker.workerId), {
-      outcome,
-      evidenceIds: [wrong],
-    })
+    assert.partialDeepStrictEqual(await reassign([first, wrong], taker.workerId), { refusal })
   const gone = await workerWithScore({ username: 'gone-by-now' })
   for (const permission of ['public_profile', 'search_listing', 'score_sharing'] as const)
     await db.transaction((tx) =>
@@ -232,7 +227,7 @@ test('a reassignment is refused as a whole for an unknown, revoked or excluded i
   await db.run(sql`
     update workers set external_id = null, terms_version = null, terms_accepted_at = null,
       onboarded_at = null, erased_at = ${now} where id = ${gone.workerId}`)
-  assert.deepEqual(await reassign([first], gone.workerId), { outcome: 'unknown_worker' })
+  assert.deepEqual(await reassign([first], gone.workerId), { refusal: 'worker_not_found' })
   assert.deepEqual(await evidenceOf(giver.workerId), before)
 })
 
@@ -293,7 +288,7 @@ for (const everything of [true, false])
     const what = everything ? { allOf: giver.workerId } : giver.evidence
     const to = { toWorkerId: taker.workerId, now }
     const moved = await crossing(db, one, (tx) => reassignEvidence(tx, scoring, { what, ...to }))
-    assert.equal(moved.outcome, 'reassigned')
+    assert.ok('moved' in moved)
   })
 
 /** Returns the result of `next`, which has to wait until the items belong to the other worker. */

@@ -11,6 +11,7 @@ import {
   moveToWorker,
 } from '../evidence/store.ts'
 import type { Tx } from '../platform/db/db.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
 import { lockWorkers } from '../workers/store.ts'
 import { holdWorkers } from '../workers/worker-ids.ts'
 import {
@@ -30,20 +31,19 @@ export interface Reassignment {
   now: Date
 }
 
-export type Reassigned =
-  | {
-      outcome: 'reassigned'
-      /**
-       * Previous worker of each moved item. Items that belonged to `toWorkerId` already are left
-       * out.
-       */
-      moved: { evidenceId: string; fromWorkerId: string }[]
-      /** The workers that lost evidence, then the worker that received it. */
-      scored: ScoredWorker[]
-    }
-  | { outcome: 'unknown_worker' }
-  /** Nothing is changed. The ids are unknown, revoked, or excluded by a dispute. */
-  | { outcome: 'not_found' | 'revoked' | 'excluded'; evidenceIds: string[] }
+export interface Reassigned {
+  /** Previous worker of each moved item. Items that belonged to `toWorkerId` already are left out. */
+  moved: { evidenceId: string; fromWorkerId: string }[]
+  /** The workers that lost evidence, then the worker that received it. */
+  scored: ScoredWorker[]
+}
+
+/** Nothing is changed. */
+export type ReassignRefusal =
+  | 'worker_not_found'
+  | 'evidence_not_found'
+  | 'evidence_revoked'
+  | 'evidence_excluded'
 
 /**
  * Moves evidence and scores the workers again. The caller makes sure, in the same transaction, that
@@ -53,15 +53,15 @@ export async function reassignEvidence(
   tx: Tx,
   scoring: Scoring,
   { what, toWorkerId, now }: Reassignment,
-): Promise<Reassigned> {
+): Promise<Reassigned | Refusal<ReassignRefusal>> {
   const ids = 'allOf' in what ? await lockAllOf(tx, what.allOf, toWorkerId) : what
   const items = await lockEvidenceWorkers(tx, ids, [toWorkerId])
   const there = await holdWorkers(tx, [toWorkerId])
-  if (!there.has(toWorkerId)) return { outcome: 'unknown_worker' }
+  if (!there.has(toWorkerId)) return refuse('worker_not_found')
   const refused = refusalOf(ids, await lockEvidence(tx, ids))
   if (refused !== null) return refused
   const lost = items.filter(({ workerId }) => workerId !== toWorkerId)
-  if (lost.length === 0) return { outcome: 'reassigned', moved: [], scored: [] }
+  if (lost.length === 0) return { moved: [], scored: [] }
   const wrong = new Set(
     [...(await findAffectedScores(tx, lost)).values()].map((one) => one.workerId),
   )
@@ -84,7 +84,7 @@ export async function reassignEvidence(
     now,
   )
   await revokeCredentialsOf(tx, earlier, now)
-  return { outcome: 'reassigned', moved, scored }
+  return { moved, scored }
 }
 
 /**
@@ -96,13 +96,26 @@ async function lockAllOf(tx: Tx, workerId: string, toWorkerId: string): Promise<
   return findUnrevokedEvidenceIds(tx, workerId)
 }
 
-function refusalOf(ids: readonly string[], found: readonly EvidenceInState[]): Reassigned | null {
+function refusalOf(
+  ids: readonly string[],
+  found: readonly EvidenceInState[],
+): Refusal<ReassignRefusal> | null {
   const states = new Map(found.map(({ evidenceId, state }) => [evidenceId, state]))
   const notFound = ids.filter((id) => !states.has(id))
-  if (notFound.length > 0) return { outcome: 'not_found', evidenceIds: notFound }
-  for (const state of ['revoked', 'excluded'] as const) {
-    const evidenceIds = ids.filter((id) => states.get(id) === state)
-    if (evidenceIds.length > 0) return { outcome: state, evidenceIds }
+  if (notFound.length > 0) return evidenceNotFound(notFound)
+  for (const [state, name, words] of [
+    ['revoked', 'evidence_revoked', 'revoked, so it counts for no worker'],
+    ['excluded', 'evidence_excluded', 'excluded by a dispute: end the dispute first'],
+  ] as const) {
+    const those = ids.filter((id) => states.get(id) === state)
+    if (those.length > 0)
+      return refuse(name, { message: `${those.join(', ')}: ${words}. Nothing was done.` })
   }
   return null
+}
+
+export function evidenceNotFound(names: readonly string[]): Refusal<'evidence_not_found'> {
+  return refuse('evidence_not_found', {
+    message: `${names.join(', ')}: not found. Nothing was done.`,
+  })
 }

@@ -3,8 +3,6 @@
  * scores, their credentials and the events. The events are in causal order: `evidence.revoked` for
  * each item, then `score.revised`.
  */
-import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
-import { type EvidenceName, findNamedEvidence } from '../evidence/evidence-names.ts'
 import { type Revocation, revokeEvidence } from '../evidence/revoke-evidence.ts'
 import type { RevocationReason } from '../evidence/schema.ts'
 import { findWorkerEvidence, type OwnedEvidence } from '../evidence/store.ts'
@@ -40,24 +38,6 @@ export interface RevokedWithScores {
   notFound: string[]
   /** One entry for each worker that lost evidence; empty if `scoring` is null. */
   scored: ScoredWorker[]
-}
-
-/**
- * Revokes the named evidence, as `revokeAndRescore` does. `notFound` holds names and ids. The
- * evidence keeps `by`.
- */
-export function revokeNamedEvidence(
-  context: ActionContext,
-  scoring: Scoring | null,
-  { names, reason, by }: { names: readonly EvidenceName[]; reason: RevocationReason; by: string },
-): Promise<RevokedWithScores> {
-  return audited(context, 'evidence.revoked', async (tx, now) => {
-    const { ids, unknown } = await findNamedEvidence(tx, names)
-    const answer = await revokeAndRescore(tx, scoring, ids, { reason, actor: by, now })
-    const all = { ...answer, notFound: [...answer.notFound, ...unknown] }
-    if (answer.revoked.length === 0) return unchanged(all)
-    return changed(all, { subjects: answer.revoked, details: { reason } })
-  })
 }
 
 /**

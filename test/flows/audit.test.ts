@@ -172,7 +172,14 @@ test('imports of workers, sources and evidence write entries with ids and counts
   await report('evidence', 'import', '--from', evidence)
   const taken = await newest()
   assert.deepEqual([taken.action, taken.details], ['evidence.imported', { count: 2 }])
-  const revoke = ['evidence', 'revoke', 'acme-reviews/2026-117', '--reason', 'source_invalid']
+  const revoke = [
+    'evidence',
+    'revoke',
+    'acme-reviews/2026-117',
+    '--reason',
+    'source_invalid',
+    '--yes',
+  ]
   await report(...revoke)
   assert.deepEqual(await newest(), {
     action: 'evidence.revoked',

@@ -193,7 +193,7 @@ test('private data appears in no output, whatever fails', async () => {
   const runs = [
     await run(['evidence', 'import', '--from', from]),
     await run(['evidence', 'import', '--from', '-', '--json'], readFileSync(from, 'utf8')),
-    await run(['evidence', 'revoke', 'examiner/item-1', '--reason', 'policy', '--json']),
+    await run(['evidence', 'revoke', 'examiner/item-1', '--reason', 'policy', '--yes', '--json']),
     await run(['sources', 'list', '--json']),
   ]
   const errors = readFileSync(`${from}.errors.ndjson`, 'utf8')
@@ -210,7 +210,16 @@ test('evidence is revoked once, by id or by the source’s name for it; missing 
     sql`select evidence_id as id from evidence where external_id = 'item-1'`,
   )
   const names = [id.toUpperCase(), 'examiner/item-1', 'examiner/a/b', 'examiner/none']
-  const args = ['evidence', 'revoke', ...names, '--reason', 'source_invalid', '--by', 'Ada L.']
+  const args = [
+    'evidence',
+    'revoke',
+    ...names,
+    '--reason',
+    'source_invalid',
+    '--yes',
+    '--by',
+    'Ada L.',
+  ]
   const first = await report(args)
   assert.equal(first.code, 1)
   assert.equal(first.revoked.length, 2)
@@ -224,7 +233,7 @@ test('evidence is revoked once, by id or by the source’s name for it; missing 
   for (const wrong of [
     ['evidence', 'revoke', id],
     ['evidence', 'revoke', id, '--reason', 'boredom'],
-    ['evidence', 'revoke', 'item-1', '--reason', 'policy'],
+    ['evidence', 'revoke', 'item-1', '--reason', 'policy', '--yes'],
     ['evidence', 'revoke', id, '--reason', 'policy', '--by', 'a\u001b[2J'],
     ['evidence', 'import', '--from', from, '--errors', from],
     ['evidence', 'import', '--from', 'nowhere'],

@@ -36,7 +36,7 @@ const adas = await addEvidence(db, ada, named)
 const graces = await addEvidence(db, grace, enough)
 assert.equal((await command('recompute')).report.issued, 2)
 
-const reassign = (...args: string[]) => command('evidence', 'reassign', ...args)
+const reassign = (...args: string[]) => command('evidence', 'reassign', '--yes', ...args)
 const to = ['--to', 'grace-hopper'] as const
 
 test('2: neither an item nor a worker is named, both are named, or a name is invalid', async () => {
@@ -52,7 +52,8 @@ test('1: a missing worker or item is reported and nothing changes', async () => 
   assert.match(nobody.report.message, /nobody-here/)
   assert.equal((await reassign('--all-of', 'nobody-here', ...to)).code, 1)
   const missing = await reassign('examiner/exam/0', 'examiner/never', ...to)
-  assert.deepEqual([missing.code, missing.report.evidenceIds], [1, ['examiner/never']])
+  assert.deepEqual([missing.code, missing.report.error], [1, 'evidence_not_found'])
+  assert.match(missing.report.message, /^examiner\/never: not found/)
   assert.equal((await scoresOf(db, grace)).length, 1)
 })
 

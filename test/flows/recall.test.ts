@@ -148,9 +148,9 @@ test('recall of the running engine: no score is computed, the server reports it 
   assert.equal(recomputed.code, 1)
   assert.match(recomputed.report.message, /cannot be computed: engine hsc [\d.]+ was recalled/)
   const [id = ''] = evidence
-  const revoked = await command('evidence', 'revoke', id, '--reason', 'policy')
+  const revoked = await command('evidence', 'revoke', id, '--reason', 'policy', '--yes')
   assert.equal(revoked.code, 0)
-  assert.match(revoked.err, /was recalled.*left to the next recomputation/)
+  assert.match(revoked.report.notScored, /was recalled.*left to the next recomputation/)
   const doctor = await command('doctor')
   assert.equal(doctor.code, 1)
   assert.ok(

@@ -108,7 +108,14 @@ test('five commands lead from nothing to signed scores; a second run changes not
 test('revoking evidence and withdrawing consent take effect at once, by command alone', async () => {
   const { report, db } = await installationWithWorkers(2)
   await report('recompute')
-  const revoked = await report('evidence', 'revoke', 'skill-exams/person-0-1', '--reason', 'policy')
+  const revoked = await report(
+    'evidence',
+    'revoke',
+    'skill-exams/person-0-1',
+    '--reason',
+    'policy',
+    '--yes',
+  )
   assert.partialDeepStrictEqual(revoked, { code: 0, rescored: [{ outcome: 'issued' }] })
   const events = await db.rows<{ type: string }>(sql`
     select type from webhook_events where type <> 'candidate.consent_changed' order by seq desc
@@ -139,9 +146,16 @@ test('without a signing key no score is computed, but evidence can be revoked', 
   const refused = await run(['recompute'])
   assert.equal(refused.code, 1)
   assert.match(refused.err, /No signing key is active\. Run `assay keys create`/)
-  const revoked = await run(['evidence', 'revoke', 'skill-exams/ada-1', '--reason', 'policy'])
+  const revoked = await run([
+    'evidence',
+    'revoke',
+    'skill-exams/ada-1',
+    '--reason',
+    'policy',
+    '--yes',
+  ])
   assert.equal(revoked.code, 0)
-  assert.match(revoked.err, /left to the next recomputation/)
+  assert.match(revoked.out, /left to the next recomputation/)
 })
 
 test('SIGKILL during a recomputation, repeatedly: in the end each worker has one score, one credential and one event', async () => {
@@ -229,7 +243,7 @@ test('one altered byte in the engine: /readyz answers 503 and names it, no score
   const refused = await assay(['recompute', '--all'], env, file)
   assert.equal(refused.ended, 1)
   assert.match(refused.err, /Scores cannot be computed: engines\/.* has the SHA-256/)
-  const args = ['evidence', 'revoke', 'skill-exams/person-0-1', '--reason', 'policy']
+  const args = ['evidence', 'revoke', 'skill-exams/person-0-1', '--reason', 'policy', '--yes']
   assert.equal((await assay(args, env, file)).ended, 0)
   const [left] = await db.rows<{ open: number; due: number }>(sql`
     select (select count(*) from score_credentials where revoked_at is null) as open,

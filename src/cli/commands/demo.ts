@@ -1,11 +1,12 @@
 /** `assay demo`: the demo that `npm start` runs. */
 import type { Command } from 'commander'
 import { nextEvidence } from '../../demo/tick.ts'
+import { evidenceRevoke } from '../../disputes/evidence-operations.ts'
 import { act, command } from '../command.ts'
 import { withContext } from '../context.ts'
 import { failure } from '../fail.ts'
+import { runOperation } from '../operation-command.ts'
 import type { Outcome } from '../output.ts'
-import { revokeEvidence } from './evidence.ts'
 
 export function declareCommand(demo: Command): void {
   command(
@@ -16,11 +17,10 @@ export function declareCommand(demo: Command): void {
   ).action(act(tick))
 }
 
-function tick(): Promise<Outcome> {
-  return withContext(async (context) => {
-    const id = await nextEvidence(context.db)
-    if (id === null)
-      throw failure('There is no demo here, or all its evidence is revoked. Run `npm start` first.')
-    return revokeEvidence(context, [{ id }], { reason: 'source_removed', by: 'demo' })
-  })
+async function tick(): Promise<Outcome> {
+  const id = await withContext(({ db }) => nextEvidence(db))
+  if (id === null)
+    throw failure('There is no demo here, or all its evidence is revoked. Run `npm start` first.')
+  const texts = { evidence: [id], reason: 'source_removed' }
+  return runOperation(evidenceRevoke, texts, { yes: true, by: 'demo' })
 }

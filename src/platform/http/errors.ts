@@ -204,6 +204,13 @@ export const errorTable = {
     command: '`assay disputes list` shows them.',
     isOperatorOnly: true,
   },
+  evidence_not_found: {
+    status: 404,
+    message: 'There is no such evidence.',
+    advice: 'List the evidence and use its ids.',
+    command: '`assay evidence list` shows it.',
+    isOperatorOnly: true,
+  },
   evidence_not_theirs: {
     status: 404,
     message: 'The worker has no such evidence.',
@@ -305,6 +312,18 @@ export const errorTable = {
     status: 409,
     message: 'The evidence is revoked, for ever.',
     advice: 'Leave it out.',
+    isOperatorOnly: true,
+  },
+  evidence_excluded: {
+    status: 409,
+    message: 'The evidence is excluded by a dispute.',
+    advice: 'End the dispute first.',
+    isOperatorOnly: true,
+  },
+  evidence_disputed: {
+    status: 409,
+    message: 'The evidence is disputed.',
+    advice: 'End the dispute first.',
     isOperatorOnly: true,
   },
   score_absent: {
