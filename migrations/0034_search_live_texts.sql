@@ -7,8 +7,7 @@
 --
 -- Index scans of a miss of one, two and three words: 27, 51 and 147 without the probes, 16, 13 and 33
 -- with them. Processor time of PostgreSQL for a search in batches of 32 among 20,000 candidates: a
--- handle with two hyphens 519 and 211 µs, two words 255 and 183, three words 525 and 385, a miss of
--- one word 134 and 91, of two words 185 and 70.
+-- handle with two hyphens 519 and 284 µs, three words 525 and 403, a miss of one word 134 and 109.
 drop function search_pages;
 drop function search_step;
 

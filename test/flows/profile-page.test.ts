@@ -169,11 +169,11 @@ test('badge: it is an image for any site, with an ETag, for at most 5 minutes, w
   assert.equal((await get('/u/ada-lovelace/badge.svg?size=huge')).status, 400)
 })
 
-test('badge and profile: a revoked credential shows no score on the badge, and its state on the page', async () => {
+test('badge and profile: a score whose credential was revoked has the unknown badge, and waits for a new one on the page', async () => {
   const { body } = await get('/u/grace-hopper/badge.svg')
-  assert.match(String(body), /Grace Hopper, revoked/)
+  assert.match(String(body), /Grace Hopper, unknown/)
   assert.doesNotMatch(String(body), /742/)
-  assert.match(String((await get('/u/grace-hopper')).body), /Credential revoked/)
+  assert.match(String((await get('/u/grace-hopper')).body), /Waits for a new credential/)
 })
 
 test('badge: an expired credential shows its last day, and an unreadable status no score', () => {

@@ -74,7 +74,7 @@ ${actions(detail, published)}
 <div class="columns main-side">
 <div class="stack loose">
 ${detail.bio !== null && html`<p class="break" dir="auto">${detail.bio}</p>`}
-${published === null ? noScore : scoreCard(published, now)}
+${published === null ? noScore : scoreCard(published, { isFictional, now })}
 ${skillsCard(detail, skillPath)}
 </div>
 <aside class="stack loose" aria-label="Share and read">
@@ -123,10 +123,17 @@ const stateBadges: Record<BadgeState, { tone: Tone; name: IconName; word: string
   unknown: { tone: 'info', name: 'help', word: 'Status could not be read' },
 }
 
-function scoreCard({ score, credential }: PublishedScore, now: Date): Html {
+/** A score whose credential was revoked gets a new one (decision D58). */
+const waiting = { tone: 'info', name: 'clock', word: 'Waits for a new credential' } as const
+
+function scoreCard(
+  { score, credential }: PublishedScore,
+  { isFictional, now }: { isFictional: boolean; now: Date },
+): Html {
   const { low, high } = score.confidence
   const label = scoreBands.find(({ band }) => band === score.scoreBand)?.label ?? ''
-  const state = credential === null ? null : stateBadges[credential.state]
+  const withoutCredential = isFictional ? null : waiting
+  const state = credential === null ? withoutCredential : stateBadges[credential.state]
   return html`<section class="card roomy" aria-labelledby="score-title">
 <div class="card-body stack loose">
 <div class="row apart baseline"><div class="stack tight"><h2 class="small muted" id="score-title">Skill score</h2><p class="score-line"><span class="value">${count(score.score)}</span><span class="band">${label}</span><span class="muted">range ${count(low)} to ${count(high)}</span></p></div>${state !== null && badge(state.tone, state.name, state.word)}</div>

@@ -193,7 +193,7 @@ async function badgeFor(
 ): Promise<Badge | null> {
   try {
     const found = await finding
-    return found?.published?.credential == null ? null : badgeOf(found, found.published)
+    return found === null || found.published === null ? null : badgeOf(found, found.published)
   } catch (error) {
     if (!(error instanceof UnavailableError)) throw error
     return {
