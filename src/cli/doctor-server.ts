@@ -91,6 +91,8 @@ async function checkDiskRoom(db: Db): Promise<Finding[]> {
     const cause = error instanceof UnavailableError ? error.cause : error
     const state = sqlState(cause)
     if (state === undefined) throw error
+    // The search index of a command needs its table, which an empty database does not have yet.
+    if (state === '42P01') return []
     const why = cause instanceof Error ? cause.message : String(cause)
     return [
       fail('server', `it cannot write a file (SQLSTATE ${state}: ${why}): make room on its disk.`),

@@ -621,8 +621,10 @@ test('serve --demo: the printed commands work, verify --url shows each lesson, d
   const doctor = await run(['doctor', '--json'])
   assert.equal(doctor.code, 0, doctor.out)
   const [{ findings }] = parsed(doctor.out)
+  // The PostgreSQL of the tests runs without fsync.
+  const ofService = findings.filter(({ check }: { check: string }) => check !== 'server')
   assert.deepEqual(
-    findings.filter(({ level }: { level: string }) => level !== 'ok'),
+    ofService.filter(({ level }: { level: string }) => level !== 'ok'),
     [],
   )
   child.kill('SIGINT')
@@ -655,6 +657,7 @@ test('doctor: names each problem with its remedy, and ends with 1 only if a prob
   const unmigrated = await run(['doctor'])
   assert.equal(unmigrated.code, 1)
   assert.match(unmigrated.out, /^fail +migrations .*assay migrate/m)
+  assert.doesNotMatch(unmigrated.out, /make room on its disk/)
   await run(['migrate'])
   const keyless = await run(['doctor'])
   assert.equal(keyless.code, 0)
