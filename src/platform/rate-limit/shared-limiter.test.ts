@@ -184,12 +184,12 @@ function verdictFrom(left: Windows & { decidedAt: Date }, limits: RateLimits): R
     minute: {
       limit: limits.perMinute,
       remaining: limits.perMinute - minute.length,
-      resetSeconds: seconds(minute[0]),
+      resetSeconds: Math.min(60, seconds(minute[0])),
     },
     day: {
       limit: limits.perDay,
       remaining: limits.perDay - day.length,
-      resetSeconds: seconds(day[0]),
+      resetSeconds: Math.min(86_400, seconds(day[0])),
     },
   }
 }
