@@ -1,8 +1,8 @@
 /**
  * Measures `assay recompute` for workers with six items each, with a credential and an event for
  * every one, on an embedded database that waits for its disk. The limits beside it: the engine
- * alone on the same evidence, and bare signatures. RECOMPUTE_WORKERS sets the number of workers,
- * 20,000 by default.
+ * alone on the same evidence, and bare signatures. Then the key is revoked, and every score gets a
+ * new credential and an event. RECOMPUTE_WORKERS sets the number of workers, 20,000 by default.
  */
 import { spawn } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
@@ -98,6 +98,31 @@ function assay(node: readonly string[], args: readonly string[]) {
   )
 }
 
+/** Revokes the key of all credentials, and waits for the last new one. */
+async function replaceKey(client: Client): Promise<{ seconds: number; events: number }> {
+  const { rows: keys } = await client.query<{ kid: string }>('select kid from signing_keys')
+  for (const args of [
+    ['keys', 'create'],
+    ['keys', 'rotate', '--now'],
+  ])
+    await succeed(args)
+  const before = await countEvents(client)
+  const startedAt = performance.now()
+  await succeed(['keys', 'revoke', keys[0]?.kid ?? '', '--yes'])
+  const seconds = (performance.now() - startedAt) / 1_000
+  return { seconds, events: (await countEvents(client)) - before }
+}
+
+async function succeed(args: readonly string[]): Promise<void> {
+  const [code] = await once(assay([], args), 'close')
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}`)
+}
+
+async function countEvents(client: Client): Promise<number> {
+  const { rows } = await client.query('select count(*)::int as events from webhook_events')
+  return rows[0].events
+}
+
 /** Returns workers a second with the same evidence in memory and nothing stored. */
 async function engineAlone(client: Client): Promise<number> {
   const { rows } = await client.query<Evidence & { worker: string }>(`
@@ -134,10 +159,10 @@ try {
     await client.query(
       "insert into score_recomputations select id, now(), 'evidence_added' from workers; analyze",
     )
-    const [code] = await once(assay([], ['keys', 'create']), 'close')
-    if (code !== 0) throw new Error(`keys create ended with ${code}`)
+    await succeed(['keys', 'create'])
     const issuing = await recompute()
     const keeping = await recompute('--all')
+    const replaced = await replaceKey(client)
     const perSecond = ({ scored, seconds }: Run): number => scored / seconds
     report(`recompute, ${workers} workers of ${itemsEach} items`, [
       {
@@ -153,6 +178,16 @@ try {
         target: { min: 90 },
       },
       { name: 'again, nothing new: --all', value: perSecond(keeping), unit: 'workers/s' },
+      {
+        name: 'after a stolen key: new credentials',
+        value: issuing.issued / replaced.seconds,
+        unit: 'credentials/s',
+      },
+      {
+        name: 'of them named by an event',
+        value: (replaced.events * 100) / issuing.issued,
+        unit: '%',
+      },
       {
         name: 'processor time of the command, a worker',
         value: issuing.cpuMicros / issuing.scored,

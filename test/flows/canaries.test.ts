@@ -157,6 +157,7 @@ async function fillDatabase(
     'exams/CANARY-item-0-1',
     '--reason',
     'policy',
+    '--yes',
     '--by',
     'CANARY clerk',
   )
