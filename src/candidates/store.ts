@@ -62,7 +62,7 @@ export async function replaceEntries(
     select kind, term, rank, username from posted order by kind, term collate "C", rank`)
 }
 
-/** A search as migrations/0029_search_pages.sql and 0034_search_live_texts.sql describe it. */
+/** A search as migrations/0029_search_pages.sql describes it. */
 export interface IndexSearch extends Pick<Search, 'handle' | 'handlesOnly'> {
   written: IndexTexts
   bare: IndexTexts
