@@ -4,6 +4,7 @@ import { addMember } from '../accounts/members.ts'
 import { linkUrl } from '../accounts/sign-in.ts'
 import { printLink } from '../accounts/users.ts'
 import { operator } from '../audit/record.ts'
+import { withSearchIndex } from '../candidates/search-indexer.ts'
 import { accountName } from '../demo/account.ts'
 import { prepareDemo } from '../demo/prepare.ts'
 import { openDemoReceiver } from '../demo/receiver.ts'
@@ -11,6 +12,7 @@ import { secondAccountName } from '../demo/story.ts'
 import { systemClock } from '../platform/clock.ts'
 import { openDb } from '../platform/db/db.ts'
 import type { ServiceOptions } from './http-app.ts'
+import { releasedSkillNames } from './released-vocabulary.ts'
 import type { WebhookJobsOptions } from './webhooks.ts'
 
 /**
@@ -27,7 +29,9 @@ export async function ensureDemo(context: ServiceOptions, url: string): Promise<
     statementTimeoutMs: 0,
     onError: (error) => log.warn('a database connection was lost', { why: error.message }),
   })
-  const options = { config, db, log, engine: engine.engine, now: systemClock() }
+  // A search of the first second finds the demo: its transaction indexes its workers.
+  const indexed = withSearchIndex(db, releasedSkillNames)
+  const options = { config, db: indexed, log, engine: engine.engine, now: systemClock() }
   try {
     return await prepareDemo(options)
   } finally {

