@@ -50,7 +50,7 @@ test('doctor: metering without a payee is a warning; without metering there is n
     (await ended(startWith(env, ['doctor']))).out
   assert.match(
     await doctor(noPayments),
-    /^warn +payments +callers without a key get 401.*X402_PAY_TO/m,
+    /^warn +payments +callers without a key get 402.*X402_PAY_TO/m,
   )
   assert.match(await doctor({ ...noPayments, METERING: 'off' }), /^ok +payments +none: METERING/m)
   const { X402_PAY_TO: _, ...payee } = noPayments
