@@ -149,7 +149,10 @@ export const reportsQuery = Type.Object({ limit: limitParameter, cursor: cursorP
 export const agentDecisionReportList = Type.Object(
   {
     schemaVersion: schemaVersionField('agent_decision_reports'),
-    reports: Type.Array(agentDecisionReport, { description: 'The newest report comes first.' }),
+    reports: Type.Array(agentDecisionReport, {
+      maxItems: 100,
+      description: 'The newest report comes first.',
+    }),
   },
   { title: 'AgentDecisionReportList', ...closed },
 )

@@ -41,7 +41,8 @@ export const accountAudit = Type.Object(
           at: dateTime('When the change was made.'),
           actor,
           action: text(64, 'The kind of the change, such as `api_keys.rotated`.'),
-          subjects: Type.Array(Type.String(), {
+          subjects: Type.Array(Type.String({ maxLength: 128 }), {
+            maxItems: 256,
             description: 'Ids of the changed things of this account, such as an API key.',
           }),
           details: Type.Object(
@@ -51,7 +52,7 @@ export const accountAudit = Type.Object(
         },
         { ...closed, title: 'AuditEntry', description: 'One change of the account.' },
       ),
-      { description: 'The newest entry comes first.' },
+      { maxItems: 100, description: 'The newest entry comes first.' },
     ),
   },
   { ...closed, title: 'AccountAudit' },

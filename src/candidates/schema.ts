@@ -51,6 +51,7 @@ const candidatePreview = Type.Object(
       description: 'The path of the public profile: /u/ and the username.',
     }),
     topSkills: Type.Array(candidateSkill, {
+      maxItems: 5,
       description: 'At most five skills, verified ones first.',
     }),
     matchedSkills: Type.Array(candidateSkill, {
@@ -66,7 +67,10 @@ export type CandidatePreview = Static<typeof candidatePreview>
 export const searchResult = Type.Object(
   {
     query: text(80, 'The words of the search.'),
-    candidates: Type.Array(candidatePreview, { description: 'The best match comes first.' }),
+    candidates: Type.Array(candidatePreview, {
+      maxItems: 50,
+      description: 'The best match comes first.',
+    }),
     resultCount: total('Candidates in this answer.'),
   },
   { title: 'CandidateSearchResult', ...closed },

@@ -102,7 +102,7 @@ export const credits = Type.Object(
         },
         { ...closed, title: 'CreditEntry', description: 'One entry of the ledger.' },
       ),
-      { description: 'The newest entry comes first.' },
+      { maxItems: 100, description: 'The newest entry comes first.' },
     ),
   },
   { ...closed, title: 'Credits' },

@@ -38,9 +38,9 @@ export function total(description: string) {
   return Type.Integer({ minimum: 0, description })
 }
 
-/** An object whose members are not fixed. */
+/** An object whose members are not fixed. JSON has at most so many members (decision D7). */
 export function openObject(description: string) {
-  return Type.Object({}, { additionalProperties: true, description })
+  return Type.Object({}, { additionalProperties: true, maxProperties: 10_000, description })
 }
 
 /** A UUID that a caller sends. Either case of it names the same thing. */

@@ -152,7 +152,10 @@ export const delivery = Type.Object(
 export const deliveryList = Type.Object(
   {
     schemaVersion: schemaVersionField('webhook_deliveries'),
-    deliveries: Type.Array(delivery, { description: 'The newest attempt comes first.' }),
+    deliveries: Type.Array(delivery, {
+      maxItems: 100,
+      description: 'The newest attempt comes first.',
+    }),
   },
   { title: 'WebhookDeliveryList', ...closed },
 )

@@ -67,9 +67,10 @@ export const eventFeed = Type.Object(
           return envelopeOf(name, `${title}Event`, data)
         }),
       ),
-      { description: 'The oldest event comes first.' },
+      { maxItems: 100, description: 'The oldest event comes first.' },
     ),
     positions: Type.Array(Type.Integer({ minimum: 1 }), {
+      maxItems: 100,
       description:
         'The position of each event, which deliveries call `Service-Webhook-Sequence`. As text, it is the `after` that continues behind the event.',
     }),
