@@ -969,7 +969,8 @@ create table engine_recalls (
   reason text not null,
   actor text not null,
   recalled_at timestamp with time zone not null,
-  marked_at timestamp with time zone
+  marked_at timestamp with time zone,
+  marked_to bytea default '\x'::bytea not null
 );
 create table evidence (
   evidence_id uuid not null,
@@ -2074,7 +2075,7 @@ CREATE TRIGGER disputes_ended_final BEFORE UPDATE ON public.disputes FOR EACH RO
 CREATE TRIGGER readable_deleted AFTER DELETE ON public.disputes REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
 CREATE TRIGGER readable_inserted AFTER INSERT ON public.disputes REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
 CREATE TRIGGER readable_updated AFTER UPDATE ON public.disputes REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
-CREATE TRIGGER engine_recalls_append_only BEFORE UPDATE ON public.engine_recalls FOR EACH ROW WHEN (((old.marked_at IS NOT NULL) OR ((to_jsonb(new.*) - 'marked_at'::text) <> (to_jsonb(old.*) - 'marked_at'::text)))) EXECUTE FUNCTION refuse_change('a recalled engine stays recalled');
+CREATE TRIGGER engine_recalls_append_only BEFORE UPDATE ON public.engine_recalls FOR EACH ROW WHEN (((old.marked_at IS NOT NULL) OR (((to_jsonb(new.*) - 'marked_at'::text) - 'marked_to'::text) <> ((to_jsonb(old.*) - 'marked_at'::text) - 'marked_to'::text)))) EXECUTE FUNCTION refuse_change('a recalled engine stays recalled');
 CREATE TRIGGER engine_recalls_permanent BEFORE DELETE ON public.engine_recalls FOR EACH ROW EXECUTE FUNCTION refuse_change('a recalled engine stays recalled');
 CREATE TRIGGER evidence_revoked_final BEFORE UPDATE ON public.evidence FOR EACH ROW WHEN (((old.state = 'revoked'::text) AND (new.state <> 'revoked'::text))) EXECUTE FUNCTION refuse_change('revoked evidence stays revoked');
 CREATE TRIGGER readable_deleted AFTER DELETE ON public.identities REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();

@@ -6,6 +6,7 @@ import { evidenceImport, sourcesImport } from '../evidence/evidence-ingests.ts'
 import { sourceOperations } from '../evidence/operations.ts'
 import type { AnyIngest } from '../operations/ingest.ts'
 import type { Operation } from '../operations/operation.ts'
+import { engineOperations } from '../scores/engine-operations.ts'
 import { consentOperations, identityOperations } from '../scores/sharing-operations.ts'
 import { workersImport } from '../scores/worker-ingest.ts'
 import type { Services } from './operations.ts'
@@ -23,5 +24,6 @@ export const allOperations: readonly Operation<Services>[] = [
   ...sourceOperations,
   ...evidenceOperations,
   ...disputeOperations,
+  ...engineOperations,
   ...operatorOperations,
 ]

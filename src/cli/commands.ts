@@ -81,7 +81,9 @@ export const commands: readonly CommandRow[] = [
   {
     name: 'engines',
     description: 'The engines that compute scores',
-    load: () => import('./commands/engines.ts'),
+    load: fromOperations(
+      async () => (await import('../scores/engine-operations.ts')).engineOperations,
+    ),
   },
   {
     name: 'accounts',

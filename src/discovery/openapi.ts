@@ -129,6 +129,7 @@ const areas: Readonly<Record<string, string>> = {
   candidates: 'Public candidates: search, profiles and their credentials.',
   disputes: 'Disputes of workers, and their outcomes.',
   discovery: 'Documents that describe this service: contract, keys, engine and errors.',
+  engines: 'The engines that compute scores, and their recall.',
   evidence: 'The evidence that scores are computed from.',
   identity: 'Checks of the identity of workers.',
   operators: 'Tokens of the systems that call this API.',

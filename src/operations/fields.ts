@@ -19,6 +19,16 @@ export function idField(thing: string, shownBy: string) {
   })
 }
 
+/** A SHA-256 in hex. */
+export function digestField(thing: string, shownBy: string) {
+  return Type.String({
+    pattern: '^[0-9a-f]{64}$',
+    description: `must be ${thing}, a SHA-256 of 64 hex characters`,
+    oneSpelling: (digest: string) => digest.toLowerCase(),
+    'x-shown-by': shownBy,
+  })
+}
+
 export function flagField(description: string) {
   return Type.Boolean({ default: false, description })
 }

@@ -18,7 +18,7 @@ export interface KnownEngine {
 
 /** Returns all engines, in the order of their first scores. */
 export async function knownEngines(db: Queryable): Promise<KnownEngine[]> {
-  const kept = new Map(keptEngines().map((engine) => [engine.binarySha256, engine.version]))
+  const kept = keptVersions()
   const recalls = new Map(
     (await findRecalls(db)).map((recall) => [recall.engineSha256.toString('hex'), recall]),
   )
@@ -36,9 +36,21 @@ export async function knownEngines(db: Queryable): Promise<KnownEngine[]> {
   )
   return [...made, ...idle].map((engine) => {
     const isKept = kept.has(engine.sha256)
-    const isReleased = isKept && engine.version === releasedEngine.version
+    const isReleased = isReleasedEngine(engine, kept)
     const { recalledAt, reason } = recalls.get(engine.sha256) ?? {}
     const recall = recalledAt && reason ? { recalledAt, reason } : null
     return { ...engine, isKept, isReleased, recall }
   })
+}
+
+/** Returns the versions of the bundles in engines/ by their SHA-256. */
+function keptVersions(): Map<string, string> {
+  return new Map(keptEngines().map(({ binarySha256, version }) => [binarySha256, version]))
+}
+
+export function isReleasedEngine(
+  { version, sha256 }: Pick<KnownEngine, 'version' | 'sha256'>,
+  kept: ReadonlyMap<string, string> = keptVersions(),
+): boolean {
+  return kept.has(sha256) && version === releasedEngine.version
 }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { contextAt } from '../../test/support/build/actions.ts'
 import { testRegistry } from '../../test/support/build/registry.ts'
 import {
   addEvidence,
@@ -19,8 +18,10 @@ import {
 } from '../../test/support/build/scores.ts'
 import { boundedDb, cutOffEverywhere, Fault } from '../../test/support/fault/faults.ts'
 import { inTurn } from '../../test/support/fault/in-turn.ts'
+import { perform } from '../operations/perform.ts'
 import { type Db, sql } from '../platform/db/db.ts'
 import { EngineRefused } from './engine.ts'
+import { enginesRecall } from './engine-operations.ts'
 import { changeConsent } from './keep-sharing.ts'
 import { markRecalled, recallEngine } from './recall-engine.ts'
 import { countScoresByEngine, findRecalls } from './recall-store.ts'
@@ -47,9 +48,10 @@ function scoredBy(release: Scoring, over: Record<string, unknown> = {}) {
   return addScoredWorker(db, { over, by: release })
 }
 
-function recall({ engine }: Scoring, from: Db = db) {
-  const named = { version: engine.version, sha256: engine.binarySha256, active: 0 }
-  return recallEngine(contextAt(from, now), named, { reason: 'wrong_result', by: 'test' })
+function recall({ engine }: Scoring, from: Db = db): Promise<boolean> {
+  const engineSha256 = Buffer.from(engine.binarySha256, 'hex')
+  const named = { engineSha256, engineVersion: engine.version, recalledAt: now }
+  return from.transaction((tx) => recallEngine(tx, { ...named, reason: 'wrong_result' }, 'test'))
 }
 
 async function recompute(by = scoring, at = now, from: Db = db): Promise<void> {
@@ -120,7 +122,7 @@ test('scores of other engines stay, with their credentials; a second recall chan
   assert.deepEqual([await scoresOf(db, theirs), await eventsOf(db, theirs)], before)
 })
 
-test('more workers than one page holds: exactly the workers with an active score of the engine are marked', async () => {
+test('more workers than one page holds: calls of one batch each mark exactly the workers with an active score of the engine', async () => {
   const [release, other] = [wrongRelease(), wrongRelease()]
   const { workerId: first } = await scoredBy(release)
   const { workerId: elsewhere } = await scoredBy(other)
@@ -128,8 +130,23 @@ test('more workers than one page holds: exactly the workers with an active score
   await addEvidence(db, since, [{ value: 950 }])
   await score(db, since, { at: daysAfter(0.5) })
   await copyScore(first, 2_000)
-  await recall(release)
-  await markRecalled(db, now)
+  const { version, binarySha256: sha256 } = release.engine
+  const admin = { kind: 'operator', role: 'admin', actor: 'ada@vm', by: 'Ada' } as const
+  const batches: number[][] = []
+  for (let more: true | undefined = true; more; ) {
+    const input = { version, sha256, reason: 'unfair' } as const
+    const performer = { db, clock: () => now, services: {} }
+    const done = await perform(performer, enginesRecall, admin, input, { batchesMsMax: 0 })
+    assert.ok('output' in done, JSON.stringify(done))
+    const { active, marked, revoked } = done.output
+    batches.push([active, marked, revoked])
+    more = done.output.more
+  }
+  // The recall, two full pages and the last one: sums of active, marked and revoked.
+  assert.equal(batches.length, 4)
+  const sumOf = (i: number) => batches.reduce((sum, batch) => sum + (batch[i] ?? 0), 0)
+  assert.deepEqual([sumOf(0), sumOf(1), sumOf(2)], [2_001, 2_001, 1])
+  await markRecalled(db, daysAfter(2))
   const [row] = await db.rows<{ marked: number; left: number }>(sql`
     select count(*) filter (where r.reason = 'engine_recalled') as marked,
       count(*) filter (where r.worker_id is null) as left

@@ -24,6 +24,13 @@ export function findRecalls(db: Queryable): Promise<EngineRecall[]> {
     from engine_recalls order by recalled_at, engine_sha256`)
 }
 
+export async function findRecall(
+  db: Queryable,
+  engineSha256: Buffer,
+): Promise<EngineRecall | undefined> {
+  return (await findRecalls(db)).find((recall) => recall.engineSha256.equals(engineSha256))
+}
+
 /** Prevents recalls until the transaction ends; a recall waits. */
 export async function holdRecalls(tx: Tx): Promise<void> {
   await tx.run(sql`select pg_advisory_xact_lock_shared(hashtext('engine_recalls'))`)
@@ -57,10 +64,22 @@ export async function findUnmarkedRecalls(db: Queryable): Promise<Buffer[]> {
   return rows.map(({ engineSha256 }) => engineSha256)
 }
 
+/** Locks the recall. Returns the id up to which its scores are marked, or null if all are. */
+export async function lockMarkedTo(tx: Tx, engineSha256: Buffer): Promise<Buffer | null> {
+  const [row] = await tx.rows<{ markedTo: Buffer }>(sql`
+    select marked_to as "markedTo" from engine_recalls
+    where engine_sha256 = ${engineSha256} and marked_at is null for update`)
+  return row?.markedTo ?? null
+}
+
+export async function setMarkedTo(tx: Tx, engineSha256: Buffer, to: Buffer): Promise<void> {
+  await tx.run(sql`
+    update engine_recalls set marked_to = ${to} where engine_sha256 = ${engineSha256}`)
+}
+
 export async function setMarked(tx: Tx, engineSha256: Buffer, now: Date): Promise<void> {
   await tx.run(sql`
-    update engine_recalls set marked_at = ${now}
-    where engine_sha256 = ${engineSha256} and marked_at is null`)
+    update engine_recalls set marked_at = ${now} where engine_sha256 = ${engineSha256}`)
 }
 
 export interface MadeSnapshot {

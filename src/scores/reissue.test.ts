@@ -272,9 +272,14 @@ test('a wrong score gets no new credential: revoked evidence and a recalled engi
   await markRevokedKeys(db, now)
   const revocation = { reason: 'policy', actor: 'test', now } as const
   await db.transaction((tx) => revokeAndRescore(tx, by, evidence.slice(3), revocation))
-  const { version, binarySha256: sha256 } = release.engine
-  const reason = { reason: 'wrong_result', by: 'test' } as const
-  await recallEngine(contextAt(db, now), { version, sha256, active: 1 }, reason)
+  const { version, binarySha256 } = release.engine
+  const recall = {
+    engineSha256: Buffer.from(binarySha256, 'hex'),
+    engineVersion: version,
+    reason: 'wrong_result',
+    recalledAt: now,
+  } as const
+  await db.transaction((tx) => recallEngine(tx, recall, 'test'))
   await replaceAll()
   assert.deepEqual(await namedIn(workerId), [first?.vc])
   assert.equal((await eventsOf(db, workerId)).at(-1)?.data.reason, 'evidence_revoked')

@@ -211,6 +211,13 @@ export const errorTable = {
     command: '`assay evidence list` shows it.',
     isOperatorOnly: true,
   },
+  engine_not_found: {
+    status: 404,
+    message: 'There is no such engine.',
+    advice: 'List the engines and use a version with its SHA-256.',
+    command: '`assay engines list` shows all engines.',
+    isOperatorOnly: true,
+  },
   evidence_not_theirs: {
     status: 404,
     message: 'The worker has no such evidence.',

@@ -5,7 +5,6 @@
 import { openDb } from '../../../src/platform/db/db.ts'
 import { markRecalled, recallEngine } from '../../../src/scores/recall-engine.ts'
 import { recomputeSome } from '../../../src/scores/recompute.ts'
-import { contextAt } from '../build/actions.ts'
 import { daysAfter, scoring, scoringWrongly } from '../build/scores.ts'
 import { boundedDb } from './faults.ts'
 import '../start/timeout-multiplier.ts'
@@ -18,8 +17,13 @@ const mortal = boundedDb(db, () => {
 })
 const now = daysAfter(1)
 const { engine } = scoringWrongly(version)
-const named = { version, sha256: engine.binarySha256, active: 0 }
-await recallEngine(contextAt(mortal, now), named, { reason: 'wrong_result', by: 'test' })
+const recall = {
+  engineSha256: Buffer.from(engine.binarySha256, 'hex'),
+  engineVersion: version,
+  reason: 'wrong_result',
+  recalledAt: now,
+} as const
+await mortal.transaction((tx) => recallEngine(tx, recall, 'test'))
 await markRecalled(mortal, now)
 const some = () => mortal.transaction((tx) => recomputeSome(tx, scoring, { limit: 100, now }))
 for (let scored = await some(); scored.length > 0; scored = await some());
