@@ -1067,6 +1067,12 @@ create table operator_tokens (
   revoked_at timestamp with time zone,
   last_used_at timestamp with time zone
 );
+create table operators (
+  user_id uuid not null,
+  role text not null,
+  granted_at timestamp with time zone not null,
+  granted_by text not null
+);
 create table process_heartbeats (
   process_id uuid not null,
   node text not null,
@@ -1601,6 +1607,8 @@ alter table operator_tokens add constraint operator_tokens_digest_check CHECK (l
 alter table operator_tokens add constraint operator_tokens_name_check CHECK (char_length(name) >= 1 AND char_length(name) <= 80 AND name !~ '[[:cntrl:]]'::text);
 alter table operator_tokens add constraint operator_tokens_role_check CHECK (role = ANY (ARRAY['viewer'::text, 'support'::text, 'admin'::text, 'ingest'::text]));
 alter table operator_tokens add constraint operator_tokens_shown_check CHECK (shown ~ '^svc_op_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}$'::text);
+alter table operators add constraint operators_pkey PRIMARY KEY (user_id);
+alter table operators add constraint operators_role_check CHECK (role = ANY (ARRAY['viewer'::text, 'support'::text, 'admin'::text]));
 alter table process_heartbeats add constraint process_heartbeats_pkey PRIMARY KEY (process_id);
 alter table profile_skills add constraint profile_skills_worker_id_place_key UNIQUE (worker_id, place);
 alter table profile_skills add constraint profile_skills_pkey PRIMARY KEY (worker_id, name);
@@ -1802,6 +1810,7 @@ alter table invitations add constraint invitations_invited_by_fkey FOREIGN KEY (
 alter table mails add constraint mails_invitation_id_fkey FOREIGN KEY (invitation_id) REFERENCES invitations(id) ON DELETE CASCADE;
 alter table memberships add constraint memberships_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id);
 alter table memberships add constraint memberships_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
+alter table operators add constraint operators_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 alter table profile_skills add constraint profile_skills_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES profiles(worker_id) ON DELETE CASCADE;
 alter table profiles add constraint profiles_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table profiles add constraint profiles_worker_id_username_sha256_fkey FOREIGN KEY (worker_id, username_sha256) REFERENCES usernames(worker_id, username_sha256);

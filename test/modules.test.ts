@@ -13,7 +13,7 @@ const allowed: Record<string, readonly string[]> = {
   access: ['platform', 'audit', 'operations'],
   credits: ['platform', 'audit'],
   x402: ['platform', 'audit'],
-  accounts: ['platform', 'audit'],
+  accounts: ['platform', 'audit', 'operations'],
   webhooks: ['platform', 'audit'],
   'agent-decisions': ['platform', 'audit'],
   'request-log': ['platform'],

@@ -131,7 +131,7 @@ export const operatorsRevokeToken = change({
   },
 })
 
-export const operatorsListTokens = read({
+const operatorsListTokens = read({
   name: 'operators list-tokens',
   http: 'GET /operator-tokens',
   summary: 'Show the tokens of your systems, the newest first',

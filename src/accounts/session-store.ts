@@ -1,7 +1,7 @@
 /** All SQL of sessions. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import { bytesArray } from '../platform/db/sql-arrays.ts'
-import type { Role } from '../platform/http/callers.ts'
+import type { ConsoleRole, Role } from '../platform/http/callers.ts'
 
 export interface NewSession {
   id: string
@@ -28,6 +28,8 @@ export interface ValidSession {
   userId: string
   accountId: string
   role: Role
+  operatorRole: ConsoleRole | null
+  createdAt: Date
   /** Whether `last_seen_at` must be updated. */
   isStale: boolean
 }
@@ -40,7 +42,7 @@ export interface SessionTimes {
 }
 
 /**
- * Returns the valid sessions of these digests (lowercase hex), with one probe of three indexes
+ * Returns the valid sessions of these digests (lowercase hex), with one probe of four indexes
  * each.
  */
 export function findValidSessions(
@@ -50,11 +52,12 @@ export function findValidSessions(
 ): Promise<ValidSession[]> {
   return db.rows<ValidSession>(sql`
     select encode(s.digest, 'hex') as digest, s.id, s.user_id as "userId", s.account_id as "accountId", m.role,
-      s.last_seen_at < ${staleBefore} as "isStale"
+      o.role as "operatorRole", s.created_at as "createdAt", s.last_seen_at < ${staleBefore} as "isStale"
     from unnest(${bytesArray(digests)}::bytea[]) as presented(digest)
     join sessions s on s.digest = presented.digest
     join memberships m on m.user_id = s.user_id and m.account_id = s.account_id
     join users u on u.id = s.user_id
+    left join operators o on o.user_id = s.user_id
     where s.ends_at > ${now} and s.last_seen_at > ${idleSince} and u.disabled_at is null`)
 }
 

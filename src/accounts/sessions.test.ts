@@ -92,8 +92,10 @@ test('200: the handler of a session route receives the user, the account and the
     const { headers, userId, accountId, sessionId } = await newSession(db, { role })
     const { status, body } = await read(headers)
     assert.equal(status, 200)
-    const caller = { kind: 'session', sessionId, userId, accountId, role }
-    assert.deepEqual(JSON.parse(String(body)), caller)
+    const { signedInAt, ...caller } = JSON.parse(String(body))
+    const operatorRole = null
+    assert.deepEqual(caller, { kind: 'session', sessionId, userId, accountId, role, operatorRole })
+    assert.ok(Math.abs(Date.parse(signedInAt) - Date.now()) < 60_000)
   }
 })
 

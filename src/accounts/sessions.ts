@@ -3,7 +3,7 @@
  * an ended session, a removed member and a disabled user on the next request. Lookups of one turn
  * of the event loop share one statement.
  *
- * Tables: reads `sessions`, `memberships` and `users`; updates `sessions.last_seen_at`. New values
+ * Tables: reads `sessions`, `memberships`, `users` and `operators`; updates `sessions.last_seen_at`. New values
  * of `last_seen_at` are kept in memory, and `recordLastSeen` writes them every half minute.
  * Crash: at most the last half minute of `last_seen_at` is lost.
  */
@@ -103,8 +103,9 @@ export function sessionTimes(
   }
 }
 
-function sessionCaller({ id, userId, accountId, role }: ValidSession): SessionCaller {
-  return { kind: 'session', sessionId: id, userId, accountId, role }
+function sessionCaller(found: ValidSession): SessionCaller {
+  const { id: sessionId, userId, accountId, role, operatorRole, createdAt: signedInAt } = found
+  return { kind: 'session', sessionId, userId, accountId, role, operatorRole, signedInAt }
 }
 
 export interface BegunSession {

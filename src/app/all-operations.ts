@@ -1,5 +1,6 @@
 /** Every operation, noun by noun. The operator API and its document are made from this list. */
 import { operatorOperations } from '../access/operator-operations.ts'
+import { operatorUserOperations } from '../accounts/operator-operations.ts'
 import { evidenceOperations } from '../disputes/evidence-operations.ts'
 import { disputeOperations } from '../disputes/operations.ts'
 import { evidenceImport, sourcesImport } from '../evidence/evidence-ingests.ts'
@@ -25,5 +26,6 @@ export const allOperations: readonly Operation<Services>[] = [
   ...evidenceOperations,
   ...disputeOperations,
   ...engineOperations,
+  ...operatorUserOperations,
   ...operatorOperations,
 ]

@@ -1,6 +1,6 @@
 /** Pure: actions on accounts: their keys, credits, webhooks and reports. */
 import { Type } from 'typebox'
-import { environments, operatorRoles } from '../platform/http/callers.ts'
+import { consoleRoles, environments, operatorRoles } from '../platform/http/callers.ts'
 import { closed, count, digest, facts, uuid } from './action-facts.ts'
 
 const credits = Type.Integer({ minimum: -1e15, maximum: 1e15 })
@@ -69,6 +69,16 @@ export const accountActions = {
   }),
   'operators.token_revoked': facts({
     meaning: 'An operator token was revoked.',
+    subject: uuid,
+    details: Type.Object({}, closed),
+  }),
+  'operators.granted': facts({
+    meaning: 'A user got an operator role.',
+    subject: uuid,
+    details: Type.Object({ role: Type.Enum([...consoleRoles]) }, closed),
+  }),
+  'operators.withdrawn': facts({
+    meaning: 'The operator role of a user was withdrawn.',
     subject: uuid,
     details: Type.Object({}, closed),
   }),

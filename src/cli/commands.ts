@@ -118,10 +118,14 @@ export const commands: readonly CommandRow[] = [
   },
   {
     name: 'operators',
-    description: 'Tokens of the systems that call the operator API',
-    load: fromOperations(
-      async () => (await import('../access/operator-operations.ts')).operatorOperations,
-    ),
+    description: 'Users of the console, and tokens of the systems that call the operator API',
+    load: fromOperations(async () => {
+      const [{ operatorUserOperations }, { operatorOperations }] = await Promise.all([
+        import('../accounts/operator-operations.ts'),
+        import('../access/operator-operations.ts'),
+      ])
+      return [...operatorUserOperations, ...operatorOperations]
+    }),
   },
   {
     name: 'audit',

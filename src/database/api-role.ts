@@ -27,6 +27,7 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   accounts: ['select', 'update'],
   users: ['select', 'insert', 'update'],
   memberships: readAndWrite,
+  operators: read,
   user_identities: ['select', 'insert'],
   sessions: readAndWrite,
   mails: ['select', 'insert', 'delete'],

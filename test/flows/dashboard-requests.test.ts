@@ -297,7 +297,13 @@ test('one look serves all streams of a process: two statements, and each reader 
   const following = owners.flatMap((session) =>
     Array.from({ length: 20 }, () =>
       follow({
-        session: { kind: 'session', role: 'owner', ...session },
+        session: {
+          kind: 'session',
+          role: 'owner',
+          operatorRole: null,
+          signedInAt: new Date(),
+          ...session,
+        },
         after: 0,
         ended: gone.signal,
         send(calls) {

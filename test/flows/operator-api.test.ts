@@ -345,3 +345,40 @@ test('lines: 413 for more than 10,000 lines, 415 for JSON, and one line too long
   const empty = await call('POST /workers', { headers })
   assert.partialDeepStrictEqual(empty.json, { lines: 0, rejected: 0 })
 })
+
+test('a user gets an operator role, has it in the session on the next request, and loses it', async () => {
+  const { userId, email, value } = await newSession(service.database.db)
+  const roleNow = async () => {
+    const Cookie = `__Host-session=${value}`
+    const session = await service.admission.authenticateSession(Cookie)
+    return session?.operatorRole
+  }
+  assert.equal(await roleNow(), null)
+  const unknown = await call('POST /operators/nobody@example.com/grant', {
+    body: { role: 'admin' },
+  })
+  assert.equal(unknown.json.error, 'user_not_found')
+  const grant = (role: string) => call(`POST /operators/${email}/grant`, { body: { role } })
+  assert.equal((await grant('ingest')).json.error, 'invalid_field')
+  assert.deepEqual((await grant('support')).json, { email, userId, changed: true })
+  assert.deepEqual((await grant('support')).json, { email, userId, changed: false })
+  assert.equal(await roleNow(), 'support')
+  assert.equal((await grant('viewer')).json.changed, true)
+  assert.equal(await roleNow(), 'viewer')
+  const { operators } = (await call('GET /operators')).json as { operators: object[] }
+  assert.deepEqual(
+    operators.map((one) => Reflect.get(one, 'email')),
+    [email],
+  )
+  const withdraw = () => call(`POST /operators/${email.toUpperCase()}/withdraw`)
+  assert.equal((await withdraw()).json.changed, true)
+  assert.equal((await withdraw()).json.changed, false)
+  assert.equal(await roleNow(), null)
+  const entries = await service.database.db.rows<{ action: string }>(sql`
+    select action from audit_log where subjects::text like ${`%${userId}%`} and action like 'operators.%'
+    order by seq`)
+  assert.deepEqual(
+    entries.map(({ action }) => action),
+    ['operators.granted', 'operators.granted', 'operators.withdrawn'],
+  )
+})

@@ -32,6 +32,10 @@ export interface KeyCaller {
 export const roles = ['owner', 'member'] as const
 export type Role = (typeof roles)[number]
 
+/** Roles of users in the console. Each may do everything that an earlier one may. */
+export const consoleRoles = ['viewer', 'support', 'admin'] as const
+export type ConsoleRole = (typeof consoleRoles)[number]
+
 /** A signed-in user, acting for one of their accounts. All ids are UUIDs. */
 export interface SessionCaller {
   kind: 'session'
@@ -40,10 +44,14 @@ export interface SessionCaller {
   userId: string
   accountId: string
   role: Role
+  /** Null: the user does not work in the console. */
+  operatorRole: ConsoleRole | null
+  /** Start of the session: each sign-in begins a new one. */
+  signedInAt: Date
 }
 
-/** Roles of operators. Each of the first three may do everything that an earlier one may. */
-export const operatorRoles = ['viewer', 'support', 'admin', 'ingest'] as const
+/** Roles of operators: those of users, and one of systems that only send data. */
+export const operatorRoles = [...consoleRoles, 'ingest'] as const
 export type OperatorRole = (typeof operatorRoles)[number]
 
 /** A system of the operator, by its token. */

@@ -184,6 +184,13 @@ export const errorTable = {
     advice: 'Use a token or a user with the role that the operation names.',
     isOperatorOnly: true,
   },
+  user_not_found: {
+    status: 404,
+    message: 'There is no such user.',
+    advice: 'Check the mail address.',
+    command: '`assay users list` shows all users.',
+    isOperatorOnly: true,
+  },
   worker_not_found: {
     status: 404,
     message: 'There is no such worker.',

@@ -1,0 +1,127 @@
+/** The operations on users with an operator role. */
+import { type Static, Type } from 'typebox'
+import { afterField, closed, limitField, nextField, orNull, pageOf } from '../operations/fields.ts'
+import { changed, operationsFor, unchanged } from '../operations/operation.ts'
+import { wireTime } from '../platform/clock.ts'
+import { consoleRoles } from '../platform/http/callers.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
+import {
+  deleteOperatorRole,
+  findOperators,
+  type OperatorUser,
+  updateOperatorRole,
+} from './operator-users.ts'
+import { lockUserByEmail } from './store.ts'
+
+const { read, change } = operationsFor<object>()
+
+const email = Type.String({
+  maxLength: 254,
+  pattern: '^\\S+@\\S+$',
+  description: 'must be a mail address',
+  'x-help': 'the mail address of a user',
+  oneSpelling: (text: string) => text.trim().toLowerCase(),
+})
+const time = Type.String({ format: 'date-time' })
+const role = Type.Enum([...consoleRoles], { description: consoleRoles.join(', ') })
+
+const operator = Type.Object(
+  {
+    email: Type.String(),
+    name: orNull(Type.String(), 'Null: the user has told none.'),
+    userId: Type.String(),
+    role,
+    grantedAt: time,
+    grantedBy: Type.String(),
+    disabled: Type.Boolean({ description: 'A disabled user cannot sign in.' }),
+  },
+  closed,
+)
+
+const operatorChange = Type.Object(
+  { email: Type.String(), userId: Type.String(), changed: Type.Boolean() },
+  closed,
+)
+
+const operatorsGrant = change({
+  name: 'operators grant',
+  http: 'POST /operators/{email}/grant',
+  summary: 'Let a user work in the console',
+  who: { operator: 'admin' },
+  path: { email },
+  input: { role },
+  output: operatorChange,
+  refusals: ['user_not_found'],
+  example: { email: 'ada@example.com', role: 'support' },
+  audit: 'operators.granted',
+  said: ({ email: of, changed: isChanged }) => [
+    isChanged ? `${of} has the role from the next request on.` : `${of} had the role before.`,
+  ],
+  async run(tx, { email: of, role: granted }, { by, now }) {
+    const user = await lockUserByEmail(tx, of)
+    if (user === undefined) return unknownUser(of)
+    const isChanged = await updateOperatorRole(tx, { userId: user.id, role: granted, by, now })
+    const output = { email: of, userId: user.id, changed: isChanged }
+    if (!isChanged) return unchanged(output)
+    return changed(output, { subjects: [user.id], details: { role: granted } })
+  },
+})
+
+const operatorsWithdraw = change({
+  name: 'operators withdraw',
+  http: 'POST /operators/{email}/withdraw',
+  summary: 'Take the operator role from a user',
+  who: { operator: 'admin' },
+  path: { email },
+  input: {},
+  output: operatorChange,
+  refusals: ['user_not_found'],
+  example: { email: 'ada@example.com' },
+  audit: 'operators.withdrawn',
+  said: ({ email: of, changed: isChanged }) => [
+    isChanged ? `${of} is no operator any more.` : `${of} had no operator role.`,
+  ],
+  async run(tx, { email: of }) {
+    const user = await lockUserByEmail(tx, of)
+    if (user === undefined) return unknownUser(of)
+    const isChanged = await deleteOperatorRole(tx, user.id)
+    const output = { email: of, userId: user.id, changed: isChanged }
+    return isChanged ? changed(output, { subjects: [user.id] }) : unchanged(output)
+  },
+})
+
+const operatorsList = read({
+  name: 'operators list',
+  http: 'GET /operators',
+  summary: 'Show the users with an operator role',
+  who: { operator: 'viewer' },
+  path: {},
+  input: { limit: limitField, after: afterField },
+  output: Type.Object({ operators: Type.Array(operator), next: nextField }, closed),
+  refusals: [],
+  example: { limit: 200 },
+  none: 'No user has an operator role. Run `assay operators grant`.',
+  columns: {
+    email: 'email',
+    role: ({ role: has, disabled }) => (disabled ? `${has}, disabled` : has),
+    granted: 'grantedAt',
+    by: 'grantedBy',
+  },
+  async run(db, { limit, after = null }) {
+    const found = await findOperators(db, { after, limit: limit + 1 })
+    const { rows, next } = pageOf(found, limit, ({ userId }) => userId)
+    return { operators: rows.map(wireOperator), next }
+  },
+})
+
+function wireOperator({ grantedAt, disabledAt, ...facts }: OperatorUser): Static<typeof operator> {
+  return { ...facts, grantedAt: wireTime(grantedAt), disabled: disabledAt !== null }
+}
+
+function unknownUser(of: string): Refusal<'user_not_found'> {
+  return refuse('user_not_found', {
+    message: `There is no user with the address ${of}. Invite the user to an account first.`,
+  })
+}
+
+export const operatorUserOperations = [operatorsGrant, operatorsList, operatorsWithdraw] as const
