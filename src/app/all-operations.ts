@@ -5,6 +5,7 @@ import { evidenceOperations } from '../disputes/evidence-operations.ts'
 import { disputeOperations } from '../disputes/operations.ts'
 import { evidenceImport, sourcesImport } from '../evidence/evidence-ingests.ts'
 import { sourceOperations } from '../evidence/operations.ts'
+import { auditOperations } from '../operations/audit-operations.ts'
 import type { AnyIngest } from '../operations/ingest.ts'
 import type { Operation } from '../operations/operation.ts'
 import { engineOperations } from '../scores/engine-operations.ts'
@@ -28,4 +29,5 @@ export const allOperations: readonly Operation<Services>[] = [
   ...engineOperations,
   ...operatorUserOperations,
   ...operatorOperations,
+  ...auditOperations,
 ]

@@ -78,19 +78,22 @@ export interface EntryFilter {
   /** A time as the log writes it, or null for all entries. */
   since: string | null
   action: ActionName | null
+  /** Only entries with a lower number. */
+  before?: number | null
   limit: number
 }
 
 /** Returns entries, newest first. */
 export function findEntries(
   db: Queryable,
-  { since, action, limit }: EntryFilter,
+  { since, action, before = null, limit }: EntryFilter,
 ): Promise<Entry[]> {
   return db.rows<Entry>(sql`
     select seq, at, actor, action, subjects, details,
       encode(prev_hash, 'hex') as "prevHash", encode(hash, 'hex') as hash
     from audit_log
     where (${since}::text is null or at >= ${since}) and (${action}::text is null or action = ${action})
+      and seq < ${before ?? Number.MAX_SAFE_INTEGER}
     order by seq desc limit ${limit}`)
 }
 

@@ -130,7 +130,9 @@ export const commands: readonly CommandRow[] = [
   {
     name: 'audit',
     description: 'The log of operator actions',
-    load: () => import('./commands/audit.ts'),
+    load: fromOperations(
+      async () => (await import('../operations/audit-operations.ts')).auditOperations,
+    ),
   },
   {
     name: 'vocabulary',

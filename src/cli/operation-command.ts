@@ -42,7 +42,9 @@ const rowsMax = 1_000_000
 function declareOperation(noun: Command, operation: Operation<Services>): void {
   const { name, summary, kind, danger, columns } = operation
   const verb = name.slice(name.indexOf(' ') + 1)
-  const declared = command(noun, verb, summary, exampleOf(operation))
+  const isCheck = kind === 'read' && operation.finding !== undefined
+  const exits = isCheck ? ': ends with 1 for a finding, 2 if it fails' : ''
+  const declared = command(noun, verb, `${summary}${exits}`, exampleOf(operation))
   const forms = fieldForms(operation)
   const positional = positionalOf(operation)
   for (const field of positional) declareArgument(declared, operation, field)
@@ -54,15 +56,20 @@ function declareOperation(noun: Command, operation: Operation<Services>): void {
   }
   if (danger !== undefined) declared.option('--yes', 'do it without asking')
   declared.action(
-    act((...args: unknown[]) => {
-      const flags = args.at(-1) as CommonFlags & Record<string, Texts[string] | undefined>
-      const texts = [
-        ...positional.map((field, i) => [field, args[i]]),
-        ...flagFields(operation).map((field) => [field, flags[camel(flagOf(forms, field))]]),
-        // An optional list that is left out is an empty one here.
-      ].filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0))
-      return runOperation(operation, Object.fromEntries(texts) as Texts, flags)
-    }),
+    act(
+      (...args: unknown[]) => {
+        const flags = args.at(-1) as CommonFlags & Record<string, Texts[string] | undefined>
+        const texts = [
+          ...positional.map((field, i) => [field, args[i]]),
+          ...flagFields(operation).map((field) => [field, flags[camel(flagOf(forms, field))]]),
+          // An optional list that is left out is an empty one here.
+        ].filter(
+          ([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0),
+        )
+        return runOperation(operation, Object.fromEntries(texts) as Texts, flags)
+      },
+      { failureCode: isCheck ? 2 : 1 },
+    ),
   )
 }
 
@@ -185,24 +192,30 @@ interface Rendering {
 }
 
 function rendered(
-  { said, columns, output: shape, none = 'There are none.' }: Operation<Services>,
+  operation: Operation<Services>,
   output: object,
   { input, isDryRun, csv }: Rendering,
 ): Outcome {
+  // A change is made for the names that were found, and the exit code says that some were not.
+  const { said, columns, output: shape, none = 'There are none.', finding = 'notFound' } = operation
+  const found: unknown = Reflect.get(output, finding)
+  const exitCode = found == null || (Array.isArray(found) && found.length === 0) ? 0 : 1
   const hidden = isDryRun ? secretFields(shape).map((name) => [name, '(not made)']) : []
   const shown = { ...output, ...Object.fromEntries(hidden) }
   const report = isDryRun ? { dryRun: true, ...shown } : shown
+  const sentences = () => said?.(shown as never, input as never)
   if (columns !== undefined) {
+    const { rows } = rowsOf(output)
     const table = tableColumns(columns as Columns<object>)
-    return listed(report, { rows: rowsOf(output).rows, columns: table, none, csv })
+    const { lines, ...outcome } = listed(report, { rows, columns: table, none, csv })
+    const more = rows.length === 0 || csv ? [] : (sentences() ?? [])
+    return { ...outcome, lines: [...lines, ...more], exitCode }
   }
-  const lines = said === undefined ? fieldLines(shown) : said(shown as never, input as never)
-  // The change was made for the names that were found, and the exit code says that some were not.
-  const notFound: unknown = Reflect.get(output, 'notFound')
+  const lines = sentences() ?? fieldLines(shown)
   return done(
     report,
     isDryRun ? ['Dry run: nothing was changed. Without --dry-run:', ...lines] : lines,
-    Array.isArray(notFound) && notFound.length > 0 ? 1 : 0,
+    exitCode,
   )
 }
 

@@ -124,6 +124,7 @@ function tagOf(name: string): Json {
 const areas: Readonly<Record<string, string>> = {
   account:
     'The account of a signed-in user: API keys, credits, usage, requests, members and sessions.',
+  audit: 'The log of what operators, members and the service did.',
   consent: 'What workers allow, and its history.',
   'agent decisions': 'Reports of the decisions that agents make with candidate and score data.',
   candidates: 'Public candidates: search, profiles and their credentials.',

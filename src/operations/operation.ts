@@ -92,7 +92,15 @@ interface Common<
   refusals: readonly Refused[]
   /** Input of the example in the help and in the document. */
   example: Static<TObject<Path & Input>>
-  /** The result in sentences. Without it, a door shows the fields of the output. */
+  /**
+   * The member of the output that an operator must look at. If it is there and not empty, the
+   * command ends with 1; if such a read fails, with 2.
+   */
+  finding?: keyof Static<Output> & string
+  /**
+   * The result in sentences. Without it, a door shows the fields of the output. For a list, they
+   * follow the table if it has rows.
+   */
   said?(output: Static<Output>, input: Static<TObject<Path & Input>>): readonly string[]
   columns?: Columns<RowOf<Static<Output>>>
   /** The text of an empty list. */
@@ -152,6 +160,7 @@ export interface Operation<Services = never> {
   audit?: ActionName | { none: string }
   danger?: string
   keepsKeys?: true
+  finding?: string
   none?: string
   when?: (record: object) => boolean
   said?: (output: never, input: never) => readonly string[]

@@ -248,22 +248,43 @@ test('an Idempotency-Key repeats the answer on both nodes; a repeated secret is 
   assert.ok(!stored.includes(json.secret as string))
 })
 
-test('the pages of a list, joined by their Link headers, equal one big page', async () => {
-  const whole = await call('GET /operator-tokens?limit=1000')
+/** Joins the pages of two rows of a list by their Link headers. */
+async function joinedPages(path: string, member: string): Promise<object[]> {
   const rows: object[] = []
-  let next: string | undefined = '/operator-tokens?limit=2'
+  let next: string | undefined = `${path}?limit=2`
   while (next !== undefined) {
     const page = await call(`GET ${next}`)
-    rows.push(...(page.json.tokens as object[]))
+    rows.push(...(page.json[member] as object[]))
     const link = String(page.headers.link ?? '')
     next = /^<\/api\/operator\/v1([^>]+)>; rel="next"$/.exec(link)?.[1]
     assert.equal(next === undefined, page.json.next === null)
   }
-  const ids = (list: object[]) => list.map((row) => Reflect.get(row, 'id'))
-  assert.deepEqual(ids(rows), ids(whole.json.tokens as object[]))
-  assert.equal(whole.json.next, null)
-  const last = await call(`GET /operator-tokens?limit=${rows.length}`)
-  assert.equal(last.json.next, null, 'a last full page has no next one')
+  return rows
+}
+
+test('the pages of a list, joined by their Link headers, equal one big page', async () => {
+  for (const [path, member, id] of [
+    ['/operator-tokens', 'tokens', 'id'],
+    ['/audit', 'entries', 'seq'],
+  ] as const) {
+    const rows = await joinedPages(path, member)
+    assert.ok(rows.length > 4, path)
+    const whole = await call(`GET ${path}?limit=1000`)
+    const ids = (list: object[]) => list.map((row) => Reflect.get(row, id))
+    assert.deepEqual(ids(rows), ids(whole.json[member] as object[]), path)
+    assert.equal(whole.json.next, null)
+    const last = await call(`GET ${path}?limit=${rows.length}`)
+    assert.equal(last.json.next, null, 'a last full page has no next one')
+  }
+})
+
+test('the audit log is verified for any role, and a head that is not in it is a finding', async () => {
+  const { json } = await call('GET /audit/verification', { token: tokens.viewer })
+  assert.equal(typeof json.head, 'string')
+  const cut = await call(`GET /audit/verification?expect=${'1'.repeat(64)}`)
+  assert.equal((cut.json.broken as { seq: number }).seq, (json.entries as number) + 1)
+  const after = await call('GET /audit?after=x')
+  assert.deepEqual([after.status, after.json.error], [400, 'invalid_parameter'])
 })
 
 test('the document is served to every role, and names every operation', async () => {

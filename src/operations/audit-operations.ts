@@ -1,0 +1,140 @@
+/** The operations on the audit log. They only read: `perform` writes the log. */
+import { Type } from 'typebox'
+import { actionNames } from '../audit/actions.ts'
+import { findEntries } from '../audit/store.ts'
+import { verifyLog } from '../audit/verify.ts'
+import { counted } from '../platform/counted.ts'
+import { closed, limitField, nextField, orNull, pageOf, timeField } from './fields.ts'
+import { operationsFor } from './operation.ts'
+
+const { read } = operationsFor<object>()
+
+const digest = Type.String({ pattern: '^[0-9a-f]{64}$' })
+
+export const auditVerify = read({
+  name: 'audit verify',
+  http: 'GET /audit/verification',
+  summary: 'Check that the audit log is whole',
+  who: { operator: 'viewer' },
+  path: {},
+  input: {
+    expect: Type.Optional(
+      Type.String({
+        pattern: '^[0-9a-f]{64}$',
+        description: 'must be 64 hex characters',
+        'x-help': 'the head that an earlier run printed: finds a log cut off',
+        oneSpelling: (hex: string) => hex.toLowerCase(),
+      }),
+    ),
+  },
+  output: Type.Object(
+    {
+      broken: Type.Optional(Type.Object({ seq: Type.Integer(), reason: Type.String() }, closed)),
+      entries: Type.Optional(Type.Integer({ description: 'Present if the log is whole.' })),
+      head: Type.Optional(digest),
+      since: Type.Optional(
+        orNull(Type.Integer(), 'Entries after the expected one; null if none was expected.'),
+      ),
+    },
+    closed,
+  ),
+  refusals: [],
+  example: {},
+  finding: 'broken',
+  said({ broken, entries = 0, head = '', since = null }) {
+    if (broken !== undefined)
+      return [
+        `BROKEN at entry ${broken.seq}: ${broken.reason}.`,
+        'The entries before it are as they were written. Nothing is certain from there on.',
+      ]
+    return [
+      `whole: ${counted(entries, 'entry', 'entries')}`,
+      `head ${head}`,
+      since === null
+        ? 'Keep the head elsewhere: with `--expect` you find out later whether entries were cut off.'
+        : `The expected entry is there, ${since} came after it.`,
+    ]
+  },
+  async run(db, { expect: expected = null }) {
+    const verification = await verifyLog(db, { expected })
+    if (!verification.whole) return { broken: verification.broken }
+    const { head, since } = verification
+    return { entries: head.seq, head: head.hash, since }
+  },
+})
+
+/** An entry as its hash was made over it: `subjects` and `details` are canonical JSON. */
+const entry = Type.Object(
+  {
+    seq: Type.Integer(),
+    at: Type.String({ format: 'date-time' }),
+    actor: Type.String(),
+    action: Type.String(),
+    subjects: Type.String(),
+    details: Type.String(),
+    prevHash: digest,
+    hash: digest,
+  },
+  closed,
+)
+
+export const auditList = read({
+  name: 'audit list',
+  http: 'GET /audit',
+  summary: 'Show the audit log, the newest first',
+  who: { operator: 'viewer' },
+  path: {},
+  input: {
+    since: Type.Optional(timeField('a day or a time in UTC')),
+    action: Type.Optional(
+      Type.Enum([...actionNames], { description: 'one action, such as keys.rotated' }),
+    ),
+    limit: { ...limitField, default: 50 },
+    after: Type.Optional(
+      Type.String({
+        pattern: '^[1-9][0-9]{0,14}$',
+        description: 'must be the member `next` of the page before',
+      }),
+    ),
+  },
+  output: Type.Object({ entries: Type.Array(entry), next: nextField }, closed),
+  refusals: [],
+  example: { action: 'keys.rotated', since: '2026-05-14', limit: 50 },
+  none: 'No entry matches.',
+  columns: {
+    seq: 'seq',
+    time: 'at',
+    actor: ({ actor }) => visible(actor),
+    action: 'action',
+    details: ({ details }) => visible(details),
+    subjects: ({ subjects }) => shortened(visible(subjects)),
+  },
+  async run(db, { since = null, action = null, limit, after }) {
+    const before = after === undefined ? null : Number(after)
+    const found = await findEntries(db, { since, action, before, limit: limit + 1 })
+    const { rows, next } = pageOf(found, limit, ({ seq }) => String(seq))
+    return { entries: rows, next }
+  },
+})
+
+const subjectsLengthMax = 160
+
+/** An import has 256 subjects an entry. */
+function shortened(subjects: string): string {
+  return subjects.length > subjectsLengthMax
+    ? `${subjects.slice(0, subjectsLengthMax)}… (--json shows all)`
+    : subjects
+}
+
+/**
+ * Writes control characters and line separators as `\\u{…}`: an actor may have chosen them to hide
+ * something from you.
+ */
+function visible(text: string): string {
+  return text.replace(
+    /[\p{C}\u2028\u2029]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  )
+}
+
+export const auditOperations = [auditVerify, auditList] as const
