@@ -22,12 +22,16 @@ const verifyModules = [
   `${assets}/verify-page.ts`,
 ]
 
+/** The modules of every page. */
+const pageModules = [`${assets}/find.ts`, `${assets}/islands.ts`]
+
 /** The scripts as generated files: their paths and contents. */
 export const browserScripts = [
-  ...['theme', 'islands', 'skill-search', 'camera'].map((name) => ({
+  ...['theme', 'skill-search', 'camera'].map((name) => ({
     path: `${assets}/browser/${name}.js`,
     text: (root: string) => browserCode(root, `${assets}/${name}.ts`),
   })),
+  { path: `${assets}/browser/islands.js`, text: (root: string) => joined(root, pageModules) },
   { path: `${assets}/browser/verify-page.js`, text: (root: string) => joined(root, verifyModules) },
 ]
 

@@ -23,6 +23,7 @@ import type { OpenApi } from '../web/docs/api.ts'
 import { errorPage } from '../web/docs/errors.ts'
 import { type DocsLibrary, readDocsLibrary } from '../web/docs/library.ts'
 import { docsEndpoints } from '../web/docs/pages.ts'
+import { dashboardEntries } from '../web/layout.ts'
 import { publicPages } from '../web/public/pages.ts'
 import { standardPaths } from '../web/public/standard.ts'
 import { siteOf } from '../web/public-page.ts'
@@ -186,6 +187,7 @@ function servicePages(
       clock,
       securityContact: config.securityContact,
       otherPaths: standardPaths(standard.vocabulary),
+      dashboardPages: dashboardEntries,
     }),
     ...publicPages({
       publicUrl,

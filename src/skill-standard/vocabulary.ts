@@ -76,10 +76,13 @@ interface ShapeOf<Shaped> {
   Errors(value: unknown): Iterable<{ instancePath: string; message: string }>
 }
 
+/** No part of a release, see `search-words.ts`. */
+export const searchWordsFile = 'search-words.json'
+
 function filesOf(directory: string): string[] {
   try {
     return readdirSync(directory)
-      .filter((file) => file.endsWith('.json'))
+      .filter((file) => file.endsWith('.json') && file !== searchWordsFile)
       .sort()
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)

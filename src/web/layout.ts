@@ -86,13 +86,14 @@ function singleBody(host: string, main: Part): Html {
 <a class="skip" href="#main">Skip to content</a>
 <header class="site-header"><div>
 ${brand(host)}
-<div class="row">${themeButton}</div>
+<div class="row">${searchLink}${themeButton}</div>
 </div></header>
 <main id="main" class="single">
 ${content}
 </main>
 <footer class="site-footer"><div><span>Score credentials of ${host}</span><a href="/verify">Verify a credential</a><a href="/docs">Docs</a></div></footer>
-${iconShapes(content.text + themeButton.text)}
+${searchDialog}
+${iconShapes(content.text + themeButton.text + searchLink.text)}
 </body>`
 }
 
@@ -114,11 +115,12 @@ function siteBody({ current, columns }: SiteFrame, host: string, main: Part): Ht
 <header class="site-header${full}"><div>
 ${columns !== undefined && menuButton}${brand(host)}
 ${siteNavigation(current)}
-<div class="row">${themeButton}<a class="button" href="/dashboard">Dashboard</a></div>
+<div class="row">${searchLink}${themeButton}<a class="button" href="/dashboard">Dashboard</a></div>
 </div></header>
 ${content}
 <footer class="site-footer${full}"><div><span>Score credentials of ${host}</span><a href="/status">Status</a><a href="/.well-known/did.json">Issuer and keys</a><a href="/docs/api">API reference</a><a href="/changelog">Changelog</a></div></footer>
-${iconShapes(content.text + themeButton.text + menuButton.text)}
+${searchDialog}
+${iconShapes(content.text + themeButton.text + menuButton.text + searchLink.text)}
 </body>`
 }
 
@@ -179,6 +181,11 @@ const groups: readonly { title?: string; pages: readonly Destination[] }[] = [
   },
 ]
 
+/** The pages of the dashboard, for the search. */
+export const dashboardEntries = groups.flatMap(({ pages }) =>
+  pages.map(({ path, title }) => ({ path, title })),
+)
+
 /** Links to the pages beside the dashboard. */
 const help: readonly Destination[] = [
   { path: '/docs', title: 'Docs', icon: 'file' },
@@ -197,7 +204,7 @@ function dashboardBody(frame: DashboardFrame, main: Part): Html {
 ${menuButton}
 <a class="brand" href="/dashboard">${mark}assay</a>
 <span class="account collapse" dir="auto">${account}</span>
-<div class="row">${themeButton}
+<div class="row">${searchLink}${themeButton}
 <details class="menu"><summary class="button quiet">${avatar(frame.user, 'small')}<span class="collapse user" dir="auto">${frame.user}</span><span class="hidden-visually">, your account</span>${icon('chevron')}</summary><div class="menu-list"><p class="menu-head"><strong class="break" dir="auto">${frame.user}</strong><span class="break" dir="auto">${account}</span></p>${accountSwitch(frame)}${
     frame.invitations > 0 &&
     html`<a href="${accountsPath}">${icon('mail')}${frame.invitations === 1 ? 'An open invitation' : `${frame.invitations} open invitations`}</a>`
@@ -216,6 +223,7 @@ ${main}
 </div>`
   return html`<body>
 ${content}
+${searchDialog}
 ${iconShapes(content.text)}
 </body>`
 }
@@ -276,3 +284,9 @@ const mark = new Html(
 const menuButton = html`<button class="button quiet menu-button" type="button" popovertarget="nav">${icon('menu', 'md')}<span class="hidden-visually">Menu</span></button>`
 
 const themeButton = html`<button class="button quiet" type="button" data-theme-toggle hidden>${icon('theme')}<span class="hidden-visually">Switch between light and dark</span></button>`
+
+/** Without a script it leads to the page of the search. */
+const searchLink = html`<a class="button quiet" href="/docs/find" data-find aria-keyshortcuts="Control+K Meta+K">${icon('search')}<span class="hidden-visually">Search</span><kbd class="wide-only" aria-hidden="true" data-find-key>Ctrl K</kbd></a>`
+
+/** The search over every page. A script opens it and fills its list from the template. */
+const searchDialog = html`<dialog class="dialog find" id="find" aria-label="Search"><form action="/docs/find" role="search"><input class="input" id="find-input" name="q" type="text" inputmode="search" maxlength="80" autocomplete="off" autocapitalize="none" spellcheck="false" placeholder="Search the docs, the API and the dashboard" aria-label="Search the docs, the API and the dashboard" role="combobox" aria-expanded="false" aria-controls="find-list" aria-autocomplete="list"></form><div id="find-list" role="listbox" aria-label="Results" hidden></div><p class="small muted" id="find-count" role="status"></p><template><div role="group"><p class="label small"></p></div><a role="option" tabindex="-1" aria-selected="false"><span class="strong"></span> <span class="small muted"></span><span class="small muted excerpt"></span></a></template></dialog>`

@@ -5,7 +5,13 @@ import { after, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { pagePathOf } from '../../src/discovery/docs-page.ts'
 import { type ErrorRow, errorTable } from '../../src/platform/http/errors.ts'
-import { inspectUrl, noBrowser, openBrowser } from '../support/start/browser.ts'
+import {
+  inspectPage,
+  inspectUrl,
+  noBrowser,
+  openBrowser,
+  watchFaults,
+} from '../support/start/browser.ts'
 import { pageBytesMax, weighPage } from '../support/start/page-weight.ts'
 import { startService } from '../support/start/service.ts'
 
@@ -100,6 +106,40 @@ test('api: every operation of the contract has a page with a request and a respo
       assert.match(page.text, /<code>curl -sS/, operationId)
       assert.match(page.text, /id="response-20\d"/, operationId)
     }
+})
+
+test('search: results are grouped with marked words, and an id leads to its page', async () => {
+  const { text } = await get('/docs/find?q=insufficient_scope')
+  assert.match(text, /<h2 id="errors">Errors<\/h2>.*href="\/docs\/errors\/insufficient_scope"/s)
+  assert.match(text, /<mark>insufficient_scope<\/mark>|<mark>scopes?<\/mark>/)
+  const answer = JSON.parse((await get('/docs/find.json?q=kPq3Zr0vT8sWx1Yb')).text)
+  assert.equal(answer.jump.path, '/dashboard/requests/kPq3Zr0vT8sWx1Yb')
+  assert.equal((await get(`/docs/find.json?q=${'a'.repeat(81)}`)).status, 400)
+})
+
+test('search: Ctrl K finds an operation by keyboard on public pages, and Escape closes it', {
+  skip: noBrowser,
+}, async () => {
+  const context = await (await openBrowser()).newContext()
+  const page = await context.newPage()
+  const faults = watchFaults(page, service.base)
+  await page.goto(`${service.base}/standard`)
+  await page.keyboard.press('Control+k')
+  const field = page.getByRole('combobox', { name: /Search the docs/ })
+  await field.fill('createWebhookEndpoint')
+  await page.getByRole('option').first().waitFor()
+  await inspectPage(page, 'find-dialog')
+  await page.keyboard.press('ArrowDown')
+  const chosen = await field.getAttribute('aria-activedescendant')
+  assert.equal(await page.locator(`#${chosen}`).getAttribute('aria-selected'), 'true')
+  await page.keyboard.press('Escape')
+  await field.waitFor({ state: 'hidden' })
+  await page.keyboard.press('Control+k')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(`${service.base}/docs/api/createWebhookEndpoint`)
+  assert.deepEqual(faults, [])
+  await context.close()
 })
 
 test('search: a page is found by its words, and naughty queries change no markup', async () => {

@@ -2,6 +2,9 @@
  * The scripts of the pages: copy buttons, countdowns and similar controls. They set text only
  * through `textContent`, because Trusted Types forbid HTML strings.
  */
+import { openFind } from './find.ts'
+
+openFind()
 
 for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')) {
   const label = button.querySelector('[data-label]') ?? button

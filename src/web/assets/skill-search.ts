@@ -1,35 +1,42 @@
-/** Filters the skills while the reader types. Without this module the form asks the server. */
+/** Asks for the skills while the reader types. Without this module the form asks the server. */
 const form = document.querySelector<HTMLFormElement>('[data-skill-search]')
 const control = form?.querySelector<HTMLInputElement>('input[name="q"]')
 const state = document.querySelector<HTMLElement>('[data-skill-count]')
 const none = document.querySelector<HTMLElement>('[data-skill-none]')
-const groups = [...document.querySelectorAll<HTMLElement>('[data-skill-group]')].map((element) => ({
-  element,
-  items: [...element.querySelectorAll<HTMLElement>('li')].map((item) => ({
+const groups = document.querySelector<HTMLElement>('[data-skill-groups]')
+const results = document.querySelector<HTMLElement>('[data-skill-results]')
+const items = new Map(
+  [...(groups?.querySelectorAll<HTMLElement>('[data-skill]') ?? [])].map((item) => [
+    item.dataset.skill,
     item,
-    text: folded(`${item.dataset.names} ${item.textContent}`),
-  })),
-}))
+  ]),
+)
+const typingMs = 120
+let timer: ReturnType<typeof setTimeout> | undefined
+let asked = new AbortController()
 
-function folded(text: string): string {
-  return text.normalize('NFKC').toLowerCase()
+async function search(query: string): Promise<void> {
+  asked.abort()
+  asked = new AbortController()
+  if (query === '') return show(query, [...items.keys()])
+  const parameters = new URLSearchParams(location.search)
+  parameters.set('q', query)
+  const url = `/standard/find.json?${parameters.toString()}`
+  // A newer search aborts this one. Without an answer the form still works.
+  const answer = await fetch(url, { signal: asked.signal }).catch(() => null)
+  if (answer?.ok !== true) return
+  const { skills } = (await answer.json()) as { skills: string[] }
+  show(query, skills)
 }
 
-function filter(query: string): void {
-  const words = folded(query).split(/\s+/u).filter(Boolean)
-  let shown = 0
-  for (const { element, items } of groups) {
-    let inGroup = 0
-    for (const { item, text } of items) {
-      item.hidden = !words.every((word) => text.includes(word))
-      if (!item.hidden) inGroup++
-    }
-    element.hidden = inGroup === 0
-    shown += inGroup
-  }
+function show(query: string, slugs: readonly (string | undefined)[]): void {
+  const found = slugs.flatMap((slug) => items.get(slug)?.cloneNode(true) ?? [])
+  results?.replaceChildren(...(query === '' ? [] : found))
+  results?.toggleAttribute('hidden', query === '' || found.length === 0)
+  groups?.toggleAttribute('hidden', query !== '')
+  none?.toggleAttribute('hidden', found.length > 0)
   if (state !== null)
-    state.textContent = `${shown} ${shown === 1 ? 'skill' : 'skills'}${words.length > 0 ? ` for “${query.trim()}”` : ''}`
-  if (none !== null) none.hidden = shown > 0
+    state.textContent = `${found.length} ${found.length === 1 ? 'skill' : 'skills'}${query === '' ? '' : ` for “${query}”`}`
 }
 
 function remember(query: string): void {
@@ -40,15 +47,19 @@ function remember(query: string): void {
 
 function withQuery(address: string, query: string): string {
   const url = new URL(address)
-  if (query.trim() === '') url.searchParams.delete('q')
-  else url.searchParams.set('q', query.trim())
+  if (query === '') url.searchParams.delete('q')
+  else url.searchParams.set('q', query)
   return url.href
 }
 
 if (control != null) {
   control.addEventListener('input', () => {
-    filter(control.value)
-    remember(control.value)
+    clearTimeout(timer)
+    timer = setTimeout(() => {
+      const query = control.value.trim()
+      remember(query)
+      void search(query)
+    }, typingMs)
   })
   form?.addEventListener('submit', (event) => event.preventDefault())
 }

@@ -24,7 +24,8 @@ import {
 import { apiIndexView, apiPath, type OpenApi, operationsIn, operationView } from './api.ts'
 import { type DocsFrame, docsView, groupsOf } from './frame.ts'
 import type { DocsLibrary, DocsPage } from './library.ts'
-import { searchView } from './search.ts'
+import { searchAnswer, searchPath, searchView } from './search.ts'
+import { type DocsSearch, type OtherPage, openDocsSearch } from './search-index.ts'
 import { llmsFullText, llmsText, robotsText, securityText, sitemapXml } from './site-files.ts'
 
 export interface DocsContext {
@@ -39,6 +40,8 @@ export interface DocsContext {
   securityContact: string | null
   /** Paths of other pages that search engines may list. */
   otherPaths: readonly string[]
+  /** Pages of the dashboard, which the search finds. */
+  dashboardPages: readonly OtherPage[]
 }
 
 const maxAgeSeconds = 300
@@ -52,6 +55,11 @@ export function docsEndpoints(context: DocsContext): Endpoint[] {
   const documents = memoized()
   let contract: OpenApi | undefined
   const openApi = () => (contract ??= context.openApi())
+  let index: Promise<DocsSearch> | undefined
+  const find = async (query: string) => {
+    index ??= openDocsSearch(library, openApi(), context.dashboardPages)
+    return (await index)(query)
+  }
 
   const page = (path: string): Answer => {
     const isMarkdown = path.endsWith('.md')
@@ -90,10 +98,23 @@ export function docsEndpoints(context: DocsContext): Endpoint[] {
     inFolder(apiPath, operation),
     publicEndpoint(site, {
       name: 'docs search',
-      path: '/docs/find',
-      queryParameters: Type.Object({ q: Type.Optional(Type.String({ maxLength: 80 })) }),
+      path: searchPath,
+      queryParameters: searchQuery,
       limits: searchLimits,
-      answer: ({ query }) => viewAnswer(site, searchView(frame, query.q?.trim() ?? '')),
+      async answer({ query: { q = '' } }) {
+        const query = q.trim()
+        return viewAnswer(site, searchView(frame, query, await find(query)))
+      },
+    }),
+    publicEndpoint(site, {
+      name: 'docs search dialog',
+      path: `${searchPath}.json`,
+      queryParameters: searchQuery,
+      limits: searchLimits,
+      async answer({ query: { q = '' } }) {
+        const query = q.trim()
+        return { status: 200, body: searchAnswer(query, await find(query)), isCompressed: true }
+      },
     }),
     file('/llms.txt', plainType, () => llmsText(context)),
     file('/llms-full.txt', plainType, () => llmsFullText(context)),
@@ -154,8 +175,10 @@ function securityFile(
 
 const plainType = 'text/plain; charset=utf-8'
 
-/** A search reads every page. */
-const searchLimits = { perMinute: 120, perDay: 10_000 }
+const searchQuery = Type.Object({ q: Type.Optional(Type.String({ maxLength: 80 })) })
+
+/** The dialog asks while the reader types. */
+const searchLimits = { perMinute: 300, perDay: 10_000 }
 
 function documentOf(
   body: string,

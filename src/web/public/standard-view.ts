@@ -1,6 +1,4 @@
 /** Pure: the list of all skills, with its search. */
-
-import { foldText } from '../../platform/fold-text.ts'
 import type { SkillRecord } from '../../skill-standard/schema.ts'
 import { slugOf } from '../../skill-standard/slug.ts'
 import type { ControlledLists } from '../../skill-standard/source.ts'
@@ -17,6 +15,8 @@ export interface StandardList {
 
 export interface StandardSearch {
   query: string
+  /** The skills that the query finds, best first. */
+  found: readonly SkillRecord[]
   /** Null: all domains. */
   domain: string | null
 }
@@ -24,11 +24,10 @@ export interface StandardSearch {
 export function standardView(
   site: Site,
   { skills, domains, version }: StandardList,
-  { query, domain }: StandardSearch,
+  { query, found, domain }: StandardSearch,
 ): PublicView {
-  const words = foldText(query).split(' ').filter(Boolean)
   const inDomain = skills.filter((skill) => domain === null || skill.domain === domain)
-  const found = new Set(inDomain.filter((skill) => matches(skill, words)))
+  const shown = query === '' ? inDomain : found.filter((skill) => inDomain.includes(skill))
   const groups = domains
     .map((group) => ({
       ...group,
@@ -58,19 +57,19 @@ ${domain !== null && html`<input type="hidden" name="domain" value="${domain}">`
 <button class="button primary large" type="submit">${icon('search')}Search skills</button>
 </form>
 <nav class="row" aria-label="Domains">${domainLinks({ skills, domains, version }, { query, domain })}</nav>
-<p class="small muted" id="count" role="status" data-skill-count>${counted(found.size, 'skill')}${query !== '' && ` for “${query}”`}</p>
-${groups.map((group) => groupOf(group, found))}
-<div class="empty" data-skill-none${attributes({ hidden: found.size > 0 })}>${icon('search')}<h2>No skill matches</h2><p>Search for fewer or other words. The standard has ${skills.length} skills; a skill that is missing cannot be scored.</p><p><a class="button" href="/standard">Show all skills</a></p></div>
+<p class="small muted" id="count" role="status" data-skill-count>${counted(shown.length, 'skill')}${query !== '' && ` for “${query}”`}</p>
+<ul class="skill-grid" data-skill-results${attributes({ hidden: query === '' || shown.length === 0 })}>
+${query !== '' && shown.map(itemOf)}</ul>
+<div class="stack loose" data-skill-groups${attributes({ hidden: query !== '' })}>${groups.map(groupOf)}</div>
+<div class="empty" data-skill-none${attributes({ hidden: shown.length > 0 })}>${icon('search')}<h2>No skill matches</h2><p>Search for fewer or other words. The standard has ${skills.length} skills; a skill that is missing cannot be scored.</p><p><a class="button" href="/standard">Show all skills</a></p></div>
 ${aboutSection(version)}`,
   }
 }
 
-function matches({ label, aliases, description, id }: SkillRecord, words: string[]): boolean {
-  const text = foldText(`${label} ${aliases.join(' ')} ${description} ${id}`)
-  return words.every((word) => text.includes(word))
-}
-
-function domainLinks({ skills, domains }: StandardList, { query, domain }: StandardSearch): Html[] {
+function domainLinks(
+  { skills, domains }: StandardList,
+  { query, domain }: Omit<StandardSearch, 'found'>,
+): Html[] {
   const all = { slug: null, label: 'All', size: skills.length }
   const each = domains.map(({ slug, label }) => ({
     slug,
@@ -94,21 +93,16 @@ interface Group {
   skills: readonly SkillRecord[]
 }
 
-function groupOf(
-  { slug, label, description, skills }: Group,
-  found: ReadonlySet<SkillRecord>,
-): Html {
-  const hidden = attributes({ hidden: !skills.some((skill) => found.has(skill)) })
-  return html`<section aria-labelledby="${`domain-${slug}`}" class="stack" data-skill-group${hidden}>
+function groupOf({ slug, label, description, skills }: Group): Html {
+  return html`<section aria-labelledby="${`domain-${slug}`}" class="stack">
 <div><h2 id="${`domain-${slug}`}">${label}</h2><p class="small muted">${description}</p></div>
 <ul class="skill-grid">
-${skills.map((skill) => itemOf(skill, found.has(skill)))}</ul>
+${skills.map(itemOf)}</ul>
 </section>`
 }
 
-function itemOf(skill: SkillRecord, isFound: boolean): Html {
-  const { id, label, aliases, description } = skill
-  return html`<li data-names="${aliases.join(' ')} ${id}"${attributes({ hidden: !isFound })}><a href="${`/standard/skills/${slugOf(id)}`}">${label}</a><p>${description}</p></li>\n`
+function itemOf({ id, label, description }: SkillRecord): Html {
+  return html`<li data-skill="${slugOf(id)}"><a href="${`/standard/skills/${slugOf(id)}`}">${label}</a><p>${description}</p></li>\n`
 }
 
 function aboutSection(version: string): Html {

@@ -10,8 +10,12 @@ import { refuse } from '../../platform/http/errors.ts'
 import { skillCatalogOf, type Vocabulary } from '../../skill-standard/catalog.ts'
 import type { VocabularyNotes } from '../../skill-standard/notes.ts'
 import type { PublishedReleases } from '../../skill-standard/releases.ts'
-import { skillIdOf } from '../../skill-standard/slug.ts'
+import type { SkillRecord } from '../../skill-standard/schema.ts'
+import { loadSearchWords } from '../../skill-standard/search-words.ts'
+import { skillIdOf, slugOf } from '../../skill-standard/slug.ts'
 import { pageDocument, publicEndpoint, type Site, viewAnswer } from '../public-page.ts'
+import type { TextIndex } from '../text-index.ts'
+import { openSkillSearch } from './skill-search.ts'
 import { type SkillPage, skillView } from './skill-view.ts'
 import { bandsView, termsView } from './standard-reference-view.ts'
 import { standardView } from './standard-view.ts'
@@ -33,22 +37,35 @@ export function standardPages(
     .sort((a, b) => a.label.localeCompare(b.label, 'en'))
   const list = { skills, domains: controlled.domains, version: release.version }
   const byId = new Map(all.map((record) => [record.id, record]))
+  const searchWords = loadSearchWords()
+  let index: Promise<TextIndex<SkillRecord>> | undefined
+  const find = async (query: string) => {
+    index ??= openSkillSearch({ skills, crosswalk, searchWords })
+    return (await index).find(query).map(({ item }) => item)
+  }
   const documents = documentMemory()
   const versionsOf = versionReader(releases)
   return [
     publicEndpoint(site, {
       name: 'skill standard',
       path: '/standard',
-      queryParameters: Type.Object({
-        q: Type.Optional(Type.String({ maxLength: 80 })),
-        domain: Type.Optional(Type.String({ maxLength: 40 })),
-      }),
-      answer({ query: { q = '', domain: named } }) {
+      queryParameters: searchQuery,
+      async answer({ query: { q = '', domain: named } }) {
         const query = q.trim()
         const domain = controlled.domains.find(({ slug }) => slug === named)?.slug ?? null
-        if (query !== '') return viewAnswer(site, standardView(site, list, { query, domain }))
-        const make = () => pageDocument(site, standardView(site, list, { query, domain }))
-        return { document: documents(`domain ${domain}`, make) }
+        const view = (found: readonly SkillRecord[]) =>
+          standardView(site, list, { query, found, domain })
+        if (query !== '') return viewAnswer(site, view(await find(query)))
+        return { document: documents(`domain ${domain}`, () => pageDocument(site, view([]))) }
+      },
+    }),
+    publicEndpoint(site, {
+      name: 'skill search',
+      path: '/standard/find.json',
+      queryParameters: searchQuery,
+      async answer({ query: { q = '', domain } }) {
+        const found = (await find(q)).filter((one) => domain === undefined || one.domain === domain)
+        return { status: 200, body: { skills: found.map(({ id }) => slugOf(id)) } }
       },
     }),
     publicEndpoint(site, {
@@ -84,6 +101,11 @@ export function standardPages(
     }),
   ]
 }
+
+const searchQuery = Type.Object({
+  q: Type.Optional(Type.String({ maxLength: 80 })),
+  domain: Type.Optional(Type.String({ maxLength: 40 })),
+})
 
 /** Paths of the pages that search engines may list. */
 export function standardPaths({ records }: Vocabulary): string[] {
