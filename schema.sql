@@ -1447,7 +1447,9 @@ create table x402_payments (
   claimed_at timestamp with time zone not null,
   state_at timestamp with time zone not null,
   settled_at timestamp with time zone,
-  found_at timestamp with time zone
+  found_at timestamp with time zone,
+  refund_tx_hash text,
+  refunded_at timestamp with time zone
 ) with (fillfactor=70);
 create table x402_prices (
   chain_id integer not null,
@@ -1764,11 +1766,14 @@ alter table x402_payments add constraint x402_payments_check CHECK (found_at IS 
 alter table x402_payments add constraint x402_payments_check1 CHECK ((state = 'settled'::text) = (settled_at IS NOT NULL));
 alter table x402_payments add constraint x402_payments_check2 CHECK (state <> 'settled'::text OR tx_hash IS NOT NULL);
 alter table x402_payments add constraint x402_payments_check3 CHECK ((state = ANY (ARRAY['settling'::text, 'unknown'::text])) = (sealed_payment IS NOT NULL));
+alter table x402_payments add constraint x402_payments_check4 CHECK ((refund_tx_hash IS NULL) = (refunded_at IS NULL));
+alter table x402_payments add constraint x402_payments_check5 CHECK (refunded_at IS NULL OR state = 'settled'::text);
 alter table x402_payments add constraint x402_payments_endpoint_check CHECK (endpoint = ANY (ARRAY['score_lookup'::text, 'candidate_lookup'::text, 'candidate_search'::text]));
 alter table x402_payments add constraint x402_payments_facilitator_check CHECK (facilitator = ANY (ARRAY['remote'::text, 'local'::text]));
 alter table x402_payments add constraint x402_payments_idempotency_key_check CHECK (length(idempotency_key) >= 16 AND length(idempotency_key) <= 128);
 alter table x402_payments add constraint x402_payments_pay_to_check CHECK (pay_to ~ '^0x[0-9a-f]{40}$'::text);
 alter table x402_payments add constraint x402_payments_payer_check CHECK (payer ~ '^0x[0-9a-f]{40}$'::text);
+alter table x402_payments add constraint x402_payments_refund_tx_hash_check CHECK (refund_tx_hash ~ '^0x[0-9a-f]{64}$'::text);
 alter table x402_payments add constraint x402_payments_resource_key_check CHECK (length(resource_key) = 32);
 alter table x402_payments add constraint x402_payments_signature_hash_check CHECK (length(signature_hash) = 32);
 alter table x402_payments add constraint x402_payments_state_check CHECK (state = ANY (ARRAY['settling'::text, 'unknown'::text, 'settled'::text, 'released'::text, 'failed'::text]));

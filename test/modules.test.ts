@@ -12,7 +12,7 @@ const allowed: Record<string, readonly string[]> = {
   operations: ['platform', 'audit'],
   access: ['platform', 'audit', 'operations'],
   credits: ['platform', 'audit'],
-  x402: ['platform', 'audit'],
+  x402: ['platform', 'operations'],
   accounts: ['platform', 'audit', 'operations'],
   webhooks: ['platform', 'audit'],
   'agent-decisions': ['platform', 'audit'],

@@ -11,6 +11,7 @@ import type { Operation } from '../operations/operation.ts'
 import { engineOperations } from '../scores/engine-operations.ts'
 import { consentOperations, identityOperations } from '../scores/sharing-operations.ts'
 import { workersImport } from '../scores/worker-ingest.ts'
+import { paymentOperations } from '../x402/operations.ts'
 import type { Services } from './operations.ts'
 
 /** Every bulk input. */
@@ -28,6 +29,7 @@ export const allOperations: readonly Operation<Services>[] = [
   ...disputeOperations,
   ...engineOperations,
   ...operatorUserOperations,
+  ...paymentOperations,
   ...operatorOperations,
   ...auditOperations,
 ]

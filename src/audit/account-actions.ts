@@ -144,6 +144,11 @@ export const accountActions = {
     subject: uuid,
     details: Type.Object({ paid: Type.Boolean() }, closed),
   }),
+  'payments.refunded': facts({
+    meaning: 'An operator recorded that the money of an x402 payment was given back.',
+    subject: uuid,
+    details: Type.Object({}, closed),
+  }),
   'webhooks.created': facts({
     meaning: 'A webhook endpoint was created for an account.',
     subject: uuid,

@@ -56,24 +56,7 @@ export function isSha256(text: string): boolean {
 
 /** Parses 64 hex characters into lowercase. */
 export function parseSha256(text: string): string {
-  return hexOf(text, '', 64)
-}
-
-/** Parses a transaction of a chain into lowercase. */
-export function parseTransaction(text: string): string {
-  return hexOf(text, '0x', 64)
-}
-
-/** Parses the address of a wallet into lowercase. */
-export function parseWallet(text: string): string {
-  return hexOf(text, '0x', 40)
-}
-
-function hexOf(text: string, prefix: string, length: number): string {
-  const hex = text.toLowerCase()
-  const isHex = hex.startsWith(prefix) && /^[0-9a-f]+$/.test(hex.slice(prefix.length))
-  if (isHex && hex.length === prefix.length + length) return hex
-  return invalid(`Use ${prefix === '' ? '' : `${prefix} and `}${length} hex characters.`)
+  return isSha256(text) ? text.toLowerCase() : invalid('Use 64 hex characters.')
 }
 
 const usernameForm = new RegExp(usernamePattern)

@@ -105,7 +105,11 @@ export const commands: readonly CommandRow[] = [
     description: 'Credits of accounts, and the ledger',
     load: () => import('./commands/credits.ts'),
   },
-  { name: 'payments', description: 'x402 payments', load: () => import('./commands/payments.ts') },
+  {
+    name: 'payments',
+    description: 'x402 payments',
+    load: fromOperations(async () => (await import('../x402/operations.ts')).paymentOperations),
+  },
   {
     name: 'webhooks',
     description: 'Webhook endpoints, and deliveries to them',

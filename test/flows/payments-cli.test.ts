@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, test } from 'node:test'
+import { perform } from '../../src/operations/perform.ts'
 import { uuidV7 } from '../../src/platform/db/uuid-v7.ts'
+import { paymentsList, paymentsUndelivered, paymentsUnresolved } from '../../src/x402/operations.ts'
 import {
   holdPayment,
   markSettled,
@@ -54,10 +56,10 @@ const report = async (...args: string[]) => {
 }
 
 test('without payments: lists are empty, the CSV has only its header, and no payment is unresolved', async () => {
-  assert.deepEqual(await report('list'), { code: 0, ok: true, payments: [] })
-  assert.deepEqual(await report('unresolved'), { code: 0, ok: true, payments: [] })
+  assert.deepEqual(await report('list'), { code: 0, ok: true, payments: [], next: null })
+  assert.deepEqual(await report('unresolved'), { code: 0, ok: true, payments: [], next: null })
   const { out } = await command.run(['payments', 'revenue', '--csv'])
-  assert.equal(out, 'day,endpoint,chain,payments,amount\n')
+  assert.equal(out, 'day,endpoint,chain,payments,amount,refunded\n')
 })
 
 test('payments are listed by state, revenue by day, and payments left open for too long as unresolved', async () => {
@@ -103,11 +105,18 @@ test('payments are listed by state, revenue by day, and payments left open for t
   assert.equal(listed.reason, 'insufficient_funds')
   assert.equal(listed.amount, '10000')
   assert.deepEqual((await report('revenue', '--since', day)).revenue, [
-    { day, endpoint: 'candidate_search', chainId: 84532, payments: 1, amount: '10000' },
-    { day, endpoint: 'score_lookup', chainId: 84532, payments: 3, amount: '30000' },
+    {
+      day,
+      endpoint: 'candidate_search',
+      chainId: 84532,
+      payments: 1,
+      amount: '10000',
+      refunded: '0',
+    },
+    { day, endpoint: 'score_lookup', chainId: 84532, payments: 3, amount: '30000', refunded: '0' },
   ])
   const { out } = await command.run(['payments', 'revenue', '--since', day, '--csv'])
-  assert.equal(out.split('\n')[2], `${day},score_lookup,84532,3,30000`)
+  assert.equal(out.split('\n')[2], `${day},score_lookup,84532,3,30000,0`)
   const unresolved = await report('unresolved')
   assert.equal(unresolved.code, 1)
   assert.deepEqual(
@@ -138,7 +147,8 @@ test('the operator closes an unresolved payment once, as paid or not paid, and t
   const payable = await settling('score_lookup', minutesAgo(9), new Date(Date.now() - 1_000))
   const inWork = await settling('score_lookup', new Date(Date.now() + 60_000), past)
   const txHash = hex(32)
-  const close = (...args: string[]) => report('close', ...args)
+  const close = (...args: string[]) => report('close', ...args, '--yes')
+  assert.equal((await report('close', paid, '--not-paid')).code, 2, 'not confirmed')
   assert.partialDeepStrictEqual(await close(payable, '--not-paid'), { code: 1, ok: false })
   assert.partialDeepStrictEqual(await close(inWork, '--not-paid'), { code: 1, ok: false })
   assert.partialDeepStrictEqual(await close(uuidV7(past), '--not-paid'), { code: 1, ok: false })
@@ -160,6 +170,15 @@ test('the operator closes an unresolved payment once, as paid or not paid, and t
   ])
     assert.equal((await close(...args)).code, 2, args.join(' '))
 
+  const transaction = hex(32)
+  const refund = (id: string, by = transaction) => report('refunded', id, '--transaction', by)
+  for (const [id, by, error] of [
+    [uuidV7(past), transaction, 'payment_not_found'],
+    [unpaid, transaction, 'payment_state'],
+    [paid, txHash, 'payment_state'],
+  ] as const)
+    assert.partialDeepStrictEqual(await refund(id, by), { code: 1, error })
+
   const { payments } = await report('list', '--limit', '999')
   const stateOf = (id: string) => payments.find((each: { id: string }) => each.id === id)?.state
   assert.deepEqual([paid, unpaid, payable, inWork].map(stateOf), [
@@ -170,12 +189,42 @@ test('the operator closes an unresolved payment once, as paid or not paid, and t
   ])
   const undelivered = (await report('undelivered')).payments.map(({ id }: { id: string }) => id)
   assert.ok(undelivered.includes(paid))
+  assert.partialDeepStrictEqual(await refund(paid), { code: 0, changed: true, transaction })
+  assert.partialDeepStrictEqual(await refund(paid), { code: 0, changed: false })
+  assert.partialDeepStrictEqual(await refund(paid, hex(32)), { code: 1, error: 'payment_state' })
+  assert.equal((await report('undelivered')).payments.length, undelivered.length - 1)
+  const refunds = (await report('revenue')).revenue.map(({ refunded }: { refunded: string }) =>
+    Number(refunded),
+  )
+  assert.deepEqual(Math.max(...refunds), 10_000)
   const { out } = await command.run(['audit', 'list', '--json'])
   const payment = JSON.parse(out)
-    .entries.filter(({ action }: { action: string }) => action === 'payments.closed')
+    .entries.filter(({ action }: { action: string }) => action.startsWith('payments.'))
     .map(({ subjects, details }: Record<string, string>) => `${subjects} ${details}`)
   assert.deepEqual(
     payment.sort(),
-    [`["${paid}"] {"paid":true}`, `["${unpaid}"] {"paid":false}`].sort(),
+    [`["${paid}"] {"paid":true}`, `["${unpaid}"] {"paid":false}`, `["${paid}"] {}`].sort(),
   )
+})
+
+test('the pages of each list of payments, joined, equal one big page', async () => {
+  const performer = { db, clock: () => new Date(), services: {} }
+  const operator = { kind: 'operator', role: 'viewer', actor: 'x', by: 'x' } as const
+  for (const list of [paymentsList, paymentsUndelivered, paymentsUnresolved]) {
+    const page = async (limit: number, after: string | null) => {
+      const input = { limit, ...(after !== null && { after }) }
+      const performed = await perform(performer, list, operator, input)
+      assert.ok('output' in performed)
+      return performed.output
+    }
+    const whole = await page(1_000, null)
+    const joined: object[] = []
+    let after: string | null = null
+    do {
+      const { payments, next } = await page(1, after)
+      joined.push(...payments)
+      after = next
+    } while (after !== null)
+    assert.deepEqual(joined, whole.payments, list.name)
+  }
 })

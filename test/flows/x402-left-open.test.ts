@@ -9,7 +9,8 @@ import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 import type { Db, Statement } from '../../src/platform/db/db.ts'
 import { setTimeoutMultiplier } from '../../src/platform/deadlines.ts'
 import { refuse, UnavailableError } from '../../src/platform/http/errors.ts'
-import { listUndelivered } from '../../src/x402/settlement/reports-store.ts'
+import { recordRefund } from '../../src/x402/settlement/close.ts'
+import { listPayments, listUndelivered } from '../../src/x402/settlement/reports-store.ts'
 import { base64Json, payloadV1, signAuthorization } from '../support/build/payments.ts'
 import { assertPending, startFaultyLoop } from '../support/fault/faulty-loop.ts'
 import {
@@ -452,7 +453,7 @@ chainTest(
 )
 
 chainTest(
-  'the reconciler resolves open payments without their payer: paid, or expired and worthless',
+  'the reconciler resolves open payments without their payer: paid until given back, or expired and worthless',
   async () => {
     const [payer, other] = [await loop.richWallet(), await loop.richWallet()]
     const paid = await signedHeader(payer)
@@ -479,12 +480,23 @@ chainTest(
       assert.equal(await undelivered(), 1)
       assertPaid(await pay(server, paid))
       assert.equal(await undelivered(), 0)
+      await giveBack(payer.address.toLowerCase())
+      assertRefused(await pay(server, paid), 'invalid_transaction_state')
     })
     assert.equal(await loop.spent(payer), 10_000)
     assert.equal(await loop.spent(other), 0)
   },
 )
 
+async function giveBack(payer: string): Promise<void> {
+  const { db } = loop.database
+  const filter = { state: 'settled', payer, since: null, after: null, limit: 1 } as const
+  const [payment] = await listPayments(db, filter)
+  assert.ok(payment)
+  const refund = { id: payment.id, txHash: `0x${'5f'.repeat(32)}` }
+  assert.equal(await db.transaction((tx) => recordRefund(tx, refund, new Date())), true)
+}
+
 async function undelivered(): Promise<number> {
-  return (await listUndelivered(loop.database.db, 10)).length
+  return (await listUndelivered(loop.database.db, { after: null, limit: 10 })).length
 }

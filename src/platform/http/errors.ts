@@ -231,6 +231,12 @@ export const errorTable = {
     advice: 'Name items of evidence of this worker.',
     isOperatorOnly: true,
   },
+  payment_not_found: {
+    status: 404,
+    message: 'There is no such payment.',
+    advice: 'List the payments and use one of their ids.',
+    isOperatorOnly: true,
+  },
   session_not_found: {
     status: 404,
     message: 'You have no such session.',
@@ -314,6 +320,12 @@ export const errorTable = {
     status: 409,
     message: 'The API key is revoked, has expired, or was rotated before.',
     advice: 'List the API keys, and rotate the latest one of its line or create another.',
+  },
+  payment_state: {
+    status: 409,
+    message: 'The payment is not in a state for this.',
+    advice: 'List the payments; if the message has a time, try again after it.',
+    isOperatorOnly: true,
   },
   identity_state: {
     status: 409,

@@ -1,39 +1,80 @@
 /** Closes a payment by the operator's finding, if neither facilitator nor chain can decide it. */
-import { type ActionContext, audited, changed, unchanged } from '../../audit/action.ts'
+import { wireTime } from '../../platform/clock.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { type Refusal, refuse } from '../../platform/http/errors.ts'
 import { finalitySeconds } from './chain.ts'
-import { failPayment, lockPayment, markSettled, type PaymentState } from './store.ts'
+import { failPayment, lockPayment, markRefunded, markSettled } from './store.ts'
 
-export interface Finding {
+interface Finding {
   /** Id of the payment in the ledger. */
   id: string
   /** Hash of the transaction that paid, or null if it was not paid and cannot be any more. */
   txHash: string | null
 }
 
-export type Closing =
-  | { outcome: 'closed' }
-  | { outcome: 'not found' }
-  /** The payment is not open. */
-  | { outcome: 'ended'; state: PaymentState }
-  /** A process works on it until then. */
-  | { outcome: 'in work'; until: Date }
-  /** It can still be paid until then. */
-  | { outcome: 'payable'; until: Date }
+type Refused = Refusal<'payment_not_found' | 'payment_state'>
 
 /** Closes the payment. A paid one is listed as undelivered until its payer returns. */
-export function closePayment(context: ActionContext, { id, txHash }: Finding): Promise<Closing> {
-  return audited(context, 'payments.closed', async (tx, now) => {
-    const payment = await lockPayment(tx, id)
-    if (payment === undefined) return unchanged({ outcome: 'not found' })
-    const { state, leaseUntil, validBefore } = payment
-    if (state !== 'settling' && state !== 'unknown') return unchanged({ outcome: 'ended', state })
-    if (leaseUntil > now) return unchanged({ outcome: 'in work', until: leaseUntil })
-    const over = new Date(validBefore.getTime() + finalitySeconds * 1_000)
-    if (txHash !== null) await markSettled(tx, id, { txHash, now, durably: true, isFound: true })
-    else if (now <= over) return unchanged({ outcome: 'payable', until: over })
-    else await failPayment(tx, id, { reason, now })
-    return changed({ outcome: 'closed' }, { subjects: [id], details: { paid: txHash !== null } })
-  })
+export async function closePayment(
+  tx: Tx,
+  { id, txHash }: Finding,
+  now: Date,
+): Promise<'closed' | Refused> {
+  const payment = await lockPayment(tx, id)
+  if (payment === undefined) return unknownPayment(id)
+  const { state, leaseUntil, validBefore } = payment
+  if (state !== 'settling' && state !== 'unknown')
+    return wrongState(`The payment ${id} is ${state}, not unresolved.`)
+  if (leaseUntil > now)
+    return wrongState(
+      `A process works on the payment ${id} until ${wireTime(leaseUntil)}. Try again after that.`,
+    )
+  const over = new Date(validBefore.getTime() + finalitySeconds * 1_000)
+  if (txHash !== null) await markSettled(tx, id, { txHash, now, durably: true, isFound: true })
+  else if (now <= over)
+    return wrongState(
+      `The payment ${id} can still be paid until ${wireTime(over)}. Try again after that.`,
+    )
+  else await failPayment(tx, id, { reason, now })
+  return 'closed'
 }
 
 const reason = 'invalid_exact_evm_payload_authorization_valid_before'
+
+interface Refund {
+  id: string
+  /** Hash of the transaction that gave the money back. */
+  txHash: string
+}
+
+/**
+ * Records that the operator gave the money of a settled payment back. From then on its answer is
+ * not served again. Returns false if this transaction was recorded before.
+ */
+export async function recordRefund(
+  tx: Tx,
+  { id, txHash }: Refund,
+  now: Date,
+): Promise<boolean | Refused> {
+  const payment = await lockPayment(tx, id)
+  if (payment === undefined) return unknownPayment(id)
+  const { state, txHash: paidBy, refundTxHash } = payment
+  if (refundTxHash === txHash) return false
+  if (state !== 'settled') return wrongState(`The payment ${id} is ${state}, not settled.`)
+  if (refundTxHash !== null)
+    return wrongState(`The payment ${id} was given back before, by ${refundTxHash}.`)
+  if (paidBy === txHash)
+    return wrongState(`The transaction ${txHash} made the payment ${id}: name the one back.`)
+  await markRefunded(tx, id, { txHash, now })
+  return true
+}
+
+function unknownPayment(id: string): Refused {
+  return refuse('payment_not_found', {
+    message: `No payment has the id ${id}. Nothing was changed.`,
+  })
+}
+
+function wrongState(message: string): Refused {
+  return refuse('payment_state', { message: `${message} Nothing was changed.` })
+}

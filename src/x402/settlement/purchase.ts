@@ -229,7 +229,7 @@ async function serveAgain(
     Math.max(row.validBefore.getTime(), settledAt + keptMs),
     settledAt + purchaseMs,
   )
-  if (now.getTime() > end) return used
+  if (now.getTime() > end || row.refundTxHash !== null) return used
   const answer = await order.read()
   const isServed = row.foundAt !== null && isSold(answer) && order.isAwaited()
   if (isServed) await markServed(db, row.id)

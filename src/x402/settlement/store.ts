@@ -45,13 +45,15 @@ export interface PaymentRow {
    * returns.
    */
   foundAt: Date | null
+  /** The transaction by which the operator gave the money back. */
+  refundTxHash: string | null
   sealedPayment: Buffer | null
 }
 
 const paymentColumns = fragment`
   id, state, signature_hash as "signatureHash", resource_key as "resourceKey", valid_before as "validBefore",
   lease_until as "leaseUntil", claimed_at as "claimedAt", tx_hash as "txHash", settled_at as "settledAt", found_at as "foundAt",
-  sealed_payment as "sealedPayment"`
+  refund_tx_hash as "refundTxHash", sealed_payment as "sealedPayment"`
 
 /** The exclusive right of one process to work on a payment. */
 export interface Lease {
@@ -124,13 +126,9 @@ export async function findPurchase(
 }
 
 /** Locks the row until the end of the transaction. */
-export async function lockPayment(
-  tx: Tx,
-  id: string,
-): Promise<Pick<PaymentRow, 'state' | 'leaseUntil' | 'validBefore'> | undefined> {
-  const [row] = await tx.rows<Pick<PaymentRow, 'state' | 'leaseUntil' | 'validBefore'>>(sql`
-    select state, lease_until as "leaseUntil", valid_before as "validBefore"
-    from x402_payments where id = ${id} for update`)
+export async function lockPayment(tx: Tx, id: string): Promise<PaymentRow | undefined> {
+  const [row] = await tx.rows<PaymentRow>(sql`
+    select ${paymentColumns} from x402_payments where id = ${id} for update`)
   return row
 }
 
@@ -186,6 +184,17 @@ export async function markServed(db: Queryable, id: string): Promise<void> {
   await db.run(
     sql`update x402_payments set found_at = null where id = ${id} and found_at is not null`,
   )
+}
+
+/** Marks that the operator gave the money back: nothing is owed to the payer any more. */
+export async function markRefunded(
+  tx: Tx,
+  id: string,
+  { txHash, now }: { txHash: string; now: Date },
+): Promise<void> {
+  await tx.run(sql`
+    update x402_payments set refund_tx_hash = ${txHash}, refunded_at = ${now}, found_at = null
+    where id = ${id} and state = 'settled'`)
 }
 
 /** Marks a payment that was sent with unknown outcome. The next request may take it over. */
