@@ -1864,6 +1864,7 @@ CREATE INDEX mails_email ON public.mails USING btree (email);
 CREATE INDEX mails_invitation ON public.mails USING btree (invitation_id) WHERE (invitation_id IS NOT NULL);
 CREATE INDEX memberships_account ON public.memberships USING btree (account_id);
 CREATE INDEX operation_replays_created ON public.operation_replays USING btree (created_at);
+CREATE INDEX profiles_by_name ON public.profiles USING btree (lower(display_name) COLLATE "C");
 CREATE INDEX request_log_account ON public.request_log USING btree (account_id, seq);
 CREATE INDEX request_log_refused ON public.request_log USING btree (account_id, seq) WHERE (status >= 400);
 CREATE INDEX request_log_request ON public.request_log USING btree (account_id, request_id);

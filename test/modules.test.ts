@@ -99,6 +99,7 @@ const allowed: Record<string, readonly string[]> = {
     'evidence',
     'scores',
     'disputes',
+    'privacy',
     'candidates',
     'sandbox',
     'discovery',

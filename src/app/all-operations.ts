@@ -8,6 +8,7 @@ import { sourceOperations } from '../evidence/operations.ts'
 import { auditOperations } from '../operations/audit-operations.ts'
 import type { AnyIngest } from '../operations/ingest.ts'
 import type { Operation } from '../operations/operation.ts'
+import { workerOperations } from '../privacy/worker-operations.ts'
 import { engineOperations } from '../scores/engine-operations.ts'
 import { consentOperations, identityOperations } from '../scores/sharing-operations.ts'
 import { workersImport } from '../scores/worker-ingest.ts'
@@ -22,6 +23,7 @@ export const allIngests: readonly AnyIngest<Services>[] = [
 ]
 
 export const allOperations: readonly Operation<Services>[] = [
+  ...workerOperations,
   ...consentOperations,
   ...identityOperations,
   ...sourceOperations,

@@ -4,11 +4,11 @@
  * was cut off, so `apply` must change nothing for lines that it has applied before.
  */
 import { addAbortSignal } from 'node:stream'
-import type { TSchema } from 'typebox'
+import { openServices, type Services } from '../app/operations.ts'
 import type { ActionContext } from '../audit/action.ts'
+import type { Ingest, IngestCall, Refused } from '../operations/ingest.ts'
 import { rollingBack } from '../operations/rolling-back.ts'
 import { counted } from '../platform/counted.ts'
-import type { Fault } from '../platform/json/shape-fault.ts'
 import { type BatchSteps, runBatches } from './batch-pipeline.ts'
 import { type CommandContext, withContext } from './context.ts'
 import type { Line, LineBatch } from './input-lines.ts'
@@ -33,44 +33,28 @@ export interface ImportFlags {
   dryRun?: boolean
 }
 
-type Refused = { refused: Fault }
-
-export interface LineImport<Item, Result extends string> {
-  /** The schema of a line. It decides which columns a CSV file may have. */
-  shape: TSchema
-  lineBytesMax: number
-  /** Lines in a transaction, 256 by default. */
-  batchMax?: number
-  /** Leaves the text of rejected lines out of the errors file, because it may be private. */
-  hidesText?: boolean
-  /** The results of accepted lines, in the order of the summary. */
-  results: readonly Result[]
-  /** Checks one line by itself. */
-  read(value: unknown, now: Date): Item | Refused
-  /**
-   * Names everything that an item may change, or null if that is unknown. Batches that share no key
-   * may be applied at the same time; without this function they are applied one after the other.
-   */
-  keysOf?(item: Item): readonly string[] | null
-  /** Applies a batch in one transaction. Returns an answer for each item, in order. */
-  apply(context: ActionContext, items: readonly Item[]): Promise<({ result: Result } | Refused)[]>
+interface ImportCall {
+  by?: string
+  /** Names the import that the batches belong to. UUID. */
+  importId?: string
+  services?: Partial<Services>
   /** Is called after the last batch, also after a signal, but not after a failure. */
   end?(context: ActionContext): Promise<void>
 }
 
-const usualBatchMax = 256
-
+/** Reads a file through the declaration of a bulk input. */
 export async function importLines<Item extends object, Result extends string>(
   flags: ImportFlags,
-  importer: LineImport<Item, Result>,
+  ingest: Ingest<Services, Item, Result>,
+  { by = '', importId = '', services, end }: ImportCall,
 ): Promise<Outcome> {
   const errorsFile = chooseErrorsFile(flags)
   requireDifferentFiles({ '--from': flags.from, '--errors': errorsFile })
-  const { lineBytesMax: bytesMax, batchMax = usualBatchMax, shape } = importer
+  const { lineBytesMax: bytesMax, batchMax, line: shape } = ingest
   const source = await openParsedInput(flags, { bytesMax, batchMax, shape })
   return withContext(
     async (context) => {
-      const { db, signal } = context
+      const { db, config, signal } = context
       addAbortSignal(signal, source.chunks)
       await using closing = new AsyncDisposableStack()
       const errors = closeWith(await openErrorsFile(errorsFile), closing)
@@ -81,20 +65,22 @@ export async function importLines<Item extends object, Result extends string>(
       const run = {
         ...context,
         db: dryRun ? rollingBack(db) : db,
-        importer,
+        ingest,
+        call: { by, importId, services: { ...openServices(config), ...services } },
         errors,
         progress,
       }
       const tally = await readAll(run, source)
-      await importer.end?.(run)
+      await end?.(run)
       return renderSummary(tally, { dryRun, errorsFile, ms: performance.now() - startedAt })
     },
     { watchesSignal: true },
   )
 }
 
-interface Run<Item, Result extends string> extends CommandContext {
-  importer: LineImport<Item, Result>
+interface Run<Item extends object, Result extends string> extends CommandContext {
+  ingest: Ingest<Services, Item, Result>
+  call: IngestCall<Services>
   errors: OutputFile
   progress: Progress
 }
@@ -111,13 +97,13 @@ async function readAll<Item extends object, Result extends string>(
   run: Run<Item, Result>,
   source: ParsedInput,
 ): Promise<Tally<Result>> {
-  const { importer, signal } = run
-  const results = Object.fromEntries(importer.results.map((result) => [result, 0]))
+  const { ingest, call, signal } = run
+  const results = Object.fromEntries(ingest.results.map((result) => [result, 0]))
   const tally: Tally<string> = { lines: 0, results, rejected: 0, interrupted: false }
   try {
     const steps: BatchSteps<ReadBatch<Item>, ({ result: Result } | Refused)[]> = {
-      keysOf: ({ items }) => collectKeys(importer, items),
-      apply: ({ items, now }) => importer.apply({ ...run, clock: () => now }, items),
+      keysOf: ({ items }) => collectKeys(ingest, items),
+      apply: ({ items, now }) => ingest.apply({ ...run, clock: () => now }, items, call),
       report: (batch, answers) => reportBatch(run, batch, { answers, tally }),
     }
     await runBatches(readBatches(run, source), steps, signal)
@@ -137,24 +123,24 @@ interface ReadBatch<Item> extends LineBatch {
 }
 
 async function* readBatches<Item extends object, Result extends string>(
-  { importer }: Run<Item, Result>,
+  { ingest }: Run<Item, Result>,
   { batches, parseLine }: ParsedInput,
 ): AsyncGenerator<ReadBatch<Item>> {
   for await (const batch of batches) {
     const now = new Date()
-    const read = batch.lines.map((line) => readLine(importer, parseLine, { line, now }))
+    const read = batch.lines.map((line) => readLine(ingest, parseLine, { line, now }))
     const items = read.filter((one): one is Item => !('refused' in one))
     yield { ...batch, read, items, now }
   }
 }
 
-function collectKeys<Item, Result extends string>(
-  importer: LineImport<Item, Result>,
+function collectKeys<Item extends object, Result extends string>(
+  ingest: Ingest<Services, Item, Result>,
   items: readonly Item[],
 ): ReadonlySet<string> | null {
   const all = new Set<string>()
   for (const item of items) {
-    const keys = importer.keysOf?.(item) ?? null
+    const keys = ingest.keysOf?.(item) ?? null
     if (keys === null) return null
     for (const one of keys) all.add(one)
   }
@@ -162,7 +148,7 @@ function collectKeys<Item, Result extends string>(
 }
 
 async function reportBatch<Item extends object, Result extends string>(
-  { importer, errors, progress }: Run<Item, Result>,
+  { ingest, errors, progress }: Run<Item, Result>,
   batch: ReadBatch<Item>,
   { answers, tally }: { answers: readonly ({ result: Result } | Refused)[]; tally: Tally<string> },
 ): Promise<void> {
@@ -173,7 +159,7 @@ async function reportBatch<Item extends object, Result extends string>(
     tally.lines++
     if (isRefused(answer)) {
       tally.rejected++
-      rejected += renderRejectedLine(batch.lines[i] as Line, answer.refused, importer.hidesText)
+      rejected += renderRejectedLine(batch.lines[i] as Line, answer.refused, ingest.hidesText)
     } else tally.results[answer.result] = (tally.results[answer.result] ?? 0) + 1
   }
   if (rejected !== '') await errors.write(rejected)
@@ -184,8 +170,8 @@ function isRefused(answer: object): answer is Refused {
   return 'refused' in answer
 }
 
-function readLine<Item, Result extends string>(
-  { lineBytesMax, read }: LineImport<Item, Result>,
+function readLine<Item extends object, Result extends string>(
+  { lineBytesMax, read }: Ingest<Services, Item, Result>,
   parseLine: ParsedInput['parseLine'],
   { line: { bytes, isTooLong }, now }: { line: Line; now: Date },
 ): Item | Refused {

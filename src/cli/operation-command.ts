@@ -14,13 +14,14 @@ import {
   valuesOfTexts,
 } from '../operations/text-input.ts'
 import { errorTable, type Refusal } from '../platform/http/errors.ts'
+import { renderFields } from '../platform/render-fields.ts'
 import { byOption, wholeNumber } from './args.ts'
 import { act, command } from './command.ts'
 import { askYes } from './confirm.ts'
 import { withContext } from './context.ts'
 import { type Failure, failure, usageError } from './fail.ts'
 import { done, type Outcome } from './output.ts'
-import { listed, renderFields } from './render.ts'
+import { listed } from './render.ts'
 
 /** Declares one command for each operation of a noun. */
 export function declareOperations(noun: Command, operations: readonly Operation<Services>[]): void {
@@ -203,7 +204,7 @@ function rendered(
   const hidden = isDryRun ? secretFields(shape).map((name) => [name, '(not made)']) : []
   const shown = { ...output, ...Object.fromEntries(hidden) }
   const report = isDryRun ? { dryRun: true, ...shown } : shown
-  const sentences = () => said?.(shown as never, input as never)
+  const sentences = () => said?.(shown as never, input as never).map(harmless)
   if (columns !== undefined) {
     const { rows } = rowsOf(output)
     const table = tableColumns(columns as Columns<object>)
@@ -217,6 +218,11 @@ function rendered(
     isDryRun ? ['Dry run: nothing was changed. Without --dry-run:', ...lines] : lines,
     exitCode,
   )
+}
+
+/** A name that a worker chose must not steer the terminal. */
+function harmless(line: string): string {
+  return line.replace(/[\p{C}\u2028\u2029]+/gu, ' ')
 }
 
 function tableColumns(

@@ -1,9 +1,7 @@
 /** Pure: results as text for a terminal. A table has a header line, and the same columns in CSV. */
-import { wireTime } from '../platform/clock.ts'
 import { csvLine } from '../platform/csv.ts'
+import { type Cell, textOf } from '../platform/render-fields.ts'
 import { done, type Outcome } from './output.ts'
-
-type Cell = string | number | boolean | Date | null
 
 /** The columns of a noun in their order: the name of each and its value in a row. */
 export type Columns<Row> = Readonly<Record<string, (row: Row) => Cell>>
@@ -52,25 +50,4 @@ function headerOf(name: string): string {
 function renderCsv<Row>(rows: readonly Row[], columns: Columns<Row>): string[] {
   const lines = rows.map((row) => Object.values(columns).map((valueOf) => textOf(valueOf(row))))
   return [Object.keys(columns), ...lines].map(csvLine)
-}
-
-/** Renders the fields of one thing, a line each, indented. */
-export function renderFields(fields: Readonly<Record<string, Cell>>): string[] {
-  const width = Math.max(...Object.keys(fields).map((name) => name.length))
-  return Object.entries(fields).map(
-    ([name, value]) => `  ${name.padEnd(width)}  ${textOf(value) || '-'}`,
-  )
-}
-
-function textOf(value: Cell): string {
-  if (value === null) return ''
-  return oneLine(value instanceof Date ? wireTime(value) : String(value))
-}
-
-/**
- * Replaces line ends and control characters by spaces: the text of others must not steer a
- * terminal.
- */
-export function oneLine(value: unknown): string {
-  return String(value).replace(/[\p{C}\p{Z}]+/gu, ' ')
 }

@@ -140,6 +140,7 @@ const areas: Readonly<Record<string, string>> = {
   'score credentials': 'Signed scores: their verification, their status and revocations.',
   scores: 'Public scores and their credentials.',
   'skill standard': 'The skills, their evidence and weights, score bands, terms and releases.',
+  workers: 'Workers and their data.',
   webhooks: 'Endpoints that receive events, their deliveries, and the feed of events.',
 }
 

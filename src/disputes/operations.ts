@@ -20,6 +20,7 @@ import { wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import type { Queryable, Tx } from '../platform/db/db.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
+import { renderFields } from '../platform/render-fields.ts'
 import type { Scoring } from '../scores/scoring.ts'
 import { findWorkerFacts, findWorkerId } from '../workers/store.ts'
 import { unknownWorker, usernameField } from '../workers/username.ts'
@@ -332,18 +333,16 @@ export const disputesShow = read({
   example: { disputeId: exampleId },
   said({ dispute: shown }) {
     const { id, username, kind, dueAt, endedAt, evidence, moves } = shown
-    const facts = {
-      id,
-      state: stateText(shown),
-      due: dueAt,
-      score: scoreText(shown),
-      'score then': shown.snapshotId ?? 'none',
-      ...(endedAt !== null && { 'score after': shown.resultingSnapshotId ?? 'none' }),
-    }
-    const width = Math.max(...Object.keys(facts).map((name) => name.length))
     return [
       `${username}: dispute about ${kind}`,
-      ...Object.entries(facts).map(([name, value]) => `  ${name.padEnd(width)}  ${value}`),
+      ...renderFields({
+        id,
+        state: stateText(shown),
+        due: dueAt,
+        score: scoreText(shown),
+        'score then': shown.snapshotId ?? 'none',
+        ...(endedAt !== null && { 'score after': shown.resultingSnapshotId ?? 'none' }),
+      }),
       ...evidence.map(
         ({ evidenceId, excluded, upheld }) =>
           `  evidence ${evidenceId}${excluded ? ', excluded' : ''}${upheld ? ', upheld' : ''}`,

@@ -53,6 +53,23 @@ export async function findLatestDisputeIds(
   return rows.map(({ id }) => id)
 }
 
+export interface OpenDispute {
+  id: string
+  workerId: string
+  restricted: boolean
+}
+
+/** Returns the open disputes of these workers, the latest opened first. */
+export function findOpenDisputesOf(
+  db: Queryable,
+  workerIds: readonly string[],
+): Promise<OpenDispute[]> {
+  return db.rows<OpenDispute>(sql`
+    select id, worker_id as "workerId", restricted from disputes
+    where worker_id = any(${workerIds}::uuid[]) and state in ('open', 'under_review')
+    order by id desc`)
+}
+
 /**
  * Returns an open dispute of the worker about the same subject; for evidence, about any of the
  * items.

@@ -1,7 +1,7 @@
 /** Bulk input of sources and evidence. */
 import type { Ingest } from '../operations/ingest.ts'
 import { readEvidenceLine } from './evidence-line.ts'
-import { type IngestRules, importEvidence } from './ingest-evidence.ts'
+import { type BadgeRules, type IngestRules, importEvidence } from './ingest-evidence.ts'
 import { registerSources } from './register-source.ts'
 import {
   type BadgeLine,
@@ -14,6 +14,8 @@ import { readSourceLine } from './source-line.ts'
 
 export interface EvidenceServices {
   vocabulary(): Promise<IngestRules['vocabulary']>
+  /** Without them every badge is refused. */
+  badges?: BadgeRules
 }
 
 export const sourcesImport: Ingest<object, SourceLine, 'registered' | 'changed' | 'unchanged'> = {
@@ -53,9 +55,11 @@ export const evidenceImport: Ingest<
     value: 720,
     observedOn: '2026-05-14',
   },
+  hidesText: true,
   read: readEvidenceLine,
   async apply(context, lines, { importId, services }) {
+    const { badges } = services
     const vocabulary = await services.vocabulary()
-    return importEvidence(context, lines, { vocabulary, importId })
+    return importEvidence(context, lines, { vocabulary, importId, ...(badges && { badges }) })
   },
 }

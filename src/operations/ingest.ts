@@ -39,8 +39,15 @@ export interface Ingest<Services, Item extends object, Result extends string> {
   results: readonly Result[]
   /** A line of the example in the document. */
   example: object
+  /** Leaves the text of rejected lines out of an errors file, because it may be private. */
+  hidesText?: true
   /** Checks one line by itself. */
   read(value: unknown, now: Date): Item | Refused
+  /**
+   * Names everything that an item may change, or null if that is unknown. Batches that share no key
+   * may be applied at the same time; without this function they are applied one after the other.
+   */
+  keysOf?(item: Item): readonly string[] | null
   /** Applies a batch in one transaction. Returns an answer for each item, in order. */
   apply(
     context: ActionContext,
@@ -51,8 +58,9 @@ export interface Ingest<Services, Item extends object, Result extends string> {
 
 /** An ingest of any types, as the doors see it. */
 export interface AnyIngest<Services>
-  extends Omit<Ingest<Services, object, string>, 'read' | 'apply'> {
+  extends Omit<Ingest<Services, object, string>, 'read' | 'keysOf' | 'apply'> {
   read(value: unknown, now: Date): object
+  keysOf?: (item: never) => readonly string[] | null
   apply: (
     context: ActionContext,
     items: never,

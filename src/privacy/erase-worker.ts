@@ -8,7 +8,6 @@
  */
 
 import { eraseReportsAbout } from '../agent-decisions/retention.ts'
-import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import { eraseDisputes } from '../disputes/personal-store.ts'
 import { eraseEvidence } from '../evidence/personal-store.ts'
 import { eraseReplays } from '../operations/replay-store.ts'
@@ -21,7 +20,6 @@ import { eraseEvents } from '../webhooks/personal-store.ts'
 import { eraseWorkerRows, lockToErase } from '../workers/personal-store.ts'
 import { permissions } from '../workers/schema.ts'
 import { findWorkerFacts, findWorkerId } from '../workers/store.ts'
-import type { ErasureReason } from './reasons.ts'
 import { findTraces } from './traces.ts'
 
 export interface Erasure {
@@ -63,18 +61,4 @@ export async function eraseWorker(
   await eraseReplays(tx, [workerId, username, ...usernames])
   await eraseWorkerRows(tx, workerId, at)
   return { workerId, credentialsErased: credentials.length, evidenceErased, reportsErased }
-}
-
-/** Erases a worker for ever, as `eraseWorker` does. Returns null if no worker has the username. */
-export function eraseWorkerFor(
-  context: ActionContext,
-  username: string,
-  { reason, by }: { reason: ErasureReason; by: string },
-): Promise<Erased | null> {
-  return audited(context, 'workers.erased', async (tx, now) => {
-    const erased = await eraseWorker(tx, username, { by, at: now })
-    if (erased === null) return unchanged(null)
-    const { workerId, ...counts } = erased
-    return changed(erased, { subjects: [workerId], details: { reason, ...counts } })
-  })
 }

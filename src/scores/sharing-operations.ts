@@ -8,7 +8,7 @@ import { changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { findConsentChanges } from '../workers/consent-store.ts'
-import { yearsAfter } from '../workers/identity-state.ts'
+import { identityStates, yearsAfter } from '../workers/identity-state.ts'
 import { findIdentityChanges } from '../workers/identity-store.ts'
 import { permissions, textVersion } from '../workers/schema.ts'
 import { findWorkerId } from '../workers/store.ts'
@@ -158,7 +158,7 @@ export const consentHistory = read({
   },
 })
 
-const identityState = Type.Enum(['none', 'pending', 'verified', 'expired', 'revoked'])
+const identityState = Type.Enum([...identityStates])
 
 /** `from` and `verifiedUntil` are present if `changed` is true. */
 const identityChange = Type.Object(

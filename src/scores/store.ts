@@ -26,6 +26,17 @@ export function findActiveSnapshots(
     where s.worker_id = any(${workerIds}::uuid[]) and s.state = 'active'`)
 }
 
+/** Returns those of the workers that have an active score. */
+export async function findScored(
+  db: Queryable,
+  workerIds: readonly string[],
+): Promise<Set<string>> {
+  const rows = await db.rows<{ workerId: string }>(sql`
+    select worker_id as "workerId" from score_snapshots
+    where worker_id = any(${workerIds}::uuid[]) and state = 'active'`)
+  return new Set(rows.map(({ workerId }) => workerId))
+}
+
 /**
  * Inserts active scores with the inputs that recompute them. Their vocabulary and credentials are
  * stored already, and their workers have no active score.

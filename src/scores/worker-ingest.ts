@@ -23,6 +23,9 @@ export const workersImport: Ingest<object, Registration, 'created' | 'updated' |
     consents: [{ permission: 'score_sharing', textVersion: '2026-05' }],
   },
   read: readRegistration,
+  // Without an external id, the earlier lines decide which worker has the username.
+  keysOf: ({ externalId, profile }) =>
+    externalId === null ? null : [`id ${externalId}`, `name ${profile.username}`],
   async apply(context, registrations, { by }) {
     const answers = await importWorkers(context, registrations, by)
     return answers.map((answer) => ('refused' in answer ? answer : { result: answer.outcome }))

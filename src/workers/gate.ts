@@ -45,13 +45,15 @@ export function mayBeFound({ onboarded, consents }: ListingFacts): boolean {
 }
 
 /** Conditions that hide a score from public reads. */
-export type ScoreGate =
-  | 'no_score'
-  | 'not_onboarded'
-  | 'public_profile'
-  | 'score_sharing'
-  | 'identity'
-  | 'dispute'
+export const scoreGates = [
+  'no_score',
+  'not_onboarded',
+  'public_profile',
+  'score_sharing',
+  'identity',
+  'dispute',
+] as const
+export type ScoreGate = (typeof scoreGates)[number]
 
 /**
  * Returns every condition that hides the score, and none if the score is public. A public score
@@ -68,7 +70,7 @@ export function hidingScore(facts: GateFacts): ScoreGate[] {
     identity: !identityActive,
     dispute: restricted,
   }
-  return (Object.keys(closed) as ScoreGate[]).filter((gate) => closed[gate])
+  return scoreGates.filter((gate) => closed[gate])
 }
 
 /** Decides the three public reads. */

@@ -1,7 +1,8 @@
 /** Pure: the states of an identity verification and the moves between them. */
 import type { Fault } from '../platform/json/shape-fault.ts'
 
-export type IdentityState = 'none' | 'pending' | 'verified' | 'expired' | 'revoked'
+export const identityStates = ['none', 'pending', 'verified', 'expired', 'revoked'] as const
+export type IdentityState = (typeof identityStates)[number]
 
 /** The recorded state. `expired` is never recorded, because it follows from the time. */
 export interface StoredIdentity {

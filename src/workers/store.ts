@@ -68,6 +68,58 @@ function workerOf(row: WorkerRow): Worker {
   }
 }
 
+export interface WorkerFilter {
+  /** Only workers whose score is not public. */
+  hidden: boolean
+  /** The last id of the page before, or null for the first page. */
+  after: string | null
+  limit: number
+  now: Date
+}
+
+/** Returns the ids of workers, the latest registered first. */
+export async function findWorkerPage(
+  db: Queryable,
+  { hidden, after, limit, now }: WorkerFilter,
+): Promise<string[]> {
+  const rows = await db.rows<{ workerId: string }>(sql`
+    select p.worker_id as "workerId" from profiles p
+    where (${after}::uuid is null or p.worker_id < ${after})
+      and (not ${hidden} or not exists (select from readable_scores r
+        where r.worker_id = p.worker_id and r.verified_until > ${now}))
+    order by p.worker_id desc limit ${limit}`)
+  return rows.map(({ workerId }) => workerId)
+}
+
+/**
+ * Returns the ids of the workers whose username or name begins with the text, or whose external id
+ * is the text, in the way of `findWorkerPage`.
+ */
+export async function findWorkersLike(
+  db: Queryable,
+  text: string,
+  { hidden, after, limit, now }: WorkerFilter,
+): Promise<string[]> {
+  const rows = await db.rows<{ workerId: string }>(sql`
+    with found as (
+      select worker_id from profiles
+      where username >= ${text} and username < ${text}::text || chr(1114111)
+      union
+      select worker_id from profiles
+      where lower(display_name) collate "C" >= lower(${text})
+        and lower(display_name) collate "C" < lower(${text}) || chr(1114111)
+      union
+      select p.worker_id from workers w join profiles p on p.worker_id = w.id
+      where w.external_id = ${text}
+    )
+    select f.worker_id as "workerId" from found f
+    where (${after}::uuid is null or f.worker_id < ${after})
+      and (not ${hidden} or not exists (select from readable_scores r
+        where r.worker_id = f.worker_id and r.verified_until > ${now}))
+    order by f.worker_id desc limit ${limit}`)
+  return rows.map(({ workerId }) => workerId)
+}
+
 /**
  * Locks worker rows. Every change of a worker takes this lock first, so changes of one worker, and
  * their events, have one order. Rows are locked in order of id, so that two bulk changes wait for

@@ -5,6 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { type Db, sql } from '../../src/platform/db/db.ts'
+import { giveScore } from '../support/build/candidates.ts'
 import { consentEvents, line, publicLine } from '../support/build/workers.ts'
 import { holdInserts } from '../support/fault/hold.ts'
 import { commandLine } from '../support/start/command-line.ts'
@@ -301,6 +302,47 @@ test('show, consent, identity: a worker goes from registered to public and back'
   assert.match(result, /score +hidden: there is no score, no consent to public_profile, no consent/)
 })
 
+test('list: workers by the beginning of a name and by external id, and those whose score is hidden', async () => {
+  const { report, run, file, db } = await installation()
+  const lines = [
+    publicLine({ username: 'ada', displayName: 'Ada Lovelace', externalId: 'hr-1' }),
+    publicLine({ username: 'adam', displayName: 'Zoë Adams', externalId: 'hr-2' }),
+    publicLine({ username: 'z_1', displayName: 'ADA Byron', externalId: 'ada' }),
+    line({ username: 'bob', displayName: 'B%b' }),
+  ]
+  writeFileSync(file('workers.ndjson'), ndjson(lines))
+  await run(['workers', 'import', '--from', 'workers.ndjson'])
+  const found = async (...args: string[]) => {
+    const { code, workers } = await report('workers', 'list', ...args)
+    assert.equal(code, 0)
+    return workers.map(({ username }: { username: string }) => username)
+  }
+  const all = await found()
+  assert.deepEqual(all.toSorted(), ['ada', 'adam', 'bob', 'z_1'])
+  for (const [text, usernames] of [
+    ['ada', ['ada', 'adam', 'z_1']],
+    ['@ada', ['ada', 'adam', 'z_1']],
+    ['ada l', ['ada']],
+    ['hr-2', ['adam']],
+    ['zoë', ['adam']],
+    ['ZOË', ['adam']],
+    ['b%', ['bob']],
+    ['_', []],
+    ['%', []],
+  ] as const)
+    assert.deepEqual((await found('--find', text)).toSorted(), usernames, text)
+  assert.deepEqual(await found('--limit', '3'), all.slice(0, 3))
+  assert.deepEqual(await found('--hidden'), all)
+
+  await giveScore(db, 'ada', 'ab'.repeat(32))
+  assert.deepEqual(await found('--hidden', '--find', 'ada'), ['z_1', 'adam'])
+  const again = (await report('workers', 'list', '--find', 'hr-1')).workers[0]
+  assert.partialDeepStrictEqual(again, { externalId: 'hr-1', scoreHiddenBy: [] })
+  const shown = (await run(['workers', 'list'])).out
+  assert.match(shown, /^bob +B%b +- .*hidden: there is no score, not onboarded/m)
+  assert.match(shown, /^ada +Ada Lovelace +hr-1 +verified +public$/m)
+})
+
 test('1: the username is unknown; 2: the username, permission, date or actor is invalid', async () => {
   const { run } = await installation()
   for (const args of [
@@ -313,7 +355,8 @@ test('1: the username is unknown; 2: the username, permission, date or actor is 
     assert.match(err, /No worker has the username nobody/)
   }
   const wrong: [string[], RegExp][] = [
-    [['workers', 'show', 'Ada'], /Use 3 to 30/],
+    [['workers', 'show', 'Ada'], /username must have 3 to 30/],
+    [['workers', 'list', '--find', ''], /--find must have 1 to 200/],
     [['workers', 'import'], /--from/],
     [
       ['consent', 'grant', 'ada', 'email'],

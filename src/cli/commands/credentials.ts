@@ -11,6 +11,7 @@ import { operatorRules } from '../../platform/egress/rules.ts'
 import { UnavailableError } from '../../platform/http/errors.ts'
 import { isJsonObject } from '../../platform/json/json-object.ts'
 import { parseStrictJson } from '../../platform/json/strict-json.ts'
+import { oneLine, renderFields } from '../../platform/render-fields.ts'
 import {
   type CredentialName,
   nameByHex,
@@ -48,7 +49,6 @@ import { type Line, openInput, readInput, readLineBatchesUntil } from '../input-
 import { issueFile } from '../issue-lines.ts'
 import { done, note, type Outcome } from '../output.ts'
 import { convertProofOrFail } from '../proof-form.ts'
-import { oneLine, renderFields } from '../render.ts'
 
 const proofOption = ['--proof <form>', proofForms.join(', '), oneOf(proofForms), 'native'] as const
 

@@ -1,10 +1,10 @@
 /** `assay evidence`: the evidence that scores are computed from. */
 import type { Command } from 'commander'
-import { releasedVocabulary } from '../../app/released-vocabulary.ts'
 import { evidenceOperations } from '../../disputes/evidence-operations.ts'
-import { readAchievements, readEvidenceLine } from '../../evidence/evidence-line.ts'
-import { endImport, importEvidence } from '../../evidence/ingest-evidence.ts'
-import { type Achievement, evidenceLine } from '../../evidence/schema.ts'
+import { evidenceImport } from '../../evidence/evidence-ingests.ts'
+import { readAchievements } from '../../evidence/evidence-line.ts'
+import { endImport } from '../../evidence/ingest-evidence.ts'
+import type { Achievement } from '../../evidence/schema.ts'
 import { uuidV7 } from '../../platform/db/uuid-v7.ts'
 import { parseStrictJson } from '../../platform/json/strict-json.ts'
 import { formatOption } from '../args.ts'
@@ -40,10 +40,6 @@ export function declareCommand(evidence: Command): void {
   declareOperations(evidence, evidenceOperations)
 }
 
-/** A line takes some 300 bytes, an Open Badge with its picture far more. */
-const lineBytesMax = 262_144
-const batchMax = 1_000
-
 /** Enough for thousands of achievements. */
 const achievementsBytesMax = 4_194_304
 
@@ -56,15 +52,9 @@ async function importFile(flags: EvidenceImportFlags): Promise<Outcome> {
   const { achievements: file, acceptUncheckedStatus: acceptsUncheckedStatus = false } = flags
   const badges = { achievements: await achievementsIn(file), acceptsUncheckedStatus }
   const importId = uuidV7(new Date())
-  const rules = { vocabulary: releasedVocabulary(), badges, importId }
-  return importLines(flags, {
-    shape: evidenceLine,
-    lineBytesMax,
-    batchMax,
-    hidesText: true,
-    results: ['added', 'unchanged'],
-    read: readEvidenceLine,
-    apply: (context, lines) => importEvidence(context, lines, rules),
+  return importLines(flags, evidenceImport, {
+    importId,
+    services: { badges },
     end: ({ db, clock }) => endImport(db, importId, clock()),
   })
 }

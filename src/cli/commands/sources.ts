@@ -1,14 +1,12 @@
 /** `assay sources`: the senders of evidence, and how far each is trusted. */
 import type { Command } from 'commander'
+import { sourcesImport } from '../../evidence/evidence-ingests.ts'
 import {
   sourcesList,
   sourcesRegister,
   sourcesResume,
   sourcesSuspend,
 } from '../../evidence/operations.ts'
-import { type Registered, registerSources } from '../../evidence/register-source.ts'
-import { sourceLine } from '../../evidence/schema.ts'
-import { readSourceLine } from '../../evidence/source-line.ts'
 import { byOption, formatOption } from '../args.ts'
 import { act, command } from '../command.ts'
 import { usageError } from '../fail.ts'
@@ -67,15 +65,5 @@ function register(id: string | undefined, flags: SourceFlags): Promise<Outcome> 
     throw usageError('Name a source with --name, --kind and --group, or a file with --from.')
   return from === undefined
     ? runOperation(sourcesRegister, Object.fromEntries(texts), flags)
-    : registerFile({ ...flags, from }, flags.by)
-}
-
-function registerFile(flags: SourceFlags & { from: string }, by: string): Promise<Outcome> {
-  return importLines(flags, {
-    shape: sourceLine,
-    lineBytesMax: 4_096,
-    results: ['registered', 'changed', 'unchanged'],
-    read: readSourceLine,
-    apply: (context, lines): Promise<Registered[]> => registerSources(context, lines, by),
-  })
+    : importLines({ ...flags, from }, sourcesImport, { by: flags.by })
 }
