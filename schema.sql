@@ -1885,6 +1885,7 @@ CREATE UNIQUE INDEX signing_keys_one_active ON public.signing_keys USING btree (
 CREATE INDEX user_networks_old ON public.user_networks USING btree (signed_in_at);
 CREATE INDEX webhook_attempts_delivery ON public.webhook_attempts USING btree (delivery_id);
 CREATE INDEX webhook_attempts_endpoint ON public.webhook_attempts USING btree (endpoint_id, started_at DESC, id DESC);
+CREATE INDEX webhook_deliveries_exhausted ON public.webhook_deliveries USING btree (id DESC) WHERE ((status = 'exhausted'::text) AND (trigger <> 'test'::text));
 CREATE INDEX webhook_deliveries_finished ON public.webhook_deliveries USING btree (finished_at, id) WHERE (finished_at IS NOT NULL);
 CREATE INDEX webhook_deliveries_leases ON public.webhook_deliveries USING btree (lease_until) WHERE (status = 'sending'::text);
 CREATE INDEX webhook_deliveries_pending ON public.webhook_deliveries USING btree (endpoint_id, due_at, id) WHERE (status = 'pending'::text);

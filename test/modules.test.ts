@@ -14,7 +14,7 @@ const allowed: Record<string, readonly string[]> = {
   credits: ['platform', 'audit'],
   x402: ['platform', 'operations'],
   accounts: ['platform', 'audit', 'operations'],
-  webhooks: ['platform', 'audit'],
+  webhooks: ['platform', 'operations'],
   'agent-decisions': ['platform', 'audit'],
   'request-log': ['platform'],
   health: ['platform'],
@@ -54,6 +54,7 @@ const allowed: Record<string, readonly string[]> = {
   web: [
     'platform',
     'audit',
+    'operations',
     'access',
     'credits',
     'accounts',

@@ -26,6 +26,16 @@ export async function findAccount(db: Queryable, named: string): Promise<Account
   return account
 }
 
+/** Returns the names of accounts by id. Unknown ids are left out. */
+export async function findAccountNames(
+  db: Queryable,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await db.rows<{ id: string; name: string }>(sql`
+    select id, name from accounts where id = any(${ids}::uuid[])`)
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
+
 export function findAccounts(
   db: Queryable,
   now: Date,

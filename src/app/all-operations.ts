@@ -12,6 +12,7 @@ import { workerOperations } from '../privacy/worker-operations.ts'
 import { engineOperations } from '../scores/engine-operations.ts'
 import { consentOperations, identityOperations } from '../scores/sharing-operations.ts'
 import { workersImport } from '../scores/worker-ingest.ts'
+import { webhookOperations } from '../webhooks/operations.ts'
 import { paymentOperations } from '../x402/operations.ts'
 import type { Services } from './operations.ts'
 
@@ -30,6 +31,7 @@ export const allOperations: readonly Operation<Services>[] = [
   ...evidenceOperations,
   ...disputeOperations,
   ...engineOperations,
+  ...webhookOperations,
   ...operatorUserOperations,
   ...paymentOperations,
   ...operatorOperations,

@@ -39,6 +39,7 @@ import type { PublishedReleases } from '../skill-standard/releases.ts'
 import { webhookHandlers } from '../webhooks/endpoints/handlers.ts'
 import { webhookDeclarations } from '../webhooks/events/contract.ts'
 import { contract } from './contract.ts'
+import type { Services } from './operations.ts'
 import type { Signing } from './signing.ts'
 
 export interface HandlerOptions {
@@ -60,6 +61,7 @@ export interface HandlerOptions {
   /** The reads of real candidates. */
   candidates: CandidateReads
   signing: Signing
+  services: Services
   /** Returns the state of the scoring engine now. */
   engineFacts: () => EngineFacts
   /** Returns the page about an error, for browsers. */
@@ -67,7 +69,7 @@ export interface HandlerOptions {
 }
 
 export function serviceHandlers(options: HandlerOptions): Handlers<typeof contract> {
-  const { config, db, log, clock, release, secrets, registryCache, signing } = options
+  const { config, db, clock, release, registryCache, signing } = options
   const { publicUrl, formerPublicUrls } = config
   const { vocabulary, sandbox, candidates: live } = options
   return {
@@ -88,15 +90,7 @@ export function serviceHandlers(options: HandlerOptions): Handlers<typeof contra
     }),
     ...candidateHandlers({ live, sandbox: sandbox.reads }),
     ...sandboxHandlers({ sandbox, clock }),
-    ...webhookHandlers({
-      db,
-      clock,
-      ring: secrets,
-      rules: config.webhooks.rules,
-      activeMax: config.webhookEndpointsMax,
-      onSecretShown: (endpointId) =>
-        log.info('a repeated creation showed its secret again', { endpointId }),
-    }),
+    ...webhookHandlers({ db, clock, services: options.services }),
     ...accountHandlers({
       db,
       clock,

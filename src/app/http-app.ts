@@ -39,6 +39,7 @@ import {
   openServiceVerifier,
   serviceHandlers,
 } from './handlers.ts'
+import { openServices, type Services } from './operations.ts'
 import { operatorApi } from './operator-api.ts'
 import { servingPaymentJobs } from './payments.ts'
 import { type EngineWatch, type OpenedEngine, watchEngine } from './scoring-engine.ts'
@@ -59,6 +60,7 @@ export interface ServiceOptions
     | 'candidates'
     | 'signing'
     | 'engineFacts'
+    | 'services'
     | 'errorPage'
   > {
   engine: OpenedEngine
@@ -96,8 +98,10 @@ export function createService(options: ServiceOptions): Service {
   const docs = { site: siteOf(publicUrl), library: readDocsLibrary(root) }
   const verifier = openServiceVerifier({ ...options, registryCache })
   const candidates = openCandidates({ ...options, vocabulary })
+  const services = openServices(config, options)
   const handlers = serviceHandlers({
     ...options,
+    services,
     ...standard,
     sandbox,
     registryCache,
@@ -134,10 +138,12 @@ export function createService(options: ServiceOptions): Service {
       verifier,
       candidates,
       provider,
+      services,
     }),
     operatorEndpoints: operatorApi(config, {
       db: withSearchIndex(db, () => skillNames(vocabulary.records)),
       clock,
+      services,
     }),
     notFoundPage: publicRefusalPage(new URL(publicUrl).host),
     registryCache,
@@ -166,16 +172,14 @@ interface PageOptions
   library: DocsLibrary
   registryCache: RegistryCache
   provider: SignInProviderClient | null
+  services: Services
 }
 
 function servicePages(
-  { config, db, clock, secrets }: ServiceOptions,
-  { sandbox, library, provider, ...standard }: PageOptions,
+  { config, db, clock }: ServiceOptions,
+  { sandbox, library, provider, services, ...standard }: PageOptions,
 ): Endpoint[] {
-  const { publicUrl, formerPublicUrls, sessions, mail, signUp, webhookEndpointsMax, webhooks } =
-    config
-  const { rules, retryWaitsSeconds } = webhooks
-  const endpoints = { ring: secrets, rules, activeMax: webhookEndpointsMax, retryWaitsSeconds }
+  const { publicUrl, formerPublicUrls, sessions, mail, signUp, webhooks } = config
   const context = { db, clock, publicUrl }
   return [
     ...assetEndpoints(),
@@ -201,7 +205,8 @@ function servicePages(
     ...dashboardPages({
       ...context,
       sessionRules: sessions,
-      webhooks: endpoints,
+      performer: { db, clock, services },
+      retryWaitsSeconds: webhooks.retryWaitsSeconds,
       sendsMail: mail !== null,
       sandbox,
       verify: standard.verifier.verify,

@@ -2,13 +2,47 @@
 import type { Config } from '../config/config.ts'
 import type { DisputeServices } from '../disputes/operations.ts'
 import type { EvidenceServices } from '../evidence/evidence-ingests.ts'
+import type { Keyring } from '../platform/crypto/keyring.ts'
 import { refuse } from '../platform/http/errors.ts'
+import type { Log } from '../platform/observability/log.ts'
+import type { WebhookServices } from '../webhooks/operation-parts.ts'
 
 /** Everything that some operation needs. */
-export type Services = DisputeServices & EvidenceServices
+export type Services = DisputeServices & EvidenceServices & WebhookServices
 
-export function openServices(config: Config): Services {
+/** `opened` is what a server has open already. */
+export function openServices(
+  config: Config,
+  opened: { secrets?: Keyring | null; log?: Log } = {},
+): Services {
   return {
+    accounts: {
+      async named(db, text) {
+        const { findAccount } = await import('../access/store.ts')
+        const account = await findAccount(db, text)
+        return (
+          account ??
+          refuse('account_not_found', {
+            message: `There is no account with the name or id ${JSON.stringify(text)}.`,
+          })
+        )
+      },
+      async names(db, ids) {
+        const { findAccountNames } = await import('../access/store.ts')
+        return findAccountNames(db, ids)
+      },
+    },
+    webhooks: {
+      rules: config.webhooks.rules,
+      activeMax: config.webhookEndpointsMax,
+      async ring() {
+        if (opened.secrets !== undefined) return opened.secrets
+        const { openSecretsKeyring } = await import('./secrets-keyring.ts')
+        return openSecretsKeyring(config)
+      },
+      onSecretShown: (endpointId) =>
+        opened.log?.info('a repeated creation showed its secret again', { endpointId }),
+    },
     disputes: { hidesScore: config.disputeHidesScore, dueDays: config.disputeDueDays },
     async vocabulary() {
       const { releasedVocabulary } = await import('./released-vocabulary.ts')

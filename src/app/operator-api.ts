@@ -11,14 +11,12 @@ import {
   operatorEndpoints,
   operatorRoute,
 } from '../operations/operator-routes.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { Db } from '../platform/db/db.ts'
+import type { Performer } from '../operations/perform.ts'
 import { type Endpoint, endpoint } from '../platform/http/endpoint.ts'
 import { allIngests, allOperations } from './all-operations.ts'
-import { openServices } from './operations.ts'
+import type { Services } from './operations.ts'
 
-export function operatorApi(config: Config, opened: { db: Db; clock: Clock }): Endpoint[] {
-  const performer = { ...opened, services: openServices(config) }
+export function operatorApi(config: Config, performer: Performer<Services>): Endpoint[] {
   const document = endpoint({
     operationId: 'operatorOpenApi',
     method: 'GET',

@@ -7,7 +7,7 @@ import { networkText } from '../access/allowed-from.ts'
 import { allowedNetworksMax } from '../access/schema.ts'
 import { parseEmail } from '../accounts/email.ts'
 import { isMonth } from '../credits/months.ts'
-import { dayOf, instantOf } from '../platform/instant.ts'
+import { dayOf } from '../platform/instant.ts'
 import { faultOfText } from '../workers/profile.ts'
 import { usernamePattern } from '../workers/username.ts'
 
@@ -114,16 +114,6 @@ export function parseDay(text: string): Date {
 /** Parses a month in UTC, such as `2026-05`. */
 export function parseMonth(text: string): string {
   return isMonth(text) ? text : invalid('Use a month, such as 2026-05.')
-}
-
-/** Parses the start of a day in UTC, or a time with its zone. Seconds may be left out. */
-export function parseTime(text: string): Date {
-  const time = text.replace(/T(\d\d:\d\d)(?=[Z+-])/, 'T$1:00')
-  return (
-    dayOf(text) ??
-    instantOf(time) ??
-    invalid('Use a day or a time in UTC, such as 2026-05-14T09:00Z.')
-  )
 }
 
 /** Parses addresses and networks, each once. */

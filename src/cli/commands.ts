@@ -113,7 +113,7 @@ export const commands: readonly CommandRow[] = [
   {
     name: 'webhooks',
     description: 'Webhook endpoints, and deliveries to them',
-    load: () => import('./commands/webhooks.ts'),
+    load: fromOperations(async () => (await import('../webhooks/operations.ts')).webhookOperations),
   },
   {
     name: 'reports',

@@ -31,6 +31,6 @@ export async function checkWebhooks(db: Queryable, isDemo: boolean): Promise<Fin
   if (longest === undefined) return ok(check, `active endpoints: ${active}, none fails`)
   return warn(
     check,
-    `${failing} of ${counted(active, 'endpoint')} ${failing === 1 ? 'fails' : 'fail'}, the first since ${wireTime(longest.failingSince)}: \`assay webhooks endpoints --failing\`.`,
+    `${failing} of ${counted(active, 'endpoint')} ${failing === 1 ? 'fails' : 'fail'}, the first since ${wireTime(longest.failingSince)}: \`assay webhooks failing\`.`,
   )
 }

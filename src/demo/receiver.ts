@@ -9,8 +9,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { findAccount } from '../access/store.ts'
-import { contextWithin } from '../audit/action.ts'
-import { operator } from '../audit/record.ts'
+import { operator, recordAction } from '../audit/record.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
@@ -18,8 +17,12 @@ import { type Egress, openEgress } from '../platform/egress/client.ts'
 import { type EgressRules, strangerRules } from '../platform/egress/rules.ts'
 import { replaySince } from '../webhooks/delivery/resend.ts'
 import { verifySignature } from '../webhooks/delivery/signature.ts'
-import { createForAccount, disableForAccount } from '../webhooks/endpoints/actions.ts'
-import type { CreationRules } from '../webhooks/endpoints/create.ts'
+import {
+  type CreationInput,
+  type CreationRules,
+  createEndpoint,
+} from '../webhooks/endpoints/create.ts'
+import { disableEndpoint } from '../webhooks/endpoints/disable.ts'
 import { readEndpointRequest } from '../webhooks/endpoints/request.ts'
 import { findActiveIds, findEndpoints } from '../webhooks/endpoints/store.ts'
 import { eventTypeNames } from '../webhooks/events/event-types.ts'
@@ -111,13 +114,30 @@ async function ensureFailingEndpoint(
   const read = readEndpointRequest(request, strangerRules({}))
   if ('fault' in read) throw new Error(`the failing endpoint of the demo: ${read.fault}`)
   const since = new Date(now.getTime() - daysAgo * dayMs)
-  const context = contextWithin(tx, { actor: operator(), now: since })
-  const input = { userId: accountId, request: read.request }
+  const input = { userId: accountId, request: read.request, now: since }
   const idempotencyKey = 'demo-failing-endpoint'
-  const creation = await createForAccount(context, rules, { ...input, idempotencyKey })
-  if (creation.outcome !== 'created') return
+  const created = await create(tx, rules, { ...input, idempotencyKey })
+  if (created === null || created.isReplay) return
   // Fan-out sends the events that have no position yet. An older demo has given each its position.
-  await replaySince(tx, { endpointId: creation.endpoint.id, since, at: now })
+  await replaySince(tx, { endpointId: created.endpoint.id, owner: 'any', since, at: now })
+}
+
+/** Creates an endpoint with its audit entry. Returns null at the limit of the account. */
+async function create(tx: Tx, rules: CreationRules, input: CreationInput) {
+  const created = await createEndpoint(tx, rules, input)
+  if ('refusal' in created) return null
+  if (!created.isReplay) await record(tx, 'webhooks.created', created.endpoint, input.now)
+  return created
+}
+
+function record(
+  tx: Tx,
+  action: 'webhooks.created' | 'webhooks.disabled',
+  { id, userId }: { id: string; userId: string },
+  now: Date,
+): Promise<void> {
+  const entry = { action, subjects: [id], account: userId, details: {}, actor: operator() }
+  return recordAction(tx, entry, now)
 }
 
 /** Registers the endpoint and returns its secret. Disables the endpoints of earlier starts. */
@@ -131,15 +151,18 @@ async function register(
   const now = clock()
   const before = await findEndpoints(tx, await findActiveIds(tx, account.id), now)
   const left = before.filter((one) => one.description === description).map(({ id }) => id)
-  const context = contextWithin(tx, { actor: operator(), now })
-  for (const endpointId of left)
-    await disableForAccount(context, { endpointId, owner: { userId: account.id } }, 'owner')
+  for (const endpointId of left) {
+    const own = { endpointId, owner: { userId: account.id } }
+    const disabled = await disableEndpoint(tx, { ...own, reason: 'owner', now })
+    if ('changed' in disabled && disabled.changed)
+      await record(tx, 'webhooks.disabled', disabled.endpoint, now)
+  }
   const read = readEndpointRequest({ url, events: [...eventTypeNames], description }, rules)
   if ('fault' in read) throw new Error(`the demo's receiver: ${read.fault}`)
   await ensureFailingEndpoint(tx, { accountId: account.id, rules: { ring, activeMax }, now })
-  const input = { userId: account.id, request: read.request, idempotencyKey: null }
-  const creation = await createForAccount(context, { ring, activeMax }, input)
-  return creation.outcome === 'created' ? creation.signingSecret : null
+  const input = { userId: account.id, request: read.request, idempotencyKey: null, now }
+  const created = await create(tx, { ring, activeMax }, input)
+  return created?.signingSecret ?? null
 }
 
 async function answer(

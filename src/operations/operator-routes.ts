@@ -181,9 +181,8 @@ async function answer<Services>(
   const texts = valuesOfTexts(operation, { ...path, ...(isRead && query) })
   const input = { ...texts, ...(isRead ? {} : (body as object)) }
   const isDryRun = !isRead && Reflect.get(query, 'dryRun') === 'true'
-  const performed = await performAny(performer, operation, operatorOf(caller), input, {
+  const performed = await performAny(performer, operation, operatorOf(caller, requestId), input, {
     idempotencyKey,
-    requestId,
     isDryRun,
     batchesMsMax,
   })
@@ -195,10 +194,10 @@ async function answer<Services>(
   return { status: 200, body: isDryRun ? { dryRun: true, ...output } : output, ...link }
 }
 
-function operatorOf(caller: Caller): OperationCaller {
+function operatorOf(caller: Caller, requestId: string): OperationCaller {
   if (caller.kind !== 'operator') throw new Error('an operator route was called without a token')
   const { role, tokenId, name } = caller
-  return { kind: 'operator', role, actor: `token ${tokenId}`, by: name }
+  return { kind: 'operator', role, actor: `token ${tokenId}`, by: name, requestId }
 }
 
 /** A change takes one query parameter. Here, an unknown one is refused, not ignored. */
@@ -319,7 +318,7 @@ export function ingestEndpoints<Services>(
 async function answerIngest<Services>(
   performer: Performer<Services>,
   ingest: AnyIngest<Services>,
-  { query, body, caller }: OperatorRequest,
+  { query, body, caller, requestId }: OperatorRequest,
 ): Promise<Answer> {
   const fault = queryFault(query)
   if (fault !== null) return fault
@@ -327,7 +326,7 @@ async function answerIngest<Services>(
   const isDryRun = query.dryRun === 'true'
   const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
   const asked = { bytes, importId: caller.tokenId, isDryRun }
-  const done = await performIngest(performer, ingest, operatorOf(caller), asked)
+  const done = await performIngest(performer, ingest, operatorOf(caller, requestId), asked)
   if ('refusal' in done) return done
   const { lines, counts, rejectedLines } = done
   return {

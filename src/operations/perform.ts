@@ -24,11 +24,17 @@ import { type Context, type Done, type Operation, type Who } from './operation.t
 import { findReplay, insertReplay } from './replay-store.ts'
 import { rollingBack } from './rolling-back.ts'
 
-export type OperationCaller =
-  /** An operator: at the machine, by a token, or in the console. */
-  | { kind: 'operator'; role: OperatorRole; actor: string; by: string }
-  | { kind: 'member'; accountId: string; role: Role; actor: string; by: string }
-  | { kind: 'key'; accountId: string; scopes: readonly Scope[]; actor: string; by: string }
+export type OperationCaller = {
+  actor: string
+  by: string
+  /** The HTTP request that asks for the operation, if one does. */
+  requestId?: string
+} & (
+  | /** An operator: at the machine, by a token, or in the console. */
+  { kind: 'operator'; role: OperatorRole }
+  | { kind: 'member'; accountId: string; role: Role }
+  | { kind: 'key'; accountId: string; scopes: readonly Scope[] }
+)
 
 export interface Performer<Services> {
   db: Db
@@ -38,8 +44,6 @@ export interface Performer<Services> {
 
 export interface PerformOptions {
   idempotencyKey?: string | null
-  /** The HTTP request that asks for it, if one does. */
-  requestId?: string
   /** Runs everything, returns the result and rolls back. */
   isDryRun?: boolean
   /** Called after each batch of a long operation, with the sum of all batches. */
@@ -88,7 +92,6 @@ export async function performAny<Services>(
   raw: object,
   {
     idempotencyKey = null,
-    requestId,
     isDryRun = false,
     onBatch,
     batchesMsMax = Infinity,
@@ -124,7 +127,7 @@ export async function performAny<Services>(
     const key: string | null =
       isDryRun || operation.keepsKeys || total !== null ? null : idempotencyKey
     const result: Done<object, ActionName> | Refusal = await db.transaction(async (tx) => {
-      if (requestId !== undefined) await nameRequest(tx, requestId)
+      if (caller.requestId !== undefined) await nameRequest(tx, caller.requestId)
       return runBatch(tx, operation, { input, context: contextAt(), key, isDryRun })
     })
     if ('refusal' in result) return result

@@ -14,10 +14,13 @@ import { declineUnlockReview, lockReporting } from '../../src/agent-decisions/un
 import { findOpenReviews } from '../../src/agent-decisions/unlock-store.ts'
 import { recordGaveUp } from '../../src/app/webhooks.ts'
 import { findAccountEntries } from '../../src/audit/store.ts'
+import { memberCaller } from '../../src/operations/callers.ts'
+import { perform } from '../../src/operations/perform.ts'
 import { sha256Hex } from '../../src/platform/crypto/bytes.ts'
 import { sql } from '../../src/platform/db/db.ts'
 import { canonicalJson } from '../../src/platform/json/canonical-json.ts'
-import { replaceLeakedSecret, setDeliveriesPaused } from '../../src/webhooks/endpoints/actions.ts'
+import { webhooksPause } from '../../src/webhooks/operations.ts'
+import { webhooksReplaceSecret } from '../../src/webhooks/secret-operations.ts'
 import {
   accountRequests,
   createdBy,
@@ -37,7 +40,7 @@ import {
   ok,
   receiver,
   startDelivering,
-  testRing,
+  webhookPerformer,
 } from '../support/build/webhooks.ts'
 import fc from '../support/oracle/fc.ts'
 import { ask, type Question, type Reply } from '../support/start/ask.ts'
@@ -321,10 +324,14 @@ test('the audit log of an account has what its members, the operator and the ser
   const member = await newSession(db, { accountId, role: 'member' })
   const keys = apiKeyRequests(session, { rotated: keyId, revoked: keyId })
   const byUser = { ...contextAt(db), actor: `user ${userId}` }
-  const ofAccount = { endpointId, owner: { userId: accountId } }
+  const caller = memberCaller(
+    { kind: 'session', role: 'owner', operatorRole: null, signedInAt: new Date(), ...session },
+    'req_test',
+  )
+  const performer = webhookPerformer(db)
   await lockReporting(contextAt(db), accountId)
-  await setDeliveriesPaused(byUser, ofAccount, true)
-  await replaceLeakedSecret(byUser, { ...ofAccount, ring: testRing })
+  await perform(performer, webhooksPause, caller, { endpointId })
+  await perform(performer, webhooksReplaceSecret, caller, { endpointId })
   for (const question of [
     keys.rotateApiKey,
     keys.revokeApiKey,

@@ -3,7 +3,7 @@
  * reads nothing private.
  */
 import assert from 'node:assert/strict'
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,9 +13,10 @@ import { openReporting } from '../../src/agent-decisions/report.ts'
 import { readReportRequest } from '../../src/agent-decisions/report-request.ts'
 import { requestUnlockReview } from '../../src/agent-decisions/unlock.ts'
 import { apiRights } from '../../src/database/api-role.ts'
+import { perform } from '../../src/operations/perform.ts'
 import { openDb, sql } from '../../src/platform/db/db.ts'
-import { createForAccount, disableForAccount } from '../../src/webhooks/endpoints/actions.ts'
 import { readFeed } from '../../src/webhooks/events/feed.ts'
+import { webhooksCreate, webhooksDisable } from '../../src/webhooks/operations.ts'
 import { accountDrives } from '../support/build/account-drives.ts'
 import { contextAt } from '../support/build/actions.ts'
 import { apiKeyDrives } from '../support/build/api-key-drives.ts'
@@ -25,7 +26,7 @@ import { creditDrives } from '../support/build/credit-drives.ts'
 import { newKey, type TestKey } from '../support/build/keys.ts'
 import { sessionDrives } from '../support/build/session-drives.ts'
 import { newSession } from '../support/build/sessions.ts'
-import { testRingText } from '../support/build/webhooks.ts'
+import { testRingText, webhookPerformer } from '../support/build/webhooks.ts'
 import { publicLine, register } from '../support/build/workers.ts'
 import { testWaitMs } from '../support/fault/in-time.ts'
 import { ask } from '../support/start/ask.ts'
@@ -149,21 +150,20 @@ test('the role may do everything that the routes of webhooks and agent decisions
     onError: () => {},
   })
   const userId = randomUUID()
-  const rules = { ring: new Map([['k1', randomBytes(32)]]), activeMax: 20 }
-  const request = {
-    url: 'https://hooks.example.com/',
-    eventTypes: ['score.updated' as const],
-    description: null,
-  }
-  const creation = { userId, request, idempotencyKey: randomUUID() }
-  const create = () => createForAccount(contextAt(asServer), rules, creation)
-  const created = await create()
-  assert.ok('endpoint' in created)
-  assert.equal((await create()).outcome, 'replayed')
-  const endpointId = created.endpoint.id
-  const own = { endpointId, owner: { userId } }
-  const disabled = await disableForAccount(contextAt(asServer), own, 'owner')
-  assert.equal(disabled.outcome, 'disabled')
+  const performer = webhookPerformer(asServer)
+  const actor = `user ${userId}`
+  const member = { kind: 'member', accountId: userId, role: 'member', actor, by: actor } as const
+  const creation = { account: userId, url: 'https://hooks.example.com/' }
+  const events = ['score.updated' as const]
+  const create = (idempotencyKey: string) =>
+    perform(performer, webhooksCreate, member, { ...creation, events }, { idempotencyKey })
+  const key = randomUUID()
+  const created = await create(key)
+  assert.ok('output' in created)
+  assert.deepEqual(await create(key), created)
+  const endpointId = created.output.endpoint.id
+  const disabled = await perform(performer, webhooksDisable, member, { endpointId })
+  assert.equal('output' in disabled && disabled.output.changed, true)
   for (const from of [{ after: '1' }, { since: '2026-05-14T09:00:00Z' }]) {
     const feed = await readFeed(asServer, { types: 'score.updated', ...from })
     assert.ok('events' in feed)

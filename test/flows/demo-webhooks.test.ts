@@ -36,6 +36,6 @@ test('the terminal of the demo shows the verified event within a second of a tic
   }
   const { endpoints } = await report(['webhooks', 'endpoints'], env)
   assert.ok(Array.isArray(endpoints) && endpoints.length === 2, 'the last receiver, one that fails')
-  const { endpoints: failing } = await report(['webhooks', 'endpoints', '--failing'], env)
+  const { endpoints: failing } = await report(['webhooks', 'failing'], env)
   assert.ok(Array.isArray(failing) && failing.length === 1, 'the endpoint of the story fails')
 })

@@ -53,10 +53,16 @@ test('an endpoint is created, shown and disabled once; every step is in the audi
   assert.match(signingSecret, /^whsec_[A-Za-z0-9]{43}$/)
   assert.equal(endpoint.userId, account.id)
   const listed = await report(['webhooks', 'endpoints', '--account', account.name])
-  assert.deepEqual(listed.endpoints, [{ ...endpoint, disabledReason: null, perSecond: null }])
-  const first = await report(['webhooks', 'disable', endpoint.id])
+  assert.deepEqual(listed.endpoints, [
+    { ...endpoint, account: account.name, disabledReason: null, perSecond: null },
+  ])
+  const asked = await report(['webhooks', 'disable', endpoint.id])
+  assert.deepEqual([asked.code, /Add --yes/.test(asked.message)], [2, true])
+  const dry = await report(['webhooks', 'disable', endpoint.id, '--dry-run'])
+  assert.deepEqual([dry.code, dry.dryRun, dry.changed], [0, true, true])
+  const first = await report(['webhooks', 'disable', endpoint.id, '--yes'])
   assert.deepEqual([first.code, first.changed], [0, true])
-  const again = await report(['webhooks', 'disable', endpoint.id])
+  const again = await report(['webhooks', 'disable', endpoint.id, '--yes'])
   assert.deepEqual([again.code, again.changed], [0, false])
   assert.deepEqual(again.endpoint, first.endpoint)
   assert.deepEqual((await report(['webhooks', 'endpoints', '--account', account.id])).endpoints, [])
@@ -81,9 +87,9 @@ test('a missing account, a private host, a missing key ring and an unknown endpo
     ['webhooks', 'create', url, '--account', account.id, '--event', 'score.updated'],
     '',
   )
-  assert.match(ringless.message, /set SECRETS_KEYRING/)
-  const unknown = await report(['webhooks', 'disable', randomUUID()])
-  assert.deepEqual([unknown.code, unknown.ok], [1, false])
+  assert.match(ringless.message, /Set SECRETS_KEYRING/)
+  const unknown = await report(['webhooks', 'disable', randomUUID(), '--yes'])
+  assert.deepEqual([unknown.code, unknown.error], [1, 'webhook_endpoint_not_found'])
   assert.equal((await report(['webhooks', 'disable', 'x'])).code, 2)
 })
 

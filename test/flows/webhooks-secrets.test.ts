@@ -131,15 +131,13 @@ test('no secret of an endpoint is in the database, debug logs, metrics or comman
   assert.ok(echo && fails && named)
   const rotated = await report(['webhooks', 'rotate-secret', echo], env)
   const again = await assay(['webhooks', 'rotate-secret', echo], env)
-  assert.match(again.err, /--now --drop-old/)
-  const early = await assay(['webhooks', 'rotate-secret', echo, '--drop-old'], env)
-  assert.match(early.err, /--drop-old needs --now/)
-  const atOnce = await assay(['webhooks', 'rotate-secret', fails, '--now'], env)
+  assert.match(again.err, /run `assay webhooks replace-secret`/)
+  const atOnce = await assay(['webhooks', 'rotate-secret', fails, '--hours', '0'], env)
   assert.match(
     atOnce.out,
     /It signs from now on\. For a day, the old one signs a header beside it\./,
   )
-  const replaced = await report(['webhooks', 'rotate-secret', echo, '--now', '--drop-old'], env)
+  const replaced = await report(['webhooks', 'replace-secret', echo, '--yes'], env)
   const action = 'webhooks.secret_replaced'
   const audited = await report(['audit', 'list', '--action', action], env)
   assert.partialDeepStrictEqual(audited.entries, [{ action, subjects: JSON.stringify([echo]) }])

@@ -105,7 +105,7 @@ test('a signed event arrives within a second of its commit; commands show delive
   const unlimited = await command('limit', endpoint.id, '--per-second', 'off')
   assert.equal(unlimited.perSecond, null)
 
-  await command('disable', endpoint.id)
+  await command('disable', endpoint.id, '--yes')
   const since = new Date().toISOString()
   await happen()
   // Otherwise the event could be fanned out after the endpoint is enabled, and be sent in the
@@ -146,7 +146,11 @@ test('webhook commands name the error: no id, no endpoint, a time too far back',
   for (const [words, exitCode, message] of [
     [['pause', 'nonsense'], 2, /UUID/],
     [['pause', nobody], 1, /no such webhook endpoint/],
-    [['resend', nobody, 'evt_1'], 1, /no such webhook endpoint/],
+    [['resend', nobody, 'evt_1'], 2, /event-id must be the id of an event/],
+    [['resend', nobody, `evt_${'0'.repeat(32)}`], 1, /no such webhook endpoint/],
+    [['show', nobody], 1, /no such webhook endpoint/],
+    [['test', nobody], 1, /no such webhook endpoint/],
+    [['replace-secret', nobody], 2, /Add --yes/],
     [['replay', nobody, '--since', 'yesterday'], 2, /--since/],
     [['replay', nobody, '--since', '2020-01-01'], 2, /14 days/],
     [['rotate-secret', nobody, '--hours', '169'], 2, /--hours/],
@@ -191,7 +195,7 @@ test('a failing endpoint is shown with its error, also by doctor; an endpoint th
     return endpoint.id
   }
   const [broken, left] = [await create('/broken'), await create('/left')]
-  const none = await assay(['webhooks', 'endpoints', '--failing'], env)
+  const none = await assay(['webhooks', 'failing'], env)
   assert.deepEqual([none.ended, none.out], [0, 'No webhook endpoint fails.\n'])
 
   // No delivery is retried during the test.
@@ -199,10 +203,7 @@ test('a failing endpoint is shown with its error, also by doctor; an endpoint th
   for (let i = 0; i < 3; i++) await happen()
   const { value: shown } = await eventually('the endpoint counts as failing', {
     see: async () => {
-      const result = await report(
-        ['webhooks', 'endpoints', '--failing', '--account', 'failing'],
-        env,
-      )
+      const result = await report(['webhooks', 'failing', '--account', 'failing'], env)
       return (result.endpoints as { id: string; health: Record<string, unknown> }[])[0]
     },
   })
@@ -212,11 +213,20 @@ test('a failing endpoint is shown with its error, also by doctor; an endpoint th
     { consecutiveFailures, responseStatus, errorCode, waiting },
     { consecutiveFailures: 3, responseStatus: 500, errorCode: 'http_status', waiting: 3 },
   )
-  const { out } = await assay(['webhooks', 'endpoints', '--failing'], env)
+  const { out } = await assay(['webhooks', 'failing'], env)
   assert.match(out, new RegExp(` 3 +500 http_status +3 +${broken}$`, 'm'))
   const doctor = await assay(['doctor'], env)
-  assert.match(doctor.out, /^warn +webhooks +1 of \d+ endpoints fail.*--failing/m)
-  assert.equal((await assay(['webhooks', 'endpoints', '--failing', '--all'], env)).ended, 2)
+  assert.match(doctor.out, /^warn +webhooks +1 of \d+ endpoints? fails?.*assay webhooks failing/m)
+  const { endpoint } = await report(['webhooks', 'show', broken], env)
+  assert.partialDeepStrictEqual(endpoint, {
+    consecutiveFailures: 3,
+    waiting: 3,
+    account: 'failing',
+  })
+  const tested = await report(['webhooks', 'test', broken, '--event', 'dispute.opened'], env)
+  assert.match(String(tested.eventId), /^evt_test_/)
+  const soon = await assay(['webhooks', 'test', broken, '--json'], env)
+  assert.deepEqual([soon.ended, JSON.parse(soon.out).error], [1, 'rate_limited'])
 
   await eventually('the endpoint that answers 410 is disabled', {
     see: async () => /answered 410/.test(service.out()),

@@ -237,6 +237,13 @@ export const errorTable = {
     advice: 'List the payments and use one of their ids.',
     isOperatorOnly: true,
   },
+  account_not_found: {
+    status: 404,
+    message: 'There is no such account.',
+    advice: 'Use the name or the id of an account.',
+    command: '`assay accounts list` shows all accounts.',
+    isOperatorOnly: true,
+  },
   session_not_found: {
     status: 404,
     message: 'You have no such session.',
@@ -251,6 +258,7 @@ export const errorTable = {
     status: 404,
     message: 'This account has no such webhook endpoint.',
     advice: 'List the endpoints of the account and use one of their ids.',
+    command: '`assay webhooks endpoints` shows all.',
   },
   webhook_event_not_found: {
     status: 404,
@@ -282,17 +290,20 @@ export const errorTable = {
     status: 409,
     message: 'The webhook endpoint is disabled.',
     advice: 'Create another endpoint, or ask the operator to enable this one.',
+    command: 'Run `assay webhooks enable` first.',
   },
   webhook_secret_rotating: {
     status: 409,
     message: 'A rotation of the signing secret is under way.',
     advice: 'Activate the announced secret, or wait until the old one has ended.',
+    command: 'Wait until it ends, or, if a secret has leaked, run `assay webhooks replace-secret`.',
     isOperatorOnly: true,
   },
   webhook_secret_not_announced: {
     status: 409,
     message: 'No signing secret is announced for this endpoint.',
     advice: 'Rotate the secret first; an announced secret begins to sign by itself.',
+    command: 'Announce one with `assay webhooks rotate-secret`.',
     isOperatorOnly: true,
   },
   webhook_secret_changed: {
@@ -310,6 +321,7 @@ export const errorTable = {
     status: 409,
     message: 'The account has as many active webhook endpoints as it may have.',
     advice: 'Disable an endpoint that is not needed any more, then try again.',
+    command: 'Disable one first, or raise WEBHOOK_ENDPOINTS_MAX.',
   },
   api_keys_maximum: {
     status: 409,
@@ -440,6 +452,7 @@ export const errorTable = {
     status: 503,
     message: 'The service has no key to encrypt webhook secrets.',
     advice: 'Ask the operator to set SECRETS_KEYRING.',
+    command: 'Set SECRETS_KEYRING.',
   },
   scoring_unavailable: {
     status: 503,

@@ -1,12 +1,13 @@
 /** The page on which a webhook endpoint is added. Its secret is the answer to the form. */
 import { randomUUID } from 'node:crypto'
-import type { Keyring } from '../../platform/crypto/keyring.ts'
-import type { EgressRules } from '../../platform/egress/rules.ts'
+import { memberCaller } from '../../operations/callers.ts'
+import { perform } from '../../operations/perform.ts'
 import { idempotencyKeyPattern } from '../../platform/http/contract.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
-import { createForAccount } from '../../webhooks/endpoints/actions.ts'
-import { readEndpointRequest } from '../../webhooks/endpoints/request.ts'
-import { eventTypeNames, eventTypes } from '../../webhooks/events/event-types.ts'
+import { type Refusal, refuse } from '../../platform/http/errors.ts'
+import type { WebhookPerformer } from '../../webhooks/endpoints/handlers.ts'
+import { type EventType, eventTypeNames, eventTypes } from '../../webhooks/events/event-types.ts'
+import { webhooksCreate } from '../../webhooks/operations.ts'
 import {
   choicesField,
   chosenBoxes,
@@ -28,14 +29,11 @@ const path = `${webhooksPath}/new`
 const keyForm = new RegExp(idempotencyKeyPattern)
 
 export interface NewWebhookOptions extends PagesContext {
-  /** Null: no secret can be sealed, so no endpoint be created. */
-  ring: Keyring | null
-  rules: EgressRules
-  activeMax: number
+  performer: WebhookPerformer
 }
 
 export function newWebhookPage(options: NewWebhookOptions): Endpoint[] {
-  const { ring, rules, activeMax } = options
+  const { performer } = options
   return dashboardPage(options, {
     name: 'newWebhookPage',
     path,
@@ -43,55 +41,67 @@ export function newWebhookPage(options: NewWebhookOptions): Endpoint[] {
     show: async () =>
       formView({ url: '', description: '', events: eventTypeNames, key: randomUUID() }),
     actions: {
-      async create({ session, action }, fields) {
+      async create({ session, requestId }, fields) {
         const form = formOf(fields)
         const { url, events, description, key } = form
-        if (ring === null)
-          return refused(
-            form,
-            { form: 'This service keeps no webhook secrets. Its operator sets SECRETS_KEYRING.' },
-            503,
-          )
-        const body = { url: url.trim(), events, ...(description === '' ? {} : { description }) }
-        const read = readEndpointRequest(body, rules)
-        if ('fault' in read) return refused(form, errorsOf(read.fault, url.trim()), 400)
-        const newEndpoint = {
-          userId: session.accountId,
-          request: read.request,
-          idempotencyKey: key,
+        const input = {
+          account: session.accountId,
+          url: url.trim(),
+          // The operation names a box that is no event type.
+          events: events as EventType[],
+          ...(description === '' ? {} : { description }),
         }
-        const creation = await createForAccount(action, { ring, activeMax }, newEndpoint)
-        if (creation.outcome === 'at_maximum')
-          return refused(
-            form,
-            {
-              form: `The account has ${activeMax} active endpoints, which is the maximum. Disable one first.`,
-            },
-            409,
-          )
-        if (creation.outcome === 'other_content')
-          return refused(
-            { ...form, key: randomUUID() },
-            {
-              form: 'This form was sent before with other content. Send it again to add a second endpoint.',
-            },
-            409,
-          )
+        const member = memberCaller(session, requestId)
+        const created = await perform(performer, webhooksCreate, member, input, {
+          idempotencyKey: key,
+        })
+        if ('refusal' in created) return refusedView(form, created, performer)
+        const { endpoint, signingSecret } = created.output
         return {
           title: 'Your signing secret',
           status: 201,
           main: secretOnce({
             title: 'Your signing secret',
             label: 'Signing secret',
-            value: creation.signingSecret,
+            value: signingSecret,
             text: 'The endpoint receives from now on. Each delivery is signed with this secret: verify it before you use the body.',
             more: verifySnippets,
-            done: endpointPath(creation.endpoint.id),
+            done: endpointPath(endpoint.id),
           }),
         }
       },
     },
   })
+}
+
+function refusedView(
+  form: Form,
+  { refusal, message = '' }: Refusal,
+  { services: { webhooks } }: WebhookPerformer,
+): View | Refusal {
+  if (refusal === 'invalid_field') return refused(form, errorsOf(message, form.url.trim()), 400)
+  if (refusal === 'webhooks_not_configured')
+    return refused(
+      form,
+      { form: 'This service keeps no webhook secrets. Its operator sets SECRETS_KEYRING.' },
+      503,
+    )
+  if (refusal === 'webhook_endpoints_maximum')
+    return refused(
+      form,
+      {
+        form: `The account has ${webhooks.activeMax} active endpoints, which is the maximum. Disable one first.`,
+      },
+      409,
+    )
+  if (refusal !== 'idempotency_key_reused') return refuse(refusal)
+  return refused(
+    { ...form, key: randomUUID() },
+    {
+      form: 'This form was sent before with other content. Send it again to add a second endpoint.',
+    },
+    409,
+  )
 }
 
 interface Form {

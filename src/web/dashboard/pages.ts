@@ -2,11 +2,10 @@
 
 import type { SessionRules } from '../../accounts/sessions.ts'
 import type { ReportingState } from '../../agent-decisions/store.ts'
-import type { Keyring } from '../../platform/crypto/keyring.ts'
-import type { EgressRules } from '../../platform/egress/rules.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import type { Sandbox } from '../../sandbox/open.ts'
 import type { Verify } from '../../score-credentials/verifier.ts'
+import type { WebhookPerformer } from '../../webhooks/endpoints/handlers.ts'
 import type { PagesContext } from '../page.ts'
 import { accountPage } from './account.ts'
 import { auditPage } from './audit.ts'
@@ -35,17 +34,15 @@ export interface DashboardOptions extends PagesContext {
   /** State of an account whose agent reporting the operator has not set. */
   reportingState: ReportingState
   requestLog: Pick<RequestsOptions, 'requestLogDays' | 'validSessions'>
-  webhooks: {
-    ring: Keyring | null
-    rules: EgressRules
-    activeMax: number
-    retryWaitsSeconds: readonly number[]
-  }
+  performer: WebhookPerformer
+  /** The waits between the attempts at a delivery. */
+  retryWaitsSeconds: readonly number[]
 }
 
 export function dashboardPages({
   sessionRules,
-  webhooks,
+  performer,
+  retryWaitsSeconds,
   sendsMail,
   sandbox,
   verify,
@@ -61,11 +58,11 @@ export function dashboardPages({
     ...keysPage(context),
     ...newKeyPage(context),
     ...keyPage(context),
-    ...webhooksPage({ ...context, ...webhooks }),
-    ...newWebhookPage({ ...context, ...webhooks }),
-    ...webhookPage({ ...context, ...webhooks }),
-    ...webhookChangePages({ ...context, ...webhooks }),
-    ...webhookEventPage(context),
+    ...webhooksPage({ ...context, retryWaitsSeconds }),
+    ...newWebhookPage({ ...context, performer }),
+    ...webhookPage({ ...context, performer }),
+    ...webhookChangePages({ ...context, performer, retryWaitsSeconds }),
+    ...webhookEventPage({ ...context, performer }),
     ...sandboxPage({ ...context, sandbox, verify }),
     ...decisionsPages({ ...context, defaultState: reportingState }),
     ...teamPage({ ...context, sendsMail }),

@@ -1,15 +1,14 @@
 /** The pages that confirm a change of a webhook endpoint which cannot be taken back at once. */
-import type { Keyring } from '../../platform/crypto/keyring.ts'
+import { memberCaller } from '../../operations/callers.ts'
+import { perform } from '../../operations/perform.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
 import { type EndpointHealth, findEndpointHealth } from '../../webhooks/delivery/history-store.ts'
 import { retrySpan } from '../../webhooks/delivery/retry.ts'
-import {
-  announceSecret,
-  replaceLeakedSecret,
-  stopDeliveries,
-} from '../../webhooks/endpoints/actions.ts'
+import type { WebhookPerformer } from '../../webhooks/endpoints/handlers.ts'
 import { endpointIdPath } from '../../webhooks/endpoints/schema.ts'
+import { webhooksDisable } from '../../webhooks/operations.ts'
+import { webhooksReplaceSecret, webhooksRotateSecret } from '../../webhooks/secret-operations.ts'
 import { confirmation, notice, secretOnce } from '../components.ts'
 import { html, type Part } from '../html.ts'
 import { dashboardPage, type PagesContext, type Shown, type View } from '../page.ts'
@@ -19,13 +18,19 @@ import { noEndpoint } from './webhook.ts'
 import { endpointPath, hostOf, webhooksPath } from './webhook-words.ts'
 
 export interface WebhookChangeOptions extends PagesContext {
-  /** Null: no secret can be sealed. */
-  ring: Keyring | null
+  performer: WebhookPerformer
   /** The waits between the attempts at a delivery. */
   retryWaitsSeconds: readonly number[]
 }
 
 const noRing = 'This service keeps no webhook secrets. Its operator sets SECRETS_KEYRING.'
+
+const rotateProblems: Readonly<Record<string, string>> = {
+  webhooks_not_configured: noRing,
+  webhook_secret_rotating:
+    'A rotation is under way: its secret is announced already, or the old one still signs beside it. If a secret has leaked, replace it.',
+  webhook_endpoint_disabled: 'The endpoint is disabled. Enable it first.',
+}
 
 export function webhookChangePages(options: WebhookChangeOptions): Endpoint[] {
   return [...disablePage(options), ...rotatePage(options), ...replacePage(options)]
@@ -40,7 +45,7 @@ function aboveEndpoint(id: string) {
   ]
 }
 
-function disablePage(options: PagesContext): Endpoint[] {
+function disablePage(options: WebhookChangeOptions): Endpoint[] {
   const path = `${webhooksPath}/{endpointId}/disable`
   const view = ({ id, url, waiting }: EndpointHealth, error?: string): View => ({
     title: 'Disable endpoint',
@@ -67,9 +72,10 @@ function disablePage(options: PagesContext): Endpoint[] {
           const expected = hostOf(endpoint.url)
           if (confirm !== expected)
             return view(endpoint, `Type ${expected} exactly as it is shown.`)
-          const own = { endpointId: endpoint.id, owner: { userId: visit.session.accountId } }
-          const { outcome } = await stopDeliveries(visit.action, own, 'owner')
-          return outcome === 'no such endpoint'
+          const caller = memberCaller(visit.session, visit.requestId)
+          const own = { endpointId: endpoint.id }
+          const disabled = await perform(options.performer, webhooksDisable, caller, own)
+          return 'refusal' in disabled
             ? refuse('not_found', { message: noEndpoint })
             : { redirectTo: `${webhooksPath}?done=disabled` }
         }),
@@ -104,19 +110,19 @@ function rotatePage(options: WebhookChangeOptions): Endpoint[] {
       rotate: (visit) =>
         withEndpoint(options, visit, async (endpoint) => {
           const { id } = endpoint
-          if (options.ring === null) return view(endpoint, noRing)
-          const own = { endpointId: id, owner: { userId: visit.session.accountId } }
-          const rotated = await announceSecret(visit.action, own, { ring: options.ring })
-          if (rotated.outcome === 'a rotation is under way')
-            return view(
-              endpoint,
-              'A rotation is under way: its secret is announced already, or the old one still signs beside it. If a secret has leaked, replace it.',
-            )
-          if (rotated.outcome !== 'rotated')
-            return view(endpoint, 'The endpoint is disabled. Enable it first.')
+          const caller = memberCaller(visit.session, visit.requestId)
+          const input = { endpointId: id, hours: 24 }
+          const rotated = await perform(options.performer, webhooksRotateSecret, caller, input)
+          if ('refusal' in rotated) {
+            const text = rotateProblems[rotated.refusal]
+            return text === undefined
+              ? refuse('not_found', { message: noEndpoint })
+              : view(endpoint, text)
+          }
+          const { signingSecret, signsFrom } = rotated.output
           return secretView({
-            value: rotated.secret,
-            text: html`It signs ${timeTag(rotated.signsFrom, visit.now)}, or once you activate it. Until then the header <code>Service-Webhook-Signature-Next</code> carries its signature.`,
+            value: signingSecret,
+            text: html`It signs ${timeTag(new Date(signsFrom), visit.now)}, or once you activate it. Until then the header <code>Service-Webhook-Signature-Next</code> carries its signature.`,
             done: endpointPath(id),
           })
         }),
@@ -152,24 +158,24 @@ function replacePage(options: WebhookChangeOptions): Endpoint[] {
       replace: (visit, { confirm, secretPrefix = '' }) =>
         withEndpoint(options, visit, async (endpoint) => {
           const { id, url } = endpoint
-          if (options.ring === null) return view(endpoint, { status: 503, problem: noRing })
           if (confirm !== hostOf(url))
             return view(endpoint, {
               status: 400,
               error: `Type ${hostOf(url)} exactly as it is shown.`,
             })
-          const owner = { userId: visit.session.accountId }
-          const { ring } = options
-          const replacement = { endpointId: id, owner, ring, secretPrefix }
-          const replaced = await replaceLeakedSecret(visit.action, replacement)
-          if (replaced.outcome !== 'replaced')
+          const caller = memberCaller(visit.session, visit.requestId)
+          const input = { endpointId: id, secretPrefix }
+          const replaced = await perform(options.performer, webhooksReplaceSecret, caller, input)
+          if ('refusal' in replaced && replaced.refusal === 'webhooks_not_configured')
+            return view(endpoint, { status: 503, problem: noRing })
+          if ('refusal' in replaced)
             return view(endpoint, {
               status: 409,
               problem:
                 'The secret was replaced meanwhile, in another tab or by another member. Its new value was shown there.',
             })
           return secretView({
-            value: replaced.secret,
+            value: replaced.output.signingSecret,
             text: 'It signs from now on. Every older secret of this endpoint signs nothing any more.',
             done: endpointPath(id),
           })

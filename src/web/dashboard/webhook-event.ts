@@ -1,6 +1,8 @@
 /** The page of one event at one webhook endpoint: its payload, every attempt, and the answers. */
 import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
+import { memberCaller } from '../../operations/callers.ts'
+import { perform } from '../../operations/perform.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
 import type { ShownAttempt } from '../../webhooks/delivery/delivery-store.ts'
@@ -11,7 +13,8 @@ import {
   findSentEvent,
   type SentEvent,
 } from '../../webhooks/delivery/history-store.ts'
-import { sendAgain } from '../../webhooks/endpoints/actions.ts'
+import { webhooksResend } from '../../webhooks/delivery-operations.ts'
+import type { WebhookPerformer } from '../../webhooks/endpoints/handlers.ts'
 import { endpointIdPath } from '../../webhooks/endpoints/schema.ts'
 import {
   actionForm,
@@ -45,8 +48,10 @@ const eventOfEndpoint = Type.Object({
 const formValueForm = /^[0-9a-f-]{36}$/
 const noEvent = 'This endpoint was sent no such event, or the event is no longer kept.'
 
-export function webhookEventPage(context: PagesContext): Endpoint[] {
-  const { db } = context
+export function webhookEventPage(
+  context: PagesContext & { performer: WebhookPerformer },
+): Endpoint[] {
+  const { db, performer } = context
   return dashboardPage(context, {
     name: 'webhookEventPage',
     path: `${webhooksPath}/{endpointId}/events/{eventId}`,
@@ -121,15 +126,16 @@ ${card({
       }
     },
     actions: {
-      async resend({ session, path: { endpointId, eventId }, action }, { key = '' }) {
-        const formValue = formValueForm.test(key) ? key : undefined
-        const own = { endpointId, owner: { userId: session.accountId }, eventId, formValue }
-        const { outcome } = eventId.startsWith('evt_test_')
-          ? { outcome: 'no such event' as const }
-          : await sendAgain(action, own)
-        if (outcome === 'no such event' || outcome === 'no such endpoint')
-          return refuse('not_found', { message: noEvent })
-        const done = outcome === 'disabled' ? 'disabled' : 'queued'
+      async resend({ session, requestId, path: { endpointId, eventId } }, { key = '' }) {
+        const idempotencyKey = formValueForm.test(key) ? key : null
+        const own = { endpointId, eventId }
+        const member = memberCaller(session, requestId)
+        const resent = await perform(performer, webhooksResend, member, own, {
+          idempotencyKey,
+        })
+        const isDisabled = 'refusal' in resent && resent.refusal === 'webhook_endpoint_disabled'
+        if ('refusal' in resent && !isDisabled) return refuse('not_found', { message: noEvent })
+        const done = isDisabled ? 'disabled' : 'queued'
         return { redirectTo: `${eventPath(endpointId, eventId)}?done=${done}` }
       },
     },

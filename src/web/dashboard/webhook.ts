@@ -1,8 +1,10 @@
 /** The page of one webhook endpoint: how it does, what was sent to it, and what can be done. */
 import { Type } from 'typebox'
-import { nameRequest } from '../../platform/db/name-request.ts'
+import { memberCaller } from '../../operations/callers.ts'
+import type { Operation } from '../../operations/operation.ts'
+import { perform, performAny } from '../../operations/perform.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
-import { refuse } from '../../platform/http/errors.ts'
+import { type ErrorName, refuse } from '../../platform/http/errors.ts'
 import type { ShownAttempt } from '../../webhooks/delivery/delivery-store.ts'
 import {
   type EndpointHealth,
@@ -12,14 +14,13 @@ import {
   type HourOfDeliveries,
 } from '../../webhooks/delivery/history-store.ts'
 import { attemptResults } from '../../webhooks/delivery/outcome.ts'
-import { queueTestEvent } from '../../webhooks/delivery/resend.ts'
-import {
-  activateAnnouncedSecret,
-  setDeliveriesPaused,
-  startDeliveries,
-} from '../../webhooks/endpoints/actions.ts'
+import { webhooksTest } from '../../webhooks/delivery-operations.ts'
+import type { WebhookPerformer } from '../../webhooks/endpoints/handlers.ts'
 import { endpointIdPath } from '../../webhooks/endpoints/schema.ts'
-import { type EventType, eventTypeNames } from '../../webhooks/events/event-types.ts'
+import { eventTypeNames } from '../../webhooks/events/event-types.ts'
+import type { WebhookServices } from '../../webhooks/operation-parts.ts'
+import { webhooksEnable, webhooksPause, webhooksResume } from '../../webhooks/operations.ts'
+import { webhooksActivateSecret } from '../../webhooks/secret-operations.ts'
 import { barChart, legend, sparkline } from '../chart.ts'
 import {
   actionForm,
@@ -42,7 +43,13 @@ import {
 } from '../components.ts'
 import { attributes, type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
-import { type DashboardPage, dashboardPage, type PagesContext, queryText } from '../page.ts'
+import {
+  type DashboardPage,
+  dashboardPage,
+  type PagesContext,
+  queryText,
+  type Shown,
+} from '../page.ts'
 import {
   count,
   counted,
@@ -73,7 +80,7 @@ const testPauseMs = 60_000
 const eventIdForm = /^evt_(test_)?[0-9a-f]{32}$/
 
 export interface WebhookPageOptions extends PagesContext {
-  activeMax: number
+  performer: WebhookPerformer
 }
 
 const doneNotices: Readonly<Record<string, { title: string; text: string }>> = {
@@ -90,15 +97,15 @@ const doneNotices: Readonly<Record<string, { title: string; text: string }>> = {
 }
 
 const problemNotices: Readonly<Record<string, { title: string; text: string }>> = {
-  'too-soon': {
+  rate_limited: {
     title: 'The test event was not sent.',
     text: 'An endpoint takes one test event a minute.',
   },
-  'at-maximum': {
+  webhook_endpoints_maximum: {
     title: 'The endpoint was not enabled.',
     text: 'The account has its maximum of active endpoints. Disable another one first.',
   },
-  disabled: {
+  webhook_endpoint_disabled: {
     title: 'Nothing was changed.',
     text: 'The endpoint is disabled. Enable it first.',
   },
@@ -159,57 +166,36 @@ ${deliveries}`
 
 type Actions = NonNullable<DashboardPage<typeof endpointIdPath, typeof queryParameters>['actions']>
 
-function endpointActions({ db, activeMax }: WebhookPageOptions): Actions {
+function endpointActions({ performer }: WebhookPageOptions): Actions {
+  const by =
+    (operation: Operation<WebhookServices>, done: string): Actions[string] =>
+    async ({ session, requestId, path: { endpointId } }) => {
+      const member = memberCaller(session, requestId)
+      const moved = await performAny(performer, operation, member, { endpointId })
+      return 'refusal' in moved ? refused(endpointId, moved.refusal) : back(endpointId, done)
+    }
   return {
-    async test({ session, path: { endpointId }, now, requestId }, { eventType }) {
-      const type = eventTypeNames.find((name) => name === eventType)
-      if (type === undefined)
+    async test({ session, requestId, path: { endpointId } }, { eventType: chosen }) {
+      const eventType = eventTypeNames.find((name) => name === chosen)
+      if (eventType === undefined)
         return refuse('invalid_parameter', { message: 'Choose an event type.' })
-      const testEvent = {
-        endpointId,
-        owner: { userId: session.accountId },
-        type: type satisfies EventType,
-        at: now,
-      }
-      const queued = await db.transaction(async (tx) => {
-        await nameRequest(tx, requestId)
-        return queueTestEvent(tx, testEvent)
-      })
-      if (queued.outcome === 'queued')
-        return { redirectTo: `${eventPath(endpointId, queued.eventId)}?done=queued` }
-      if (queued.outcome === 'no such endpoint') return refuse('not_found', { message: noEndpoint })
-      return back(endpointId, queued.outcome === 'too soon' ? 'too-soon' : 'disabled')
+      const input = { endpointId, eventType }
+      const member = memberCaller(session, requestId)
+      const queued = await perform(performer, webhooksTest, member, input)
+      if ('refusal' in queued) return refused(endpointId, queued.refusal)
+      return { redirectTo: `${eventPath(endpointId, queued.output.eventId)}?done=queued` }
     },
-    async pause({ session, path: { endpointId }, action }) {
-      const own = { endpointId, owner: { userId: session.accountId } }
-      const { outcome } = await setDeliveriesPaused(action, own, true)
-      if (outcome === 'no such endpoint') return refuse('not_found', { message: noEndpoint })
-      return back(endpointId, outcome === 'disabled' ? 'disabled' : 'paused')
-    },
-    async resume({ session, path: { endpointId }, action }) {
-      const own = { endpointId, owner: { userId: session.accountId } }
-      const { outcome } = await setDeliveriesPaused(action, own, false)
-      if (outcome === 'no such endpoint') return refuse('not_found', { message: noEndpoint })
-      return back(endpointId, outcome === 'disabled' ? 'disabled' : 'resumed')
-    },
-    async enable({ session, path: { endpointId }, action }) {
-      const { outcome } = await startDeliveries(
-        action,
-        { endpointId, owner: { userId: session.accountId } },
-        activeMax,
-      )
-      if (outcome === 'no such endpoint') return refuse('not_found', { message: noEndpoint })
-      return back(endpointId, outcome === 'at maximum' ? 'at-maximum' : 'enabled')
-    },
-    async activate({ session, path: { endpointId }, action }) {
-      const { outcome } = await activateAnnouncedSecret(action, {
-        endpointId,
-        owner: { userId: session.accountId },
-      })
-      if (outcome === 'no such endpoint') return refuse('not_found', { message: noEndpoint })
-      return back(endpointId, 'activated')
-    },
+    pause: by(webhooksPause, 'paused'),
+    resume: by(webhooksResume, 'resumed'),
+    enable: by(webhooksEnable, 'enabled'),
+    // Without an announced secret, it was activated before, or became active by itself.
+    activate: by(webhooksActivateSecret, 'activated'),
   }
+}
+
+function refused(endpointId: string, refusal: ErrorName): Shown {
+  if (refusal === 'webhook_endpoint_not_found') return refuse('not_found', { message: noEndpoint })
+  return back(endpointId, refusal === 'webhook_secret_not_announced' ? 'activated' : refusal)
 }
 
 export const noEndpoint = 'This account has no such webhook endpoint.'

@@ -1,7 +1,7 @@
 /** SQL of webhook_deliveries and webhook_attempts, except fan-out, leasing and acknowledging. */
 import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
 import type { EventType } from '../events/event-types.ts'
-import { type EndpointOf, ownerId } from './endpoint-store.ts'
+import { type EndpointOf, type EndpointOwner, ownerId } from './endpoint-store.ts'
 import type { attemptResults, triggers } from './outcome.ts'
 
 /**
@@ -159,17 +159,19 @@ export interface ShownAttempt {
 }
 
 export interface AttemptsWanted extends EndpointOf {
+  /** The id of the last attempt of the page before. */
+  after?: string | null
   limit: number
 }
 
 /**
  * Returns the attempts at an endpoint, newest first, or null if the account has no such endpoint. A
- * delivery that has ended announces no further attempt, and neither does a paused endpoint. The rows contain no secret and no
- * signature.
+ * delivery that has ended announces no further attempt, and neither does a paused endpoint. The rows
+ * contain no secret and no signature.
  */
 export async function findAttempts(
   db: Queryable,
-  { endpointId, owner, limit }: AttemptsWanted,
+  { endpointId, owner, after = null, limit }: AttemptsWanted,
 ): Promise<ShownAttempt[] | null> {
   const userId = ownerId(owner)
   const rows = await db.rows<ShownAttempt | { id: null }>(sql`
@@ -182,10 +184,51 @@ export async function findAttempts(
         case when d.finished_at is null and n.paused_at is null
           then a.next_attempt_at end as "nextAttemptAt"
       from webhook_attempts a join webhook_deliveries d on d.id = a.delivery_id
-      where a.endpoint_id = n.id
+      where a.endpoint_id = n.id and (a.started_at, a.id) < (
+        case when ${after}::uuid is null then 'infinity'::timestamptz else (
+          select b.started_at from webhook_attempts b
+          where b.id = ${after}::uuid and b.endpoint_id = n.id) end,
+        coalesce(${after}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
       order by a.started_at desc, a.id desc limit ${limit}
     ) a on true
     where n.id = ${endpointId}::uuid and (${userId}::uuid is null or n.user_id = ${userId}::uuid)
     order by a."requestedAt" desc, a.id desc`)
   return rows.length === 0 ? null : rows.filter((row) => row.id !== null)
+}
+
+export interface ExhaustedDelivery {
+  id: string
+  endpointId: string
+  userId: string
+  url: string
+  eventId: string
+  eventType: EventType
+  attempts: number
+  createdAt: Date
+  finishedAt: Date
+  /** Of the last attempt. */
+  responseStatus: number | null
+  errorCode: string | null
+}
+
+/** Returns deliveries whose every attempt failed, the newest first, without test events. */
+export function findExhausted(
+  db: Queryable,
+  { owner, after, limit }: { owner: EndpointOwner; after: string | null; limit: number },
+): Promise<ExhaustedDelivery[]> {
+  const userId = ownerId(owner)
+  return db.rows<ExhaustedDelivery>(sql`
+    select d.id::text, d.endpoint_id as "endpointId", n.user_id as "userId", n.url,
+      d.event_id as "eventId", d.event_type as "eventType", d.attempts,
+      d.created_at as "createdAt", d.finished_at as "finishedAt",
+      a.response_status as "responseStatus", a.error_code as "errorCode"
+    from webhook_deliveries d join webhook_endpoints n on n.id = d.endpoint_id
+    left join lateral (
+      select response_status, error_code from webhook_attempts a
+      where a.delivery_id = d.id order by a.started_at desc, a.id desc limit 1
+    ) a on true
+    where d.status = 'exhausted' and d.trigger <> 'test'
+      and d.id < coalesce(${after}::bigint, 9223372036854775807)
+      and (${userId}::uuid is null or n.user_id = ${userId}::uuid)
+    order by d.id desc limit ${limit}`)
 }

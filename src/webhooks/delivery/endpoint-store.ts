@@ -235,6 +235,13 @@ export async function countFailingEndpoints(db: Queryable, userId: string): Prom
   return row?.count ?? 0
 }
 
+/** Returns whether deliveries to the endpoint fail now: its last ones failed without a success. */
+export async function hasFailures(db: Queryable, id: string): Promise<boolean> {
+  const rows = await db.rows(sql`
+    select 1 from webhook_endpoints where id = ${id}::uuid and failing_since is not null`)
+  return rows.length > 0
+}
+
 export interface FailingNow {
   id: string
   url: string
@@ -253,10 +260,11 @@ export interface FailingNow {
 
 /**
  * Returns the failing endpoints of one owner. The endpoint that has failed longest comes first.
+ * `after` is the id of the last row of the page before.
  */
 export function findFailingNow(
   db: Queryable,
-  { owner, limit }: { owner: EndpointOwner; limit: number },
+  { owner, limit, after = null }: { owner: EndpointOwner; limit: number; after?: string | null },
 ): Promise<FailingNow[]> {
   const userId = ownerId(owner)
   return db.rows<FailingNow>(sql`
@@ -272,5 +280,7 @@ export function findFailingNow(
     ) a on true
     where n.disabled_at is null and n.consecutive_failures >= 3
       and (${userId}::uuid is null or n.user_id = ${userId}::uuid)
+      and (${after}::uuid is null or (n.failing_since, n.id) > (
+        select failing_since, id from webhook_endpoints where id = ${after}::uuid))
     order by n.failing_since, n.id limit ${limit}`)
 }

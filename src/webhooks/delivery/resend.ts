@@ -4,12 +4,14 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Tx } from '../../platform/db/db.ts'
+import { type Refusal, refuse } from '../../platform/http/errors.ts'
 import { envelopeText, eventId, eventIdRandomBytes } from '../events/envelope.ts'
 import { type EventType, eventTypes } from '../events/event-types.ts'
 import { hasResend, insertRecovery, insertResend, insertTest } from './delivery-store.ts'
-import { type EndpointOf, lockEndpoint, setTested } from './endpoint-store.ts'
+import { type EndpointOf, type EndpointState, setTested } from './endpoint-store.ts'
+import { lockActive } from './own-endpoint.ts'
 
-export type Resent = 'queued' | 'queued before' | 'no such endpoint' | 'disabled' | 'no such event'
+type Unsendable = Refusal<'webhook_endpoint_not_found' | 'webhook_endpoint_disabled'>
 
 /**
  * Sends an event to an endpoint once more, also if the endpoint does not subscribe to its type. An
@@ -17,31 +19,34 @@ export type Resent = 'queued' | 'queued before' | 'no such endpoint' | 'disabled
  */
 export async function resendEvent(
   tx: Tx,
-  { endpointId, eventId, formValue, at }: Resend,
-): Promise<Resent> {
-  const endpoint = await lockEndpoint(tx, { endpointId, owner: 'any' })
-  if (endpoint === undefined) return 'no such endpoint'
-  if (endpoint.disabledAt !== null) return 'disabled'
-  const ref = formValue === undefined ? randomBytes(8).toString('hex') : `form ${formValue}`
-  // The lock of the endpoint lets the same form take turns with itself.
-  if (await hasResend(tx, { endpointId, eventId, ref })) return 'queued before'
+  { eventId, key = null, at, ...of }: Resend,
+): Promise<
+  { endpoint: EndpointState; changed: boolean } | Unsendable | Refusal<'webhook_event_not_found'>
+> {
+  const endpoint = await lockActive(tx, of)
+  if ('refusal' in endpoint) return endpoint
+  const { endpointId, owner } = of
+  const ref = key === null ? randomBytes(8).toString('hex') : `key ${key}`
+  // The lock of the endpoint lets calls with one key take turns.
+  if (await hasResend(tx, { endpointId, eventId, ref })) return { endpoint, changed: false }
   const count = await insertResend(tx, { endpointId, eventId, ref, at })
-  return count > 0 ? 'queued' : 'no such event'
+  if (count > 0) return { endpoint, changed: true }
+  return refuse(
+    'webhook_event_not_found',
+    owner === 'any'
+      ? { message: `${endpointId}: There is no such event, or it may no longer be sent.` }
+      : {},
+  )
 }
 
-export interface Resend {
-  endpointId: string
+export interface Resend extends EndpointOf {
   eventId: string
-  /** The random value of a form: a form that is sent twice sends the event once. */
-  formValue?: string | undefined
+  /** Calls with one key, such as a form that is sent twice, send the event once. */
+  key?: string | null
   at: Date
 }
 
 export const replayDaysMax = 14
-
-export type Recovered =
-  | { outcome: 'queued'; count: number; more: boolean }
-  | { outcome: 'no such endpoint' | 'disabled' }
 
 /**
  * Sends an endpoint every event of its types since `since` that it has not taken, at most `limit`
@@ -50,19 +55,17 @@ export type Recovered =
  */
 export async function replaySince(
   tx: Tx,
-  { endpointId, since, at, limit = 1_000 }: Recovery,
-): Promise<Recovered> {
-  const endpoint = await lockEndpoint(tx, { endpointId, owner: 'any' })
-  if (endpoint === undefined) return { outcome: 'no such endpoint' }
-  if (endpoint.disabledAt !== null) return { outcome: 'disabled' }
+  { since, at, limit = 1_000, ...of }: Recovery,
+): Promise<{ endpoint: EndpointState; count: number; more: boolean } | Unsendable> {
+  const endpoint = await lockActive(tx, of)
+  if ('refusal' in endpoint) return endpoint
   const ref = `recovery ${at.toISOString()}`
-  const { eventTypes } = endpoint
+  const { id: endpointId, eventTypes } = endpoint
   const count = await insertRecovery(tx, { endpointId, eventTypes, since, at, ref, limit })
-  return { outcome: 'queued', count, more: count === limit }
+  return { endpoint, count, more: count === limit }
 }
 
-export interface Recovery {
-  endpointId: string
+export interface Recovery extends EndpointOf {
   since: Date
   at: Date
   limit?: number
@@ -70,32 +73,29 @@ export interface Recovery {
 
 const testPauseMs = 60_000
 
-export type TestQueued =
-  | { outcome: 'queued'; eventId: string }
-  | { outcome: 'no such endpoint' | 'disabled' }
-  /** The limit is one test event a minute for each endpoint. */
-  | { outcome: 'too soon'; retryAfterSeconds: number }
-
 /**
  * Queues one synthetic event with the fictional data of the type's example. One attempt is made;
- * its id begins with `evt_test_`.
+ * its id begins with `evt_test_`. The limit is one test event a minute for each endpoint.
  */
 export async function queueTestEvent(
   tx: Tx,
-  { endpointId, owner, type, at }: EndpointOf & { type: EventType; at: Date },
-): Promise<TestQueued> {
-  const endpoint = await lockEndpoint(tx, { endpointId, owner })
-  if (endpoint === undefined) return { outcome: 'no such endpoint' }
-  if (endpoint.disabledAt !== null) return { outcome: 'disabled' }
+  { type, at, ...of }: EndpointOf & { type: EventType; at: Date },
+): Promise<{ eventId: string } | Unsendable | Refusal<'rate_limited'>> {
+  const endpoint = await lockActive(tx, of)
+  if ('refusal' in endpoint) return endpoint
+  const { id: endpointId } = endpoint
   const waitMs = (endpoint.testedAt?.getTime() ?? Number.NEGATIVE_INFINITY) + testPauseMs - +at
   // `at` may be earlier than the last test, if that one was read later and took the lock first.
   if (waitMs > 0) {
     const retryAfterSeconds = Math.ceil(Math.min(waitMs, testPauseMs) / 1_000)
-    return { outcome: 'too soon', retryAfterSeconds }
+    return refuse('rate_limited', {
+      message: 'An endpoint takes one test event a minute.',
+      headers: { 'Retry-After': String(retryAfterSeconds) },
+    })
   }
   const id = eventId(at, randomBytes(eventIdRandomBytes)).replace('evt_', 'evt_test_')
   const body = envelopeText({ id, type, data: eventTypes[type].example }, at)
   await insertTest(tx, { endpointId, eventId: id, type, body, at })
   await setTested(tx, endpointId, at)
-  return { outcome: 'queued', eventId: id }
+  return { eventId: id }
 }

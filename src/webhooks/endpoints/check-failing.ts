@@ -31,7 +31,7 @@ function disableFailing(
   const reason = 'failing'
   return db.transaction(async (tx) => {
     const disabled = await disableEndpoint(tx, { endpointId, owner: 'any', reason, now })
-    const changed = disabled?.changed ?? false
+    const changed = 'changed' in disabled && disabled.changed
     if (changed) await notices.record(tx, { endpointIds: [endpointId], reason, at: now })
     return changed
   })

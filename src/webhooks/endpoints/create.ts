@@ -6,6 +6,7 @@
 import type { Keyring } from '../../platform/crypto/keyring.ts'
 import type { Queryable, Tx } from '../../platform/db/db.ts'
 import { uuidV7 } from '../../platform/db/uuid-v7.ts'
+import { type Refusal, refuse } from '../../platform/http/errors.ts'
 import { newSecret, openSecret, sealSecret, secretPrefix } from '../delivery/secret.ts'
 import { requestFingerprint } from './request.ts'
 import type { EndpointRequest } from './schema.ts'
@@ -32,10 +33,14 @@ export interface CreationRules {
   activeMax: number
 }
 
-export type Creation =
-  | { outcome: 'created' | 'replayed'; endpoint: EndpointRow; signingSecret: string }
-  | { outcome: 'other_content' }
-  | { outcome: 'at_maximum' }
+export interface Created {
+  endpoint: EndpointRow
+  signingSecret: string
+  /** The Idempotency-Key was used before: nothing was created now. */
+  isReplay: boolean
+}
+
+export type Creation = Created | Refusal<'idempotency_key_reused' | 'webhook_endpoints_maximum'>
 
 /** Creates the endpoint, or replays the creation that used the same Idempotency-Key. */
 export async function createEndpoint(
@@ -47,7 +52,7 @@ export async function createEndpoint(
   const replay = await findReplay(tx, rules, input)
   if (replay !== null) return replay
   if ((await countActiveEndpoints(tx, input.userId)) >= rules.activeMax)
-    return { outcome: 'at_maximum' }
+    return refuse('webhook_endpoints_maximum')
   return insertNew(tx, rules, input)
 }
 
@@ -55,7 +60,7 @@ export async function createEndpoint(
  * Finds the creation that used the same Idempotency-Key. It returns the same endpoint and secret,
  * also at the maximum and if the endpoint is disabled by now.
  */
-export async function findReplay(
+async function findReplay(
   db: Queryable,
   { ring }: CreationRules,
   { userId, request, idempotencyKey, now }: CreationInput,
@@ -63,12 +68,13 @@ export async function findReplay(
   if (idempotencyKey === null) return null
   const before = await findKeyedCreation(db, { userId, idempotencyKey })
   if (before === undefined) return null
-  if (!before.fingerprint.equals(requestFingerprint(request))) return { outcome: 'other_content' }
+  if (!before.fingerprint.equals(requestFingerprint(request)))
+    return refuse('idempotency_key_reused')
   const { endpointId, secret } = before
   const [endpoint] = await findEndpoints(db, [endpointId], now)
   if (endpoint === undefined) throw new Error(`webhook endpoint ${endpointId} has no secret`)
   const signingSecret = openSecret(secret, { endpointId, version: 1 }, ring)
-  return { outcome: 'replayed', endpoint, signingSecret }
+  return { endpoint, signingSecret, isReplay: true }
 }
 
 async function insertNew(
@@ -92,5 +98,5 @@ async function insertNew(
   const fingerprint = idempotencyKey === null ? null : requestFingerprint(request)
   const secret = sealSecret(signingSecret, { endpointId: id, version: 1 }, ring)
   await insertEndpoint(tx, { ...endpoint, idempotencyKey, fingerprint, secret })
-  return { outcome: 'created', endpoint, signingSecret }
+  return { endpoint, signingSecret, isReplay: false }
 }

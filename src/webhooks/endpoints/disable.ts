@@ -1,12 +1,9 @@
 /** Disables an endpoint. Writes webhook_endpoints and webhook_deliveries. */
 import type { Tx } from '../../platform/db/db.ts'
+import type { Refusal } from '../../platform/http/errors.ts'
 import { cancelDeliveries } from '../delivery/delivery-store.ts'
-import {
-  type DisabledReason,
-  type EndpointOf,
-  lockEndpoint,
-  setDisabled,
-} from '../delivery/endpoint-store.ts'
+import { type DisabledReason, type EndpointOf, setDisabled } from '../delivery/endpoint-store.ts'
+import { lockKnown } from '../delivery/own-endpoint.ts'
 import { type EndpointRow, findEndpoints } from './store.ts'
 
 export interface DisableInput extends EndpointOf {
@@ -17,14 +14,14 @@ export interface DisableInput extends EndpointOf {
 /**
  * Disables an endpoint and cancels its pending deliveries in the same transaction. Returns the
  * endpoint, and whether this call disabled it: an endpoint that was disabled before stays unchanged
- * (decision D42). Returns null if the owner has no such endpoint. After the commit, call
- * `untilNothingStarts`: once it resolves, no delivery starts.
+ * (decision D42). After the commit, call `untilNothingStarts`: once it resolves, no delivery starts.
  */
 export async function disableEndpoint(
   tx: Tx,
   { endpointId, owner, reason, now }: DisableInput,
-): Promise<{ endpoint: EndpointRow; changed: boolean } | null> {
-  if ((await lockEndpoint(tx, { endpointId, owner })) === undefined) return null
+): Promise<{ endpoint: EndpointRow; changed: boolean } | Refusal<'webhook_endpoint_not_found'>> {
+  const locked = await lockKnown(tx, { endpointId, owner })
+  if ('refusal' in locked) return locked
   const disabled = await setDisabled(tx, [endpointId], { reason, at: now })
   await cancelDeliveries(tx, disabled, now)
   const [endpoint] = await findEndpoints(tx, [endpointId], now)

@@ -1,14 +1,20 @@
 /** Enables, pauses and resumes an endpoint. Writes webhook_endpoints. */
 import type { Tx } from '../../platform/db/db.ts'
+import { type Refusal, refuse } from '../../platform/http/errors.ts'
 import {
+  type EndpointOf,
   type EndpointState,
-  lockEndpoint,
   setEnabled,
   setPaused,
 } from '../delivery/endpoint-store.ts'
+import { lockActive, lockKnown } from '../delivery/own-endpoint.ts'
 import { countActiveEndpoints, lockCreation } from './store.ts'
 
-export type EnableOutcome = 'enabled' | 'active already' | 'no such endpoint' | 'at maximum'
+export interface EndpointMove {
+  /** The endpoint before the call. */
+  endpoint: EndpointState
+  changed: boolean
+}
 
 /**
  * Enables a disabled endpoint from the next event on; `replaySince` sends the events that it
@@ -16,25 +22,26 @@ export type EnableOutcome = 'enabled' | 'active already' | 'no such endpoint' | 
  */
 export async function enableEndpoint(
   tx: Tx,
-  { endpointId, activeMax, at }: { endpointId: string; activeMax: number; at: Date },
-): Promise<EnableOutcome> {
-  const endpoint = await lockEndpoint(tx, { endpointId, owner: 'any' })
-  if (endpoint === undefined) return 'no such endpoint'
-  if (endpoint.disabledAt === null) return 'active already'
+  { activeMax, at, ...of }: EndpointOf & { activeMax: number; at: Date },
+): Promise<EndpointMove | Refusal<'webhook_endpoint_not_found' | 'webhook_endpoints_maximum'>> {
+  const endpoint = await lockKnown(tx, of)
+  if ('refusal' in endpoint) return endpoint
+  if (endpoint.disabledAt === null) return { endpoint, changed: false }
   await lockCreation(tx, endpoint.userId)
-  if ((await countActiveEndpoints(tx, endpoint.userId)) >= activeMax) return 'at maximum'
-  await setEnabled(tx, endpointId, at)
-  return 'enabled'
+  if ((await countActiveEndpoints(tx, endpoint.userId)) >= activeMax)
+    return refuse('webhook_endpoints_maximum')
+  await setEnabled(tx, endpoint.id, at)
+  return { endpoint, changed: true }
 }
 
-/** Pauses deliveries since `at`, or resumes them if `at` is null. Returns the previous state. */
+/** Pauses deliveries since `pausedAt`, or resumes them if it is null. */
 export async function pauseEndpoint(
   tx: Tx,
-  id: string,
-  at: Date | null,
-): Promise<EndpointState | undefined> {
-  const endpoint = await lockEndpoint(tx, { endpointId: id, owner: 'any' })
-  if (endpoint !== undefined && (endpoint.pausedAt === null) !== (at === null))
-    await setPaused(tx, id, at)
-  return endpoint
+  { pausedAt, ...of }: EndpointOf & { pausedAt: Date | null },
+): Promise<EndpointMove | Refusal<'webhook_endpoint_not_found' | 'webhook_endpoint_disabled'>> {
+  const endpoint = await lockActive(tx, of)
+  if ('refusal' in endpoint) return endpoint
+  const changed = (endpoint.pausedAt === null) !== (pausedAt === null)
+  if (changed) await setPaused(tx, endpoint.id, pausedAt)
+  return { endpoint, changed }
 }

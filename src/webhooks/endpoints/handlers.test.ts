@@ -1,6 +1,6 @@
 /** The endpoints over HTTP, on a real database. */
 import assert from 'node:assert/strict'
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import { Compile } from 'typebox/compile'
 import {
@@ -9,12 +9,12 @@ import {
   ok,
   receiver,
   startDelivering,
+  webhookPerformer,
 } from '../../../test/support/build/webhooks.ts'
 import { testDatabase } from '../../../test/support/start/database.ts'
 import { startKeyed, uuidOf } from '../../../test/support/start/keyed.ts'
 import { readEntry } from '../../audit/account-entry.ts'
 import { findAccountEntries } from '../../audit/store.ts'
-import { systemClock } from '../../platform/clock.ts'
 import { sql } from '../../platform/db/db.ts'
 import { strangerRules } from '../../platform/egress/rules.ts'
 import { fanOutEvents } from '../events/fan-out.ts'
@@ -26,16 +26,12 @@ const { path: endpointsPath } = webhookContract.listWebhookEndpoints
 const database = await testDatabase()
 const { db } = database
 const shown: string[] = []
-const options = {
-  db,
-  clock: systemClock,
-  ring: new Map([['k1', randomBytes(32)]]),
+const performer = webhookPerformer(db, {
   // The rules of WEBHOOK_ALLOW_HTTP=true with port 80 open: the API still rejects http.
   rules: strangerRules({ allowHttp: true, ports: [80, 443] }),
-  activeMax: 20,
   onSecretShown: (endpointId: string) => shown.push(endpointId),
-}
-const edge = await startKeyed(webhookContract, webhookHandlers(options))
+})
+const edge = await startKeyed(webhookContract, webhookHandlers(performer))
 after(async () => {
   await edge.stop()
   await database.drop()
@@ -234,7 +230,7 @@ test('each creation and each disabling by API key or session is one entry of the
   const keyId = uuidOf('key of audited')
   const userId = randomUUID()
   const member = { kind: 'session', sessionId: '', userId, accountId, role: 'member' } as const
-  const { createAccountWebhookEndpoint } = webhookHandlers(options)
+  const { createAccountWebhookEndpoint } = webhookHandlers(performer)
   const key = randomUUID()
   const { json } = await create('audited', {}, key)
   assert.ok(createdShape.Check(json))
@@ -294,7 +290,10 @@ test('400: an id that is no UUID is rejected', async () => {
 })
 
 test('503: without a key ring only the creation of endpoints is rejected', async () => {
-  const without = await startKeyed(webhookContract, webhookHandlers({ ...options, ring: null }))
+  const without = await startKeyed(
+    webhookContract,
+    webhookHandlers(webhookPerformer(db, { ring: null })),
+  )
   const call = { method: 'POST', path: endpointsPath, idempotencyKey: randomUUID(), body }
   const reply = await without.call('ringless', call)
   const listed = await without.call('ringless', { path: endpointsPath })

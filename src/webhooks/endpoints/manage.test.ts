@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
+import { refusalOf } from '../../../test/support/build/webhooks.ts'
 import { everythingStored, formsOf } from '../../../test/support/oracle/everything-stored.ts'
 import { testDatabase } from '../../../test/support/start/database.ts'
 import { sql } from '../../platform/db/db.ts'
 import { type EndpointOwner, findSecrets } from '../delivery/endpoint-store.ts'
 import { openSecret, secretPrefix } from '../delivery/secret.ts'
 import { signingSecrets } from '../delivery/signing-secrets.ts'
-import { createForAccount } from './actions.ts'
-import type { Creation, CreationInput, CreationRules } from './create.ts'
+import { type Creation, type CreationInput, type CreationRules, createEndpoint } from './create.ts'
 import { disableEndpoint } from './disable.ts'
 import { enableEndpoint } from './enable.ts'
 import { reencryptSecrets } from './reencrypt.ts'
@@ -36,12 +36,12 @@ function inputOf(changes: Partial<CreationInput> = {}): CreationInput {
 }
 
 function made(creation: Creation) {
-  assert.ok('endpoint' in creation, creation.outcome)
+  assert.ok('endpoint' in creation, refusalOf(creation) ?? '')
   return creation
 }
 
 const createBy = (by: CreationRules, input: CreationInput) =>
-  createForAccount({ db, actor: 'tester', clock: () => input.now }, by, input)
+  db.transaction((tx) => createEndpoint(tx, by, input))
 const create = (input: CreationInput) => createBy(rules, input)
 const disable = (endpointId: string, owner: EndpointOwner, at = later) =>
   db.transaction((tx) => disableEndpoint(tx, { endpointId, owner, reason: 'owner', now: at }))
@@ -49,8 +49,8 @@ const activeOf = async (userId: string) => findEndpoints(db, await findActiveIds
 
 test('an endpoint is created with its secret, and listed only for its user', async () => {
   const input = inputOf()
-  const { outcome, endpoint, signingSecret } = made(await create(input))
-  assert.equal(outcome, 'created')
+  const { isReplay, endpoint, signingSecret } = made(await create(input))
+  assert.equal(isReplay, false)
   assert.match(signingSecret, /^whsec_[A-Za-z0-9]{43}$/)
   assert.ok(signingSecret.startsWith(endpoint.secretPrefix))
   assert.deepEqual(await activeOf(input.userId), [endpoint])
@@ -61,7 +61,7 @@ test('a repeat with the same Idempotency-Key returns the same endpoint and secre
   const input = inputOf()
   const first = made(await create(input))
   const again = made(await create({ ...input, now: later }))
-  assert.deepEqual(again, { ...first, outcome: 'replayed' })
+  assert.deepEqual(again, { ...first, isReplay: true })
   assert.equal((await activeOf(input.userId)).length, 1)
 })
 
@@ -74,7 +74,7 @@ test('the same Idempotency-Key with other content is rejected', async () => {
     { description: '' },
   ]) {
     const other = { ...input, request: { ...request, ...change } }
-    assert.deepEqual(await create(other), { outcome: 'other_content' })
+    assert.equal(refusalOf(await create(other)), 'idempotency_key_reused')
   }
   assert.equal((await activeOf(input.userId)).length, 1)
 })
@@ -103,7 +103,7 @@ test('50 parallel creations with one Idempotency-Key make one endpoint; other co
   const kept = creations.filter((creation) => 'endpoint' in creation)
   const winner = kept[0]?.endpoint.description
   assert.equal(kept.length, winner === null ? 45 : 5)
-  assert.equal(kept.filter(({ outcome }) => outcome === 'created').length, 1)
+  assert.equal(kept.filter(({ isReplay }) => !isReplay).length, 1)
   assert.equal(new Set(kept.map(({ endpoint }) => endpoint.id)).size, 1)
   assert.equal(new Set(kept.map(({ signingSecret }) => signingSecret)).size, 1)
   assert.equal((await activeOf(input.userId)).length, 1)
@@ -115,10 +115,10 @@ test('20 parallel creations cannot exceed the maximum, and a repeat is answered 
   await create(first)
   for (let i = 1; i < 19; i++) await create(inputOf({ userId }))
   const creations = await Promise.all(Array.from({ length: 20 }, () => create(inputOf({ userId }))))
-  assert.equal(creations.filter(({ outcome }) => outcome === 'created').length, 1)
-  assert.equal(creations.filter(({ outcome }) => outcome === 'at_maximum').length, 19)
+  assert.equal(creations.filter((one) => refusalOf(one) === null).length, 1)
+  assert.equal(creations.filter((one) => refusalOf(one) === 'webhook_endpoints_maximum').length, 19)
   assert.equal((await activeOf(userId)).length, 20)
-  assert.equal((await create(first)).outcome, 'replayed')
+  assert.equal(made(await create(first)).isReplay, true)
 })
 
 test('a disabled endpoint does not count, and a rejected creation does not use its Idempotency-Key', async () => {
@@ -126,10 +126,10 @@ test('a disabled endpoint does not count, and a rejected creation does not use i
   const tight = { ring, activeMax: 1 }
   const { endpoint } = made(await createBy(tight, inputOf({ userId })))
   const second = inputOf({ userId })
-  assert.deepEqual(await createBy(tight, second), { outcome: 'at_maximum' })
+  assert.equal(refusalOf(await createBy(tight, second)), 'webhook_endpoints_maximum')
   await disable(endpoint.id, { userId })
   const other = { ...second, request: { ...request, description: 'changed since' } }
-  assert.equal((await createBy(tight, other)).outcome, 'created')
+  assert.equal(refusalOf(await createBy(tight, other)), null)
 })
 
 test('an endpoint is disabled once; a repeat of its creation returns it as disabled, with the secret', async () => {
@@ -152,7 +152,7 @@ test('an endpoint is disabled once; a repeat of its creation returns it as disab
   })
   assert.deepEqual(await activeOf(input.userId), [])
   assert.deepEqual(made(await create(input)), {
-    outcome: 'replayed',
+    isReplay: true,
     endpoint: expected,
     signingSecret,
   })
@@ -164,8 +164,8 @@ test('a process whose clock is behind can repeat, list and disable a new endpoin
   const behind = new Date(later.getTime() - 20_000)
   const again = made(await create({ ...input, now: behind }))
   assert.deepEqual(
-    [again.outcome, again.endpoint.id, again.signingSecret],
-    ['replayed', first.endpoint.id, first.signingSecret],
+    [again.isReplay, again.endpoint.id, again.signingSecret],
+    [true, first.endpoint.id, first.signingSecret],
   )
   const { id } = first.endpoint
   assert.deepEqual(
@@ -175,14 +175,15 @@ test('a process whose clock is behind can repeat, list and disable a new endpoin
   assert.equal((await findSecrets(db, [id], behind)).length, 1)
   const secrets = signingSecrets(await findSecrets(db, [id], behind), ring, behind)
   assert.equal(secrets?.current, first.signingSecret)
-  assert.equal((await disable(id, { userId: input.userId }, behind))?.changed, true)
+  assert.equal(refusalOf(await disable(id, { userId: input.userId }, behind)), null)
 })
 
 test('an endpoint of another user is treated like an unknown one', async () => {
   const input = inputOf()
   const { endpoint } = made(await create(input))
-  assert.equal(await disable(endpoint.id, { userId: randomUUID() }), null)
-  assert.equal(await disable(randomUUID(), { userId: input.userId }), null)
+  const unknown = { refusal: 'webhook_endpoint_not_found' }
+  assert.deepEqual(await disable(endpoint.id, { userId: randomUUID() }), unknown)
+  assert.deepEqual(await disable(randomUUID(), { userId: input.userId }), unknown)
   assert.equal((await activeOf(input.userId)).length, 1)
 })
 
@@ -249,9 +250,9 @@ test('reencryption covers every secret; the old key can then be removed, and sec
 test('an endpoint shows the prefix of the old secret until the announced one signs', async () => {
   const { endpoint } = made(await create(inputOf()))
   const rotated = await db.transaction((tx) =>
-    rotateSecret(tx, { endpointId: endpoint.id, ring, at: now }),
+    rotateSecret(tx, { endpointId: endpoint.id, owner: 'any', ring, at: now }),
   )
-  assert.ok(rotated.outcome === 'rotated')
+  assert.ok('secret' in rotated)
   const { secret, signsFrom } = rotated
   const shownAt = async (at: Date) => (await findEndpoints(db, [endpoint.id], at))[0]?.secretPrefix
   assert.equal(await shownAt(new Date(signsFrom.getTime() - 1)), endpoint.secretPrefix)
@@ -273,27 +274,29 @@ test('an endpoint that is enabled again is not paused, not parked and not failin
       consecutive_failures = 20, warned_hours = 72, concurrency = 1
     where id = ${id}`)
   await disable(id, 'any')
-  await db.transaction((tx) => enableEndpoint(tx, { endpointId: id, activeMax: 20, at: later }))
+  await db.transaction((tx) =>
+    enableEndpoint(tx, { endpointId: id, owner: 'any', activeMax: 20, at: later }),
+  )
   assert.deepEqual(await slate(), clean)
 })
 
 test('parallel enabling cannot exceed the maximum of active endpoints', async () => {
   const userId = randomUUID()
   const enable = (endpointId: string) =>
-    db.transaction((tx) => enableEndpoint(tx, { endpointId, activeMax: 3, at: later }))
+    db.transaction((tx) =>
+      enableEndpoint(tx, { endpointId, owner: 'any', activeMax: 3, at: later }),
+    )
   const ids = await Promise.all(
     Array.from({ length: 6 }, async () => made(await create(inputOf({ userId }))).endpoint.id),
   )
   for (const id of ids.slice(1)) await disable(id, { userId })
   const outcomes = await Promise.all(ids.slice(1).map(enable))
-  assert.deepEqual(outcomes.toSorted(), [
-    'at maximum',
-    'at maximum',
-    'at maximum',
-    'enabled',
-    'enabled',
-  ])
+  assert.deepEqual(
+    outcomes.flatMap((one) => refusalOf(one) ?? []),
+    Array(3).fill('webhook_endpoints_maximum'),
+  )
   assert.equal((await activeOf(userId)).length, 3)
-  assert.equal(await enable(ids[0] ?? ''), 'active already')
-  assert.equal(await enable(randomUUID()), 'no such endpoint')
+  const again = await enable(ids[0] ?? '')
+  assert.equal('changed' in again && again.changed, false)
+  assert.equal(refusalOf(await enable(randomUUID())), 'webhook_endpoint_not_found')
 })

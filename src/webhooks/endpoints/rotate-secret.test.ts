@@ -10,6 +10,7 @@ import {
   lease,
   ok,
   receiver,
+  refusalOf,
   startDelivering,
   testRing,
   verifies,
@@ -32,13 +33,13 @@ test('a rotated secret signs the additional header, then the main header, then a
   const { id, secret: old } = await createEndpoint(db, url)
   const deliverer = startDelivering(db)
   const rotated = await db.transaction((tx) =>
-    rotateSecret(tx, { endpointId: id, ring: testRing, at: deliverer.now() }),
+    rotateSecret(tx, { endpointId: id, owner: 'any', ring: testRing, at: deliverer.now() }),
   )
-  assert.ok(rotated.outcome === 'rotated')
+  assert.ok('secret' in rotated)
   const again = await db.transaction((tx) =>
-    rotateSecret(tx, { endpointId: id, ring: testRing, at: deliverer.now() }),
+    rotateSecret(tx, { endpointId: id, owner: 'any', ring: testRing, at: deliverer.now() }),
   )
-  assert.equal(again.outcome, 'a rotation is under way')
+  assert.equal(refusalOf(again), 'webhook_secret_rotating')
   const next = rotated.secret
   const send = async (): Promise<Received> => {
     await happen(db, 'score.updated', { at: deliverer.now() })
@@ -66,12 +67,15 @@ test('an announced secret can be activated early', async () => {
   const { id } = await createEndpoint(db, url)
   const deliverer = startDelivering(db)
   const rotated = await db.transaction((tx) =>
-    rotateSecret(tx, { endpointId: id, ring: testRing, at: deliverer.now() }),
+    rotateSecret(tx, { endpointId: id, owner: 'any', ring: testRing, at: deliverer.now() }),
   )
-  assert.ok(rotated.outcome === 'rotated')
-  const activate = () => db.transaction((tx) => activateSecret(tx, id, deliverer.now()))
-  assert.equal(await activate(), true)
-  assert.equal(await activate(), false)
+  assert.ok('secret' in rotated)
+  const activate = () =>
+    db.transaction((tx) =>
+      activateSecret(tx, { endpointId: id, owner: 'any', at: deliverer.now() }),
+    )
+  assert.equal(refusalOf(await activate()), null)
+  assert.equal(refusalOf(await activate()), 'webhook_secret_not_announced')
   await happen(db)
   await deliverer.deliver()
   assert.ok(received[0] && verifies(received[0], rotated.secret))
@@ -83,7 +87,13 @@ test('a secret that has ended never signs again, also during later rotations', a
   const deliverer = startDelivering(db)
   const rotate = (announcedHours: number) =>
     db.transaction((tx) =>
-      rotateSecret(tx, { endpointId: id, ring: testRing, at: deliverer.now(), announcedHours }),
+      rotateSecret(tx, {
+        endpointId: id,
+        owner: 'any',
+        ring: testRing,
+        at: deliverer.now(),
+        announcedHours,
+      }),
     )
   await rotate(0)
   deliverer.moveBy(86_400)
@@ -106,11 +116,11 @@ test('after a replacement no older or announced secret signs, also if the clock 
   const deliverer = startDelivering(db)
   const dayAhead = new Date(deliverer.now().getTime() + 86_400_000)
   const rotated = await db.transaction((tx) =>
-    rotateSecret(tx, { endpointId: id, ring: testRing, at: dayAhead }),
+    rotateSecret(tx, { endpointId: id, owner: 'any', ring: testRing, at: dayAhead }),
   )
-  assert.equal(rotated.outcome, 'rotated')
+  assert.ok('secret' in rotated)
   const replaced = await replace(id)
-  assert.ok(replaced.outcome === 'replaced')
+  assert.ok('secret' in replaced)
   for (let day = 0; day < 4; day++) {
     await happen(db, 'score.updated', { at: deliverer.now() })
     await deliverer.deliver()
@@ -137,7 +147,7 @@ test('a delivery that is claimed before a replacement and starts after it is sig
         // The first try starts too late; the secret is replaced in the meantime.
         if (secrets.length > 0) return usual.send(request)
         const replaced = await replace(id)
-        assert.ok(replaced.outcome === 'replaced')
+        assert.ok('secret' in replaced)
         secrets.push(replaced.secret)
         return { outcome: 'failed', failure: 'not_begun', error: new Error('too late') }
       },
@@ -155,7 +165,7 @@ test('a process that read the secrets before a replacement cannot claim deliveri
   const { id } = await createEndpoint(db, url)
   await happen(db)
   await fanOutEvents(db)
-  assert.equal((await replace(id)).outcome, 'replaced')
+  assert.equal(refusalOf(await replace(id)), null)
   assert.equal((await lease(db, id, { secretVersion: 1 })).length, 0)
   assert.equal((await lease(db, id, { secretVersion: 2 })).length, 1)
 })
@@ -164,11 +174,12 @@ test('if two operators replace a secret at once, one receives a secret that sign
   const { url, received } = await receiver(ok)
   const { id } = await createEndpoint(db, url)
   const outcomes = await Promise.all([replace(id), replace(id)])
-  const secrets = outcomes.flatMap((one) => (one.outcome === 'replaced' ? [one.secret] : []))
-  assert.deepEqual(outcomes.map(({ outcome }) => outcome).toSorted(), [
-    'replaced',
-    'replaced by another operator',
-  ])
+  const secrets = outcomes.flatMap((one) => ('secret' in one ? [one.secret] : []))
+  assert.equal(secrets.length, 1)
+  assert.deepEqual(
+    outcomes.flatMap((one) => refusalOf(one) ?? []),
+    ['webhook_secret_changed'],
+  )
   await happen(db)
   await startDelivering(db).deliver()
   assert.ok(received[0] && verifies(received[0], secrets[0] ?? ''))
@@ -177,19 +188,19 @@ test('if two operators replace a secret at once, one receives a secret that sign
 test('within a minute after a replacement only a caller that names its secret replaces it', async () => {
   const { id } = await createEndpoint(db, 'https://hooks.example/')
   const first = await replace(id)
-  assert.ok(first.outcome === 'replaced')
-  assert.equal((await replace(id)).outcome, 'replaced by another operator')
+  assert.ok('secret' in first)
+  assert.equal(refusalOf(await replace(id)), 'webhook_secret_changed')
   const second = await replace(id, secretPrefix(first.secret))
-  assert.equal(second.outcome, 'replaced')
+  assert.equal(refusalOf(second), null)
   const spent = await replace(id, secretPrefix(first.secret))
-  assert.equal(spent.outcome, 'replaced by another operator')
+  assert.equal(refusalOf(spent), 'webhook_secret_changed')
   await db.run(sql`update webhook_secrets set replacement_at = replacement_at - interval '61 s'`)
-  assert.equal((await replace(id)).outcome, 'replaced')
+  assert.equal(refusalOf(await replace(id)), null)
 })
 
 test('the secret of a disabled endpoint can be replaced; an unknown endpoint is reported', async () => {
   const { id } = await createEndpoint(db, 'https://hooks.example/')
   await disable(db, id, new Date())
-  assert.equal((await replace(id)).outcome, 'replaced')
-  assert.equal((await replace(randomUUID())).outcome, 'no such endpoint')
+  assert.equal(refusalOf(await replace(id)), null)
+  assert.equal(refusalOf(await replace(randomUUID())), 'webhook_endpoint_not_found')
 })

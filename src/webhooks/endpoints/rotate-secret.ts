@@ -9,16 +9,18 @@
  */
 import type { Keyring } from '../../platform/crypto/keyring.ts'
 import type { Tx } from '../../platform/db/db.ts'
+import { type Refusal, refuse } from '../../platform/http/errors.ts'
 import {
   beforeEveryClock,
   dropOlderSecrets,
   type EndpointOf,
+  type EndpointState,
   findNewestSecret,
   findSecrets,
   insertSecret,
-  lockEndpoint,
   moveSecrets,
 } from '../delivery/endpoint-store.ts'
+import { lockActive, lockKnown } from '../delivery/own-endpoint.ts'
 import { newSecret, sealSecret, secretPrefix } from '../delivery/secret.ts'
 import { findEndpoints } from './store.ts'
 
@@ -28,38 +30,40 @@ export const announcedHoursMax = 168
 /** Time for which the old secret signs the additional header. */
 const overlapMs = dayMs
 
-export type RotationOutcome =
-  | { outcome: 'rotated'; secret: string; signsFrom: Date }
-  | { outcome: 'no such endpoint' | 'disabled' | 'a rotation is under way' }
+export type Rotated =
+  | { endpoint: EndpointState; secret: string; signsFrom: Date }
+  | Refusal<'webhook_endpoint_not_found' | 'webhook_endpoint_disabled' | 'webhook_secret_rotating'>
 
 /** Starts a rotation. Returns the new secret, which is never shown again. */
 export async function rotateSecret(
   tx: Tx,
-  { endpointId, ring, at, announcedHours = 24 }: Rotation,
-): Promise<RotationOutcome> {
-  const endpoint = await lockEndpoint(tx, { endpointId, owner: 'any' })
-  if (endpoint === undefined) return { outcome: 'no such endpoint' }
-  if (endpoint.disabledAt !== null) return { outcome: 'disabled' }
+  { ring, at, announcedHours = 24, ...of }: Rotation,
+): Promise<Rotated> {
+  const endpoint = await lockActive(tx, of)
+  if ('refusal' in endpoint) return endpoint
+  const { endpointId } = of
   const known = await findSecrets(tx, [endpointId], at)
-  if (known.length > 1) return { outcome: 'a rotation is under way' }
+  if (known.length > 1)
+    return refuse('webhook_secret_rotating', {
+      message: `${endpointId}: A rotation is under way.`,
+    })
   const version = (known.at(-1)?.version ?? 0) + 1
   const signsFrom = new Date(at.getTime() + announcedHours * 3_600_000)
   const secret = await addSecret(tx, { endpointId, version, ring, signsFrom })
   await switchAt(tx, { endpointId, newest: version, at: signsFrom })
-  return { outcome: 'rotated', secret, signsFrom }
+  return { endpoint, secret, signsFrom }
 }
 
-export interface Rotation {
-  endpointId: string
+export interface Rotation extends EndpointOf {
   ring: Keyring
   at: Date
   /** 0: the new secret signs at once. */
   announcedHours?: number
 }
 
-export type ReplacementOutcome =
-  | { outcome: 'replaced'; secret: string; id: string; userId: string }
-  | { outcome: 'no such endpoint' | 'replaced by another operator' }
+export type Replaced =
+  | { endpoint: EndpointState; secret: string }
+  | Refusal<'webhook_endpoint_not_found' | 'webhook_secret_changed'>
 
 /**
  * Replaces the signing secret, also during a rotation and for a disabled endpoint. After the
@@ -75,19 +79,27 @@ export type ReplacementOutcome =
 export async function replaceSecret(
   tx: Tx,
   { endpointId, owner, ring, secretPrefix: named, now }: Replacement,
-): Promise<ReplacementOutcome> {
-  const endpoint = await lockEndpoint(tx, { endpointId, owner })
-  if (endpoint === undefined) return { outcome: 'no such endpoint' }
+): Promise<Replaced> {
+  const endpoint = await lockKnown(tx, { endpointId, owner })
+  if ('refusal' in endpoint) return endpoint
   const newest = await findNewestSecret(tx, endpointId)
   const [signing] = await findEndpoints(tx, [endpointId], now)
   const isMeant =
     named === undefined ? !newest?.isFreshReplacement : named === signing?.secretPrefix
-  if (!isMeant) return { outcome: 'replaced by another operator' }
+  if (!isMeant)
+    return refuse(
+      'webhook_secret_changed',
+      named === undefined
+        ? {
+            message: `${endpointId}: The secret was replaced less than a minute ago, by another operator or an earlier command, which shows the new one. To replace that one too, run this command again in a minute.`,
+          }
+        : {},
+    )
   const version = (newest?.version ?? 0) + 1
   const signsFrom = beforeEveryClock
   const secret = await addSecret(tx, { endpointId, version, ring, signsFrom, isReplacement: true })
   await dropOlderSecrets(tx, { endpointId, newest: version })
-  return { outcome: 'replaced', secret, id: endpoint.id, userId: endpoint.userId }
+  return { endpoint, secret }
 }
 
 export interface Replacement extends EndpointOf {
@@ -116,14 +128,21 @@ async function addSecret(
   return secret
 }
 
-/** Lets the announced secret sign from `at` on. Returns false if no secret is announced. */
-export async function activateSecret(tx: Tx, endpointId: string, at: Date): Promise<boolean> {
-  const endpoint = await lockEndpoint(tx, { endpointId, owner: 'any' })
-  if (endpoint === undefined) return false
+/** Lets the announced secret sign from `at` on. */
+export async function activateSecret(
+  tx: Tx,
+  { at, ...of }: EndpointOf & { at: Date },
+): Promise<EndpointState | Refusal<'webhook_endpoint_not_found' | 'webhook_secret_not_announced'>> {
+  const endpoint = await lockKnown(tx, of)
+  if ('refusal' in endpoint) return endpoint
+  const { endpointId } = of
   const newest = (await findSecrets(tx, [endpointId], at)).at(-1)
-  if (newest === undefined || newest.signsFrom <= at) return false
+  if (newest === undefined || newest.signsFrom <= at)
+    return refuse('webhook_secret_not_announced', {
+      message: `${endpointId} has no announced secret.`,
+    })
   await switchAt(tx, { endpointId, newest: newest.version, at })
-  return true
+  return endpoint
 }
 
 function switchAt(

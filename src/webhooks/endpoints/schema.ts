@@ -8,12 +8,21 @@ import { closed, eventId, oneOf, orNull, time, uuid } from '../events/fields.ts'
 
 export const urlLengthMax = 2_048
 const descriptionLengthMax = 120
+export const descriptionForm = {
+  maxLength: descriptionLengthMax,
+  description: `must be text of at most ${descriptionLengthMax} characters`,
+} as const
 export const urlForm = `must be an https URL of a public host, at most ${urlLengthMax} characters`
 
-const eventTypeList = {
+const eventTypeForm = {
   minItems: 1,
   maxItems: eventTypeNames.length,
   uniqueItems: true,
+} as const
+
+export const eventTypeList = {
+  ...eventTypeForm,
+  description: `must be 1 to ${eventTypeNames.length} event types, each once`,
 } as const
 
 /** Either case of a UUID names the same endpoint. */
@@ -32,21 +41,13 @@ export const createRequest = Type.Object(
       maxLength: urlLengthMax,
       description: urlForm,
     }),
-    events: Type.Array(Type.Enum([...eventTypeNames], { type: 'string' }), {
-      ...eventTypeList,
-      description: `must be 1 to ${eventTypeNames.length} event types, each once`,
-    }),
-    description: Type.Optional(
-      Type.String({
-        maxLength: descriptionLengthMax,
-        description: `must be text of at most ${descriptionLengthMax} characters`,
-      }),
-    ),
+    events: Type.Array(Type.Enum([...eventTypeNames], { type: 'string' }), eventTypeList),
+    description: Type.Optional(Type.String(descriptionForm)),
   },
   { title: 'WebhookEndpointRequest', ...closed },
 )
 
-const webhookEndpoint = Type.Object(
+export const webhookEndpoint = Type.Object(
   {
     schemaVersion: schemaVersionField('webhook_endpoint'),
     id: uuid('The id of the endpoint.'),
@@ -54,7 +55,7 @@ const webhookEndpoint = Type.Object(
     url: Type.String({ format: 'uri', description: 'Events are sent to this URL.' }),
     description: textOrNull(descriptionLengthMax, 'Your description. Null if there is none.'),
     eventTypes: Type.Array(oneOf(eventTypeNames, 'A type it is subscribed to.'), {
-      ...eventTypeList,
+      ...eventTypeForm,
       description: 'The types that it is subscribed to.',
     }),
     secretPrefix: Type.String({

@@ -3,7 +3,13 @@
  * is in delivery/endpoint-store.ts.
  */
 import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
-import { beforeEveryClock, type DisabledReason, insertSecret } from '../delivery/endpoint-store.ts'
+import {
+  beforeEveryClock,
+  type DisabledReason,
+  type EndpointOwner,
+  insertSecret,
+  ownerId,
+} from '../delivery/endpoint-store.ts'
 import type { SealedSecret, SecretId } from '../delivery/secret.ts'
 import type { EventType } from '../events/event-types.ts'
 
@@ -57,13 +63,27 @@ export async function findIdsOf(db: Queryable, userId: string): Promise<string[]
   return rows.map(({ id }) => id)
 }
 
-/** Returns the ids of the newest endpoints of all users. */
+export interface EndpointPage {
+  owner: EndpointOwner
+  /** Disabled endpoints as well. */
+  disabledToo: boolean
+  /** The id of the last row of the page before, or null for the first page. */
+  after: string | null
+  limit: number
+}
+
+/** Returns the ids of endpoints, the newest first. */
 export async function findNewestIds(
   db: Queryable,
-  { limit, disabledToo }: { limit: number; disabledToo: boolean },
+  { owner, disabledToo, after, limit }: EndpointPage,
 ): Promise<string[]> {
+  const userId = ownerId(owner)
   const rows = await db.rows<{ id: string }>(sql`
-    select id from webhook_endpoints where disabled_at is null or ${disabledToo}::boolean
+    select id from webhook_endpoints
+    where (disabled_at is null or ${disabledToo}::boolean)
+      and (${userId}::uuid is null or user_id = ${userId}::uuid)
+      and (${after}::uuid is null or (created_at, id) < (
+        select created_at, id from webhook_endpoints where id = ${after}::uuid))
     order by created_at desc, id desc limit ${limit}`)
   return rows.map(({ id }) => id)
 }

@@ -1,15 +1,13 @@
 /** The feed over HTTP: the envelopes that endpoints receive, each once. */
 import assert from 'node:assert/strict'
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { after, beforeEach, test } from 'node:test'
 import { Compile } from 'typebox/compile'
-import { fanOut } from '../../../test/support/build/webhooks.ts'
+import { fanOut, webhookPerformer } from '../../../test/support/build/webhooks.ts'
 import { roundsOf } from '../../../test/support/fault/rounds.ts'
 import { testDatabase } from '../../../test/support/start/database.ts'
 import { startKeyed } from '../../../test/support/start/keyed.ts'
-import { systemClock } from '../../platform/clock.ts'
 import { sql } from '../../platform/db/db.ts'
-import { strangerRules } from '../../platform/egress/rules.ts'
 import { webhookContract } from '../endpoints/contract.ts'
 import { webhookHandlers } from '../endpoints/handlers.ts'
 import { deleteOldRows } from '../retention.ts'
@@ -19,17 +17,7 @@ import { eventFeed } from './schema.ts'
 
 const database = await testDatabase()
 const { db } = database
-const edge = await startKeyed(
-  webhookContract,
-  webhookHandlers({
-    db,
-    clock: systemClock,
-    ring: new Map([['k1', randomBytes(32)]]),
-    rules: strangerRules(),
-    activeMax: 20,
-    onSecretShown: () => {},
-  }),
-)
+const edge = await startKeyed(webhookContract, webhookHandlers(webhookPerformer(db)))
 after(async () => {
   await edge.stop()
   await database.drop()

@@ -3,6 +3,8 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { after } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { systemClock } from '../../../src/platform/clock.ts'
+import type { Keyring } from '../../../src/platform/crypto/keyring.ts'
 import { type Db, type Queryable, sql } from '../../../src/platform/db/db.ts'
 import { type Egress, type EgressOptions, openEgress } from '../../../src/platform/egress/client.ts'
 import { strangerRules } from '../../../src/platform/egress/rules.ts'
@@ -15,6 +17,7 @@ import { claimDeliveries } from '../../../src/webhooks/delivery/leasing-store.ts
 import { newSecret, sealSecret, secretPrefix } from '../../../src/webhooks/delivery/secret.ts'
 import { verifySignature } from '../../../src/webhooks/delivery/signature.ts'
 import { disableEndpoint } from '../../../src/webhooks/endpoints/disable.ts'
+import type { WebhookPerformer } from '../../../src/webhooks/endpoints/handlers.ts'
 import {
   type EventType,
   eventTypeNames,
@@ -23,6 +26,7 @@ import {
 import { fanOutEvents } from '../../../src/webhooks/events/fan-out.ts'
 import { fanOutBatch } from '../../../src/webhooks/events/fan-out-store.ts'
 import { type NewEvent, publishEvents } from '../../../src/webhooks/events/outbox.ts'
+import type { WebhookServices } from '../../../src/webhooks/operation-parts.ts'
 import { type Received, type Receiver, startReceiver, testAuthority } from '../start/receiver.ts'
 
 export const testRing = new Map([['k1', randomBytes(32)]])
@@ -223,3 +227,33 @@ export function deliveriesIn(db: Db): Promise<DeliveryRow[]> {
 
 /** Statuses of the deliveries, in the order of their creation. */
 export const statusesIn = async (db: Db) => (await deliveriesIn(db)).map((row) => row.status)
+
+/** Performs operations on webhooks as a server does; an account's name is its id. */
+export function webhookPerformer(
+  db: Db,
+  webhooks: Partial<Omit<WebhookServices['webhooks'], 'ring'>> & { ring?: Keyring | null } = {},
+): WebhookPerformer {
+  const { ring = testRing, ...more } = webhooks
+  return {
+    db,
+    clock: systemClock,
+    services: {
+      accounts: {
+        named: async (_, text) => ({ id: text, name: text }),
+        names: async () => new Map(),
+      },
+      webhooks: {
+        rules: strangerRules(),
+        activeMax: 20,
+        onSecretShown: () => {},
+        ring: async () => ring,
+        ...more,
+      },
+    },
+  }
+}
+
+/** Returns the name of a refusal, or null. */
+export function refusalOf(result: object): string | null {
+  return 'refusal' in result ? String(result.refusal) : null
+}

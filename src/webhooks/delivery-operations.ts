@@ -1,0 +1,236 @@
+/** The operations on deliveries to webhook endpoints. */
+import { Type } from 'typebox'
+import { accountField, listOwner } from '../operations/account-field.ts'
+import {
+  afterField,
+  closed,
+  limitField,
+  nextField,
+  orNull,
+  pageOf,
+  timeField,
+} from '../operations/fields.ts'
+import { changed, unchanged } from '../operations/operation.ts'
+import { wireTime } from '../platform/clock.ts'
+import { counted } from '../platform/counted.ts'
+import { refuse } from '../platform/http/errors.ts'
+import { findAttempts, findExhausted } from './delivery/delivery-store.ts'
+import { unknownEndpoint } from './delivery/own-endpoint.ts'
+import { queueTestEvent, replayDaysMax, replaySince, resendEvent } from './delivery/resend.ts'
+import { delivery } from './endpoints/schema.ts'
+import { wireDelivery } from './endpoints/wire.ts'
+import { eventTypeNames } from './events/event-types.ts'
+import { change, endpointId, endpointOf, entryOf, exampleId, read } from './operation-parts.ts'
+
+const time = Type.String({ format: 'date-time' })
+
+export const webhooksDeliveries = read({
+  name: 'webhooks deliveries',
+  http: 'GET /webhooks/{endpointId}/deliveries',
+  summary: 'Show the last attempts to deliver to an endpoint, the newest first',
+  who: { operator: 'viewer', member: 'member' },
+  path: { endpointId },
+  input: { limit: { ...limitField, default: 25 }, after: afterField },
+  output: Type.Object(
+    { endpointId: Type.String(), deliveries: Type.Array(delivery), next: nextField },
+    closed,
+  ),
+  refusals: ['webhook_endpoint_not_found'],
+  example: { endpointId: exampleId, limit: 25 },
+  none: 'No attempt was made yet.',
+  columns: {
+    time: 'requestedAt',
+    event: 'eventId',
+    type: 'eventType',
+    attempt: 'attempt',
+    status: 'status',
+    response: answerText,
+    milliseconds: 'durationMs',
+    next: 'nextAttemptAt',
+  },
+  async run(db, { endpointId: id, limit, after = null }, context) {
+    const of = endpointOf(id, context)
+    const attempts = await findAttempts(db, { ...of, after, limit: limit + 1 })
+    if (attempts === null) return unknownEndpoint(of)
+    const { rows, next } = pageOf(attempts, limit, (attempt) => attempt.id)
+    return { endpointId: id, deliveries: rows.map(wireDelivery), next }
+  },
+})
+
+function answerText(row: { responseStatus: number | null; errorCode: string | null }): string {
+  return [row.responseStatus, row.errorCode].filter((part) => part !== null).join(' ')
+}
+
+const exhausted = Type.Object(
+  {
+    id: Type.String(),
+    account: Type.String({ description: 'The name of the account.' }),
+    endpointId: Type.String(),
+    url: Type.String(),
+    eventId: Type.String(),
+    eventType: Type.String(),
+    attempts: Type.Integer(),
+    createdAt: time,
+    finishedAt: time,
+    responseStatus: orNull(Type.Integer(), 'Of the last attempt.'),
+    errorCode: orNull(Type.String(), 'Of the last attempt.'),
+  },
+  closed,
+)
+
+const webhooksExhausted = read({
+  name: 'webhooks exhausted',
+  http: 'GET /webhooks/exhausted',
+  summary: 'Show deliveries to any endpoint whose every attempt failed, the newest first',
+  who: { operator: 'viewer', member: 'member' },
+  path: {},
+  input: {
+    account: Type.Optional({ ...accountField, 'x-help': 'only those of this account' }),
+    limit: limitField,
+    after: Type.Optional(
+      Type.String({
+        pattern: '^[1-9][0-9]{0,17}$',
+        description: 'must be the member `next` of the page before',
+      }),
+    ),
+  },
+  output: Type.Object({ deliveries: Type.Array(exhausted), next: nextField }, closed),
+  refusals: ['account_not_found'],
+  example: { account: 'Example Ltd', limit: 200 },
+  none: 'Every delivery succeeded or is still tried.',
+  columns: {
+    ended: 'finishedAt',
+    account: 'account',
+    url: 'url',
+    type: 'eventType',
+    attempts: 'attempts',
+    response: answerText,
+    event: 'eventId',
+    endpoint: 'endpointId',
+  },
+  async run(db, { account, limit, after = null }, context) {
+    const owner = await listOwner(db, account, context)
+    if (owner !== 'any' && 'refusal' in owner) return owner
+    const found = await findExhausted(db, { owner, after, limit: limit + 1 })
+    const { rows, next } = pageOf(found, limit, ({ id }) => id)
+    const names = await context.services.accounts.names(
+      db,
+      rows.map(({ userId }) => userId),
+    )
+    const deliveries = rows.map(({ userId, createdAt, finishedAt, ...facts }) => ({
+      ...facts,
+      account: names.get(userId) ?? userId,
+      createdAt: wireTime(createdAt),
+      finishedAt: wireTime(finishedAt),
+    }))
+    return { deliveries, next }
+  },
+})
+
+export const webhooksResend = change({
+  name: 'webhooks resend',
+  http: 'POST /webhooks/{endpointId}/events/{eventId}/resend',
+  summary: 'Send one event to an endpoint once more',
+  who: { operator: 'support', member: 'member' },
+  path: {
+    endpointId,
+    eventId: Type.String({
+      pattern: '^evt_(test_)?[0-9a-f]{32}$',
+      description: 'must be the id of an event, evt_…',
+    }),
+  },
+  input: {},
+  output: Type.Object({ endpointId: Type.String(), eventId: Type.String() }, closed),
+  refusals: ['webhook_endpoint_not_found', 'webhook_endpoint_disabled', 'webhook_event_not_found'],
+  example: { endpointId: exampleId, eventId: 'evt_019e2cbb7a007c1e9f278b5a1c2d3e4f' },
+  audit: 'webhooks.resent',
+  // The delivery keeps the key, so a form that is sent twice needs no replay.
+  keepsKeys: true,
+  said: (output) => [`${output.eventId} is sent to ${output.endpointId} once more.`],
+  async run(tx, { endpointId: id, eventId }, context) {
+    const { idempotencyKey: key, now: at } = context
+    const resent = await resendEvent(tx, { ...endpointOf(id, context), eventId, key, at })
+    if ('refusal' in resent) return resent
+    const output = { endpointId: id, eventId }
+    return resent.changed
+      ? changed(output, { ...entryOf(resent.endpoint), details: { eventId } })
+      : unchanged(output)
+  },
+})
+
+const dayMs = 86_400_000
+
+const webhooksReplay = change({
+  name: 'webhooks replay',
+  http: 'POST /webhooks/{endpointId}/replay',
+  summary: 'Send an endpoint the events that it missed since a time',
+  who: { operator: 'support' },
+  path: { endpointId },
+  input: { since: timeField(`a day or a time in UTC, at most ${replayDaysMax} days ago`) },
+  output: Type.Object({ endpointId: Type.String(), queued: Type.Integer() }, closed),
+  refusals: ['invalid_field', 'webhook_endpoint_not_found', 'webhook_endpoint_disabled'],
+  example: { endpointId: exampleId, since: '2026-05-14T09:00Z' },
+  audit: 'webhooks.replayed',
+  said: ({ queued }) => [`${counted(queued, 'missed event')} will be sent, twenty a second.`],
+  async run(tx, { endpointId: id, since: text }, context) {
+    const { now: at } = context
+    const since = new Date(text)
+    if (since.getTime() < at.getTime() - replayDaysMax * dayMs)
+      return refuse('invalid_field', {
+        message: `since is ${wireTime(since)}. Use a time of the last ${replayDaysMax} days.`,
+      })
+    const replayed = await replaySince(tx, { ...endpointOf(id, context), since, at })
+    if ('refusal' in replayed) return replayed
+    const { endpoint, count, more } = replayed
+    const output = { endpointId: id, queued: count }
+    return count > 0
+      ? changed(output, { ...entryOf(endpoint), details: { count } }, { more })
+      : unchanged(output)
+  },
+})
+
+export const webhooksTest = change({
+  name: 'webhooks test',
+  http: 'POST /webhooks/{endpointId}/test',
+  summary: 'Send a fictional event to an endpoint, at most one a minute',
+  who: { operator: 'support', member: 'member' },
+  path: { endpointId },
+  input: {
+    eventType: Type.Enum([...eventTypeNames], {
+      type: 'string',
+      default: 'score.updated',
+      description: eventTypeNames.join(', '),
+      'x-flag': 'event',
+    }),
+  },
+  output: Type.Object(
+    {
+      endpointId: Type.String(),
+      eventId: Type.String(),
+      eventType: Type.Enum([...eventTypeNames]),
+      queuedAt: time,
+    },
+    closed,
+  ),
+  refusals: ['webhook_endpoint_not_found', 'webhook_endpoint_disabled', 'rate_limited'],
+  example: { endpointId: exampleId, eventType: 'dispute.opened' },
+  audit: { none: 'the deliveries of the endpoint show each test event' },
+  said: (output) => [
+    `${output.eventId} is sent to ${output.endpointId}. \`assay webhooks deliveries\` shows the answer.`,
+  ],
+  async run(tx, { endpointId: id, eventType }, context) {
+    const at = context.now
+    const queued = await queueTestEvent(tx, { ...endpointOf(id, context), type: eventType, at })
+    if ('refusal' in queued) return queued
+    const { eventId } = queued
+    return unchanged({ endpointId: id, eventId, eventType, queuedAt: wireTime(at) })
+  },
+})
+
+export const deliveryOperations = [
+  webhooksDeliveries,
+  webhooksExhausted,
+  webhooksResend,
+  webhooksReplay,
+  webhooksTest,
+] as const

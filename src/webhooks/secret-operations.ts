@@ -1,0 +1,164 @@
+/** The operations on signing secrets of webhook endpoints. */
+import { Type } from 'typebox'
+import { closed } from '../operations/fields.ts'
+import { changed, unchanged } from '../operations/operation.ts'
+import { wireTime } from '../platform/clock.ts'
+import { counted } from '../platform/counted.ts'
+import { untilNothingStarts } from './delivery/start-window.ts'
+import { reencryptSecrets } from './endpoints/reencrypt.ts'
+import {
+  activateSecret,
+  announcedHoursMax,
+  replaceSecret,
+  rotateSecret,
+} from './endpoints/rotate-secret.ts'
+import {
+  change,
+  changeLine,
+  endpointChange,
+  endpointId,
+  entryOf,
+  exampleId,
+  openRing,
+  signingSecret,
+} from './operation-parts.ts'
+
+export const webhooksRotateSecret = change({
+  name: 'webhooks rotate-secret',
+  http: 'POST /webhooks/{endpointId}/rotate-secret',
+  summary: 'Announce a new secret of an endpoint; it is shown once',
+  who: { operator: 'support', member: 'member' },
+  path: { endpointId },
+  input: {
+    hours: Type.Integer({
+      minimum: 0,
+      maximum: announcedHoursMax,
+      default: 24,
+      description: 'hours until the new secret signs in place of the old one; 0: at once',
+    }),
+  },
+  output: Type.Object(
+    {
+      endpointId: Type.String(),
+      signingSecret,
+      signsFrom: Type.String({ format: 'date-time' }),
+    },
+    closed,
+  ),
+  refusals: [
+    'webhooks_not_configured',
+    'webhook_endpoint_not_found',
+    'webhook_endpoint_disabled',
+    'webhook_secret_rotating',
+  ],
+  example: { endpointId: exampleId, hours: 48 },
+  audit: 'webhooks.rotated',
+  said: ({ signingSecret: secret, signsFrom }, { hours }) => [
+    `The new secret, shown once: ${secret}`,
+    hours === 0
+      ? 'It signs from now on. For a day, the old one signs a header beside it.'
+      : `It signs from ${signsFrom} on. Until then, it signs a header beside that of the old one.`,
+  ],
+  async run(tx, { endpointId: id, hours }, { owner, now, services }) {
+    const ring = await openRing(services)
+    if ('refusal' in ring) return ring
+    const rotation = { endpointId: id, owner, ring, at: now, announcedHours: hours }
+    const rotated = await rotateSecret(tx, rotation)
+    if ('refusal' in rotated) return rotated
+    const { endpoint, secret, signsFrom } = rotated
+    const output = { endpointId: id, signingSecret: secret, signsFrom: wireTime(signsFrom) }
+    return changed(output, entryOf(endpoint))
+  },
+})
+
+export const webhooksReplaceSecret = change({
+  name: 'webhooks replace-secret',
+  http: 'POST /webhooks/{endpointId}/replace-secret',
+  summary: 'Replace a leaked secret of an endpoint at once; the new one is shown once',
+  who: { operator: 'support', member: 'member' },
+  path: { endpointId },
+  input: {
+    secretPrefix: Type.Optional(
+      Type.String({
+        pattern: '^whsec_[A-Za-z0-9_-]{12}$',
+        description: 'must be the `secretPrefix` of the endpoint, 18 characters',
+        'x-help': 'replace only the secret that begins so',
+      }),
+    ),
+  },
+  output: Type.Object({ endpointId: Type.String(), signingSecret }, closed),
+  refusals: ['webhooks_not_configured', 'webhook_endpoint_not_found', 'webhook_secret_changed'],
+  example: { endpointId: exampleId },
+  audit: 'webhooks.secret_replaced',
+  danger:
+    'The older secrets sign nothing any more: the receiver rejects deliveries until it has the new one.',
+  said: ({ signingSecret: secret }) => [
+    `The new secret, shown once: ${secret}`,
+    'It signs from now on. The older secrets of the endpoint sign nothing any more.',
+  ],
+  async run(tx, { endpointId: id, secretPrefix }, { owner, now, services }) {
+    const ring = await openRing(services)
+    if ('refusal' in ring) return ring
+    const replaced = await replaceSecret(tx, { endpointId: id, owner, ring, secretPrefix, now })
+    if ('refusal' in replaced) return replaced
+    const { endpoint, secret } = replaced
+    return changed({ endpointId: id, signingSecret: secret }, entryOf(endpoint), {
+      after: () => untilNothingStarts(now, now),
+    })
+  },
+})
+
+export const webhooksActivateSecret = change({
+  name: 'webhooks activate-secret',
+  http: 'POST /webhooks/{endpointId}/activate-secret',
+  summary: 'Let the announced secret of an endpoint sign from now on',
+  who: { operator: 'support', member: 'member' },
+  path: { endpointId },
+  input: {},
+  output: endpointChange,
+  refusals: ['webhook_endpoint_not_found', 'webhook_secret_not_announced'],
+  example: { endpointId: exampleId },
+  audit: 'webhooks.secret_activated',
+  said: changeLine('signs with its announced secret now'),
+  async run(tx, { endpointId: id }, { owner, now }) {
+    const endpoint = await activateSecret(tx, { endpointId: id, owner, at: now })
+    if ('refusal' in endpoint) return endpoint
+    return changed({ endpointId: id, changed: true }, entryOf(endpoint))
+  },
+})
+
+const reencryptedMax = 500
+
+const webhooksReencrypt = change({
+  name: 'webhooks reencrypt',
+  http: 'POST /webhooks/reencrypt',
+  summary: 'Encrypt every secret with the first key of SECRETS_KEYRING',
+  who: { operator: 'admin' },
+  path: {},
+  input: {},
+  output: Type.Object({ kid: Type.String(), reencrypted: Type.Integer() }, closed),
+  refusals: ['webhooks_not_configured'],
+  example: {},
+  audit: 'webhooks.reencrypted',
+  said: ({ kid, reencrypted }) => [
+    `${counted(reencrypted, 'secret')} encrypted again. All are under ${kid}.`,
+  ],
+  async run(tx, _, { services }) {
+    const ring = await openRing(services)
+    if ('refusal' in ring) return ring
+    const [kid = ''] = ring.keys()
+    const count = await reencryptSecrets(tx, ring, reencryptedMax)
+    const output = { kid, reencrypted: count }
+    const entry = { subjects: [], details: { count } }
+    return count > 0
+      ? changed(output, entry, { more: count === reencryptedMax })
+      : unchanged(output)
+  },
+})
+
+export const secretOperations = [
+  webhooksRotateSecret,
+  webhooksReplaceSecret,
+  webhooksActivateSecret,
+  webhooksReencrypt,
+] as const
