@@ -4,23 +4,19 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import { Compile } from 'typebox/compile'
-import { contextAt } from '../../test/support/build/actions.ts'
+import { lock, reportPerformer } from '../../test/support/build/reports.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { type Call, startKeyed, uuidOf } from '../../test/support/start/keyed.ts'
-import { systemClock } from '../platform/clock.ts'
 import { agentDecisionContract } from './contract.ts'
 import { agentDecisionHandlers } from './handlers.ts'
 import { agentDecisionReportCreated } from './schema.ts'
 import { findReportsOf } from './store.ts'
-import { lockReporting } from './unlock.ts'
 
 const database = await testDatabase()
 const { db } = database
 const handlers = agentDecisionHandlers({
-  db,
-  clock: systemClock,
+  performer: reportPerformer(db),
   publicUrl: 'https://scores.example.org',
-  defaultState: 'unlocked',
 })
 const edge = await startKeyed(agentDecisionContract, handlers)
 after(async () => {
@@ -133,7 +129,7 @@ test('403: an API key without agent-decisions:write, and a locked account, are r
   const scoped = await post('scoped/webhooks:write')
   assert.equal(scoped.status, 403)
   assert.equal(scoped.json.error, 'insufficient_scope')
-  await lockReporting(contextAt(db), uuidOf('abuser'))
+  await lock(db, uuidOf('abuser'))
   const locked = await post('abuser')
   assert.equal(locked.status, 403)
   assert.equal(locked.json.error, 'agent_reporting_locked')

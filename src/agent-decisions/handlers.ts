@@ -1,42 +1,40 @@
 /** The handlers of agent decision reports. */
 import type { Static } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { type Clock, wireTime } from '../platform/clock.ts'
-import type { Db } from '../platform/db/db.ts'
+import { memberCaller } from '../operations/callers.ts'
+import { type Performer, perform } from '../operations/perform.ts'
 import type { Answer, Handlers } from '../platform/http/endpoint.ts'
 import { refuse } from '../platform/http/errors.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'
 import { cursorOf, uuidOfCursor } from '../platform/http/page.ts'
 import { parseBody } from '../platform/json/shape-fault.ts'
 import { agentDecisionContract } from './contract.ts'
+import { type ReportServices, reportsRequestReview } from './operations.ts'
 import { openReporting, type ReportOutcome } from './report.ts'
 import { readReportRequest } from './report-request.ts'
 import {
-  type AgentDecisionReport,
   type agentDecisionReportCreated,
   type agentDecisionReportList,
   type unlockReview,
   unlockReviewRequest,
 } from './schema.ts'
-import { findReportsOf, type ReportingState, type ReportRow } from './store.ts'
-import { requestUnlockReview } from './unlock.ts'
+import { findReportsOf } from './store.ts'
+import { wireReport } from './wire.ts'
 
 export interface AgentDecisionsOptions {
-  db: Db
-  clock: Clock
+  performer: Performer<ReportServices>
   /** Absolute URLs begin with it (decision D3). */
   publicUrl: string
-  /** State of an account that the operator has neither locked nor unlocked (decision D43). */
-  defaultState: ReportingState
 }
 
 const reviewShape = Compile(unlockReviewRequest)
 
-export function agentDecisionHandlers(
-  options: AgentDecisionsOptions,
-): Handlers<typeof agentDecisionContract> {
-  const { db, clock, publicUrl, defaultState } = options
-  const report = openReporting(db, defaultState)
+export function agentDecisionHandlers({
+  performer,
+  publicUrl,
+}: AgentDecisionsOptions): Handlers<typeof agentDecisionContract> {
+  const { db, clock, services } = performer
+  const report = openReporting(db, services.reports.defaultState)
   return {
     async reportAgentDecision({ caller, idempotencyKey, body }) {
       const read = readReportRequest(body)
@@ -60,20 +58,20 @@ export function agentDecisionHandlers(
       const headers = last && { Link: `<${next}${cursorOf(last.id)}>; rel="next"` }
       return { status: 200, body, ...(headers && { headers }) }
     },
-    async requestUnlockReview({ caller, body }) {
+    async requestUnlockReview({ caller, body, requestId }) {
       const read = parseBody(reviewShape, body)
       if ('fault' in read) return refuse('invalid_field', { message: read.fault })
-      const { note = null } = read.body
-      const context = { db, clock, actor: `user ${caller.userId}` }
-      const userId = caller.accountId
-      const requested = await requestUnlockReview(context, { userId, defaultState, note })
-      if (requested.outcome === 'unlocked_already') return refuse('agent_reporting_unlocked')
+      const member = memberCaller(caller, requestId)
+      const input = { account: caller.accountId, ...read.body }
+      const requested = await perform(performer, reportsRequestReview, member, input)
+      if ('refusal' in requested) return requested
+      const { changed, requestedAt } = requested.output
       const review: Static<typeof unlockReview> = {
         schemaVersion: schemaVersion('agent_unlock_review'),
         status: 'pending',
-        requestedAt: wireTime(requested.review.requestedAt),
+        requestedAt,
       }
-      return { status: requested.outcome === 'requested' ? 202 : 200, body: review }
+      return { status: changed ? 202 : 200, body: review }
     },
   }
 }
@@ -89,24 +87,4 @@ function reportAnswer(reported: ReportOutcome): Answer {
     replayed,
   }
   return { status: replayed ? 200 : 201, body }
-}
-
-/** Returns a report in the closed shape of the wire. */
-export function wireReport(row: ReportRow): AgentDecisionReport {
-  return {
-    schemaVersion: schemaVersion('agent_decision_report'),
-    id: row.id,
-    userId: row.userId,
-    apiKeyId: row.apiKeyId,
-    subject: row.subject,
-    decision: row.decision,
-    outcome: row.outcome,
-    agentName: row.agentName,
-    agentVersion: row.agentVersion,
-    jobRef: row.jobRef,
-    reasonCodes: row.reasonCodes,
-    notes: row.notes,
-    metadata: row.metadata,
-    createdAt: wireTime(row.createdAt),
-  }
 }

@@ -3,21 +3,15 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
-import { contextAt } from '../../test/support/build/actions.ts'
+import { lock, requestReview } from '../../test/support/build/reports.ts'
 import { inTurn } from '../../test/support/fault/in-turn.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
-import { contextWithin } from '../audit/action.ts'
 import { sql } from '../platform/db/db.ts'
 import { openReporting, type ReportInput, type ReportOutcome } from './report.ts'
 import { type ReportContent, readReportRequest } from './report-request.ts'
 import { eraseReportsAbout, sweepReports } from './retention.ts'
 import { findReports, findReportsOf } from './store.ts'
-import {
-  declineUnlockReview,
-  lockReporting,
-  requestUnlockReview,
-  unlockReporting,
-} from './unlock.ts'
+import { declineUnlockReview, unlockReporting } from './unlock.ts'
 import { findOpenReviews } from './unlock-store.ts'
 
 const database = await testDatabase()
@@ -157,12 +151,13 @@ test('a report of a locked account is rejected without using its key, and is sto
   const { userId } = inputOf()
   const first = inputOf({ userId })
   assert.deepEqual(await reportIfUnlocked(first), { outcome: 'locked' })
-  assert.deepEqual(await unlockReporting(contextAt(db, now), userId), {
+  assert.deepEqual(await db.transaction((tx) => unlockReporting(tx, userId, now)), {
+    changed: true,
     reviewed: false,
   })
   const other = { ...first, content: contentOf({ decision: 'hired' }) }
   assert.equal((await reportIfUnlocked(other)).outcome, 'created')
-  await lockReporting(contextAt(db, now), userId)
+  await lock(db, userId, now)
   assert.deepEqual(await reportIfUnlocked(inputOf({ userId })), { outcome: 'locked' })
   assert.deepEqual(await report(other), { outcome: 'locked' }, 'nor is a repeat answered')
   assert.equal((await reportsOf(userId)).length, 1)
@@ -170,7 +165,7 @@ test('a report of a locked account is rejected without using its key, and is sto
 
 test('a locked account in a batch does not affect other accounts', async () => {
   const locked = inputOf()
-  await lockReporting(contextAt(db, now), locked.userId)
+  await lock(db, locked.userId, now)
   const answers = await Promise.all([report(inputOf()), report(locked), report(inputOf())])
   assert.deepEqual(
     answers.map(({ outcome }) => outcome),
@@ -180,37 +175,45 @@ test('a locked account in a batch does not affect other accounts', async () => {
 
 test('an account has one open review; after the operator declines it, it can request another', async () => {
   const userId = randomUUID()
-  const ask = () => requestUnlockReview(contextAt(db, now), { userId, defaultState: 'locked' })
+  const ask = () => requestReview(db, userId, { now })
   const asked = await Promise.all([ask(), ask(), ask(), ask()])
-  assert.equal(asked.filter(({ outcome }) => outcome === 'requested').length, 1)
-  assert.equal(asked.filter(({ outcome }) => outcome === 'open_already').length, 3)
-  assert.equal((await findOpenReviews(db, 100)).filter((one) => one.userId === userId).length, 1)
-  const decline = () => declineUnlockReview(contextAt(db, now), userId)
+  assert.equal(asked.filter((isNew) => isNew === true).length, 1)
+  assert.equal(asked.filter((isNew) => isNew === false).length, 3)
+  assert.equal(
+    (await findOpenReviews(db, { after: null, limit: 100 })).filter((one) => one.userId === userId)
+      .length,
+    1,
+  )
+  const decline = () => db.transaction((tx) => declineUnlockReview(tx, userId, now))
   assert.equal(await decline(), true)
   assert.equal(await decline(), false)
   assert.deepEqual(await reportIfUnlocked(inputOf({ userId })), { outcome: 'locked' })
-  assert.equal((await ask()).outcome, 'requested')
-  assert.deepEqual(await unlockReporting(contextAt(db, now), userId), {
+  assert.equal(await ask(), true)
+  assert.deepEqual(await db.transaction((tx) => unlockReporting(tx, userId, now)), {
+    changed: true,
     reviewed: true,
   })
-  assert.deepEqual(await ask(), { outcome: 'unlocked_already' })
-  assert.equal((await findOpenReviews(db, 100)).filter((one) => one.userId === userId).length, 0)
+  assert.equal(await ask(), 'agent_reporting_unlocked')
+  assert.equal(
+    (await findOpenReviews(db, { after: null, limit: 100 })).filter((one) => one.userId === userId)
+      .length,
+    0,
+  )
 })
 
 test('a request for a review waits for an unlock in progress, and then finds the account unlocked', async () => {
   const userId = randomUUID()
   const [, asked] = await inTurn(
     db,
-    (tx) => unlockReporting(contextWithin(tx, { actor: 'test', now }), userId),
-    () => requestUnlockReview(contextAt(db, now), { userId, defaultState: 'locked' }),
+    (tx) => unlockReporting(tx, userId, now),
+    () => requestReview(db, userId, { now }),
   )
-  assert.deepEqual(asked, { outcome: 'unlocked_already' })
+  assert.equal(asked, 'agent_reporting_unlocked')
 })
 
 test('an account that is unlocked by default cannot request a review', async () => {
-  const asking = { userId: randomUUID(), defaultState: 'unlocked' as const }
-  const asked = await requestUnlockReview(contextAt(db, now), asking)
-  assert.deepEqual(asked, { outcome: 'unlocked_already' })
+  const asked = await requestReview(db, randomUUID(), { defaultState: 'unlocked', now })
+  assert.equal(asked, 'agent_reporting_unlocked')
 })
 
 test('an erasure deletes all reports about a worker, by username and by score, and no other report', async () => {

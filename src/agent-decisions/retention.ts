@@ -2,7 +2,6 @@
  * Deletes reports by age, or with the worker they are about. Their Idempotency-Keys stay, so that a
  * repeated request does not bring a report back.
  */
-import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { uuidV7Floor } from '../platform/db/uuid-v7.ts'
 import { deleteReportsAbout, deleteReportsBefore } from './store.ts'
@@ -30,14 +29,6 @@ export interface ErasedWorker {
   usernames: readonly string[]
   /** 64 lowercase hex characters. */
   scoreIds: readonly string[]
-}
-
-/** Deletes the reports of all accounts about a worker, for an operator. Returns how many. */
-export function eraseReports(context: ActionContext, worker: ErasedWorker): Promise<number> {
-  return audited(context, 'agent_reports.erased', async (tx) => {
-    const count = await eraseReportsAbout(tx, worker)
-    return count > 0 ? changed(count, { subjects: [], details: { count } }) : unchanged(0)
-  })
 }
 
 /** Deletes the reports of all accounts about a worker. Returns how many. */

@@ -26,7 +26,7 @@ const text = (maxLength: number) => ({
 })
 const agentText = text(80)
 const jobRefText = text(120)
-const notesText = text(1_000)
+export const notesText = text(1_000)
 
 const subject = Type.Union(
   [
@@ -98,7 +98,7 @@ const uuid = (description: string) =>
 const orNull = <Schema extends TSchema>(schema: Schema, description: string) =>
   Type.Union([schema, Type.Null()], { description })
 
-const agentDecisionReport = Type.Object(
+export const agentDecisionReport = Type.Object(
   {
     schemaVersion: schemaVersionField('agent_decision_report'),
     id: uuid('The id of the report.'),

@@ -45,11 +45,15 @@ export async function findOpenReview(
   return row
 }
 
-/** Returns the open requests, oldest first. */
-export function findOpenReviews(db: Queryable, limit: number): Promise<UnlockReview[]> {
+/** Returns the open requests after the request `after`, oldest first: an id begins with its time. */
+export function findOpenReviews(
+  db: Queryable,
+  { after, limit }: { after: string | null; limit: number },
+): Promise<UnlockReview[]> {
   return db.rows<UnlockReview>(sql`
     select id, user_id as "userId", requested_at as "requestedAt", note from agent_unlock_reviews
-    where decided_at is null order by requested_at, id limit ${limit}`)
+    where decided_at is null and (${after}::uuid is null or id > ${after}::uuid)
+    order by id limit ${limit}`)
 }
 
 export async function insertReview(

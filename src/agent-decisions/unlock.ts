@@ -6,8 +6,9 @@
  * Writes agent_reporting and agent_unlock_reviews. A decision applies to every report that starts
  * after its commit.
  */
-import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
 import type { ReportingState } from './store.ts'
 import {
   closeReview,
@@ -24,62 +25,60 @@ export interface ReviewInput {
   /** State of an account that the operator has neither locked nor unlocked. */
   defaultState: ReportingState
   note?: string | null
+  now: Date
 }
 
-export type ReviewOutcome =
-  | { outcome: 'requested' | 'open_already'; review: UnlockReview }
-  | { outcome: 'unlocked_already' }
-
-/** Requests a review of the lock, for a member of the account. */
-export function requestUnlockReview(
-  context: ActionContext,
-  { userId, defaultState, note = null }: ReviewInput,
-): Promise<ReviewOutcome> {
-  return audited(context, 'agent_reporting.review_requested', async (tx, now) => {
-    await lockAccount(tx, userId)
-    const state = (await findState(tx, userId)) ?? defaultState
-    if (state === 'unlocked') return unchanged({ outcome: 'unlocked_already' })
-    const open = await findOpenReview(tx, userId)
-    if (open !== undefined) return unchanged({ outcome: 'open_already', review: open })
-    const review = { id: uuidV7(now), userId, requestedAt: now, note }
-    await insertReview(tx, review)
-    return changed({ outcome: 'requested', review }, { subjects: [userId] })
-  })
+/** Requests a review of the lock, or returns the one that is open already. */
+export async function requestUnlockReview(
+  tx: Tx,
+  { userId, defaultState, note = null, now }: ReviewInput,
+): Promise<{ review: UnlockReview; isNew: boolean } | Refusal<'agent_reporting_unlocked'>> {
+  await lockAccount(tx, userId)
+  const state = (await findState(tx, userId)) ?? defaultState
+  if (state === 'unlocked') return refuse('agent_reporting_unlocked')
+  const open = await findOpenReview(tx, userId)
+  if (open !== undefined) return { review: open, isNew: false }
+  const review = { id: uuidV7(now), userId, requestedAt: now, note }
+  await insertReview(tx, review)
+  return { review, isNew: true }
 }
 
-/**
- * Lets an account report. If its owner has requested a review, the review is approved. Returns
- * whether one was open.
- */
-export function unlockReporting(
-  context: ActionContext,
+/** Lets an account report. If it has requested a review, the review is approved. */
+export async function unlockReporting(
+  tx: Tx,
   userId: string,
-): Promise<{ reviewed: boolean }> {
-  return audited(context, 'agent_reporting.unlocked', async (tx, now) => {
-    await lockAccount(tx, userId)
-    await setState(tx, userId, { state: 'unlocked', at: now })
-    const reviewed = await closeReview(tx, userId, { decision: 'approved', at: now })
-    return changed({ reviewed }, { subjects: [userId], details: { reviewed } })
-  })
+  now: Date,
+): Promise<{ changed: boolean; reviewed: boolean }> {
+  await lockAccount(tx, userId)
+  const wasLocked = await moveTo(tx, userId, { state: 'unlocked', at: now })
+  const reviewed = await closeReview(tx, userId, { decision: 'approved', at: now })
+  return { changed: wasLocked || reviewed, reviewed }
 }
 
 /**
  * Declines the open review of an account. The account stays locked and may request another review.
  * Returns false if no review was open.
  */
-export function declineUnlockReview(context: ActionContext, userId: string): Promise<boolean> {
-  return audited(context, 'agent_reporting.declined', async (tx, now) => {
-    await lockAccount(tx, userId)
-    const wasOpen = await closeReview(tx, userId, { decision: 'declined', at: now })
-    return wasOpen ? changed(true, { subjects: [userId] }) : unchanged(false)
-  })
+export async function declineUnlockReview(tx: Tx, userId: string, now: Date): Promise<boolean> {
+  await lockAccount(tx, userId)
+  return closeReview(tx, userId, { decision: 'declined', at: now })
 }
 
-/** Refuses further reports of an account. Its earlier reports stay. */
-export function lockReporting(context: ActionContext, userId: string): Promise<void> {
-  return audited(context, 'agent_reporting.locked', async (tx, now) => {
-    await lockAccount(tx, userId)
-    await setState(tx, userId, { state: 'locked', at: now })
-    return changed(undefined, { subjects: [userId] })
-  })
+/**
+ * Refuses further reports of an account. Its earlier reports stay. Returns false if the operator
+ * had locked it before.
+ */
+export async function lockReporting(tx: Tx, userId: string, now: Date): Promise<boolean> {
+  await lockAccount(tx, userId)
+  return moveTo(tx, userId, { state: 'locked', at: now })
+}
+
+async function moveTo(
+  tx: Tx,
+  userId: string,
+  decided: { state: ReportingState; at: Date },
+): Promise<boolean> {
+  if ((await findState(tx, userId)) === decided.state) return false
+  await setState(tx, userId, decided)
+  return true
 }

@@ -1,6 +1,7 @@
 /** Every operation, noun by noun. The operator API and its document are made from this list. */
 import { operatorOperations } from '../access/operator-operations.ts'
 import { operatorUserOperations } from '../accounts/operator-operations.ts'
+import { reportOperations } from '../agent-decisions/operations.ts'
 import { evidenceOperations } from '../disputes/evidence-operations.ts'
 import { disputeOperations } from '../disputes/operations.ts'
 import { evidenceImport, sourcesImport } from '../evidence/evidence-ingests.ts'
@@ -34,6 +35,7 @@ export const allOperations: readonly Operation<Services>[] = [
   ...webhookOperations,
   ...operatorUserOperations,
   ...paymentOperations,
+  ...reportOperations,
   ...operatorOperations,
   ...auditOperations,
 ]

@@ -71,7 +71,8 @@ export interface HandlerOptions {
 export function serviceHandlers(options: HandlerOptions): Handlers<typeof contract> {
   const { config, db, clock, release, registryCache, signing } = options
   const { publicUrl, formerPublicUrls } = config
-  const { vocabulary, sandbox, candidates: live } = options
+  const { vocabulary, sandbox, candidates: live, services } = options
+  const performer = { db, clock, services }
   return {
     ...skillStandardHandlers({
       publicUrl,
@@ -90,7 +91,7 @@ export function serviceHandlers(options: HandlerOptions): Handlers<typeof contra
     }),
     ...candidateHandlers({ live, sandbox: sandbox.reads }),
     ...sandboxHandlers({ sandbox, clock }),
-    ...webhookHandlers({ db, clock, services: options.services }),
+    ...webhookHandlers(performer),
     ...accountHandlers({
       db,
       clock,
@@ -105,12 +106,7 @@ export function serviceHandlers(options: HandlerOptions): Handlers<typeof contra
     ...requestLogHandlers({ db, publicUrl }),
     ...auditHandlers({ db, publicUrl }),
     ...apiKeyHandlers({ db, clock }),
-    ...agentDecisionHandlers({
-      db,
-      clock,
-      publicUrl,
-      defaultState: config.agentReportingDefault,
-    }),
+    ...agentDecisionHandlers({ performer, publicUrl }),
     ...discoveryHandlers({
       publicUrl,
       sessionCookie: sessionCookieName(publicUrl),

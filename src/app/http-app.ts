@@ -210,7 +210,6 @@ function servicePages(
       sendsMail: mail !== null,
       sandbox,
       verify: standard.verifier.verify,
-      reportingState: config.agentReportingDefault,
       requestLog: {
         requestLogDays: config.requestLogDays,
         validSessions: (asked) => findValidSessionIds(db, asked, sessionTimes(sessions, clock())),

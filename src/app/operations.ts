@@ -1,4 +1,5 @@
 /** Builds the services that operations need. Each is opened by the first operation that needs it. */
+import type { ReportServices } from '../agent-decisions/operations.ts'
 import type { Config } from '../config/config.ts'
 import type { DisputeServices } from '../disputes/operations.ts'
 import type { EvidenceServices } from '../evidence/evidence-ingests.ts'
@@ -8,7 +9,7 @@ import type { Log } from '../platform/observability/log.ts'
 import type { WebhookServices } from '../webhooks/operation-parts.ts'
 
 /** Everything that some operation needs. */
-export type Services = DisputeServices & EvidenceServices & WebhookServices
+export type Services = DisputeServices & EvidenceServices & WebhookServices & ReportServices
 
 /** `opened` is what a server has open already. */
 export function openServices(
@@ -43,6 +44,7 @@ export function openServices(
       onSecretShown: (endpointId) =>
         opened.log?.info('a repeated creation showed its secret again', { endpointId }),
     },
+    reports: { defaultState: config.agentReportingDefault },
     disputes: { hidesScore: config.disputeHidesScore, dueDays: config.disputeDueDays },
     async vocabulary() {
       const { releasedVocabulary } = await import('./released-vocabulary.ts')

@@ -146,8 +146,3 @@ export const formatOption = [
   '--format <format>',
   'ndjson or csv (default: csv for a file named .csv, else ndjson)',
 ] as const
-
-/** Declares `--limit`. */
-export function limitOption(usual: number, max: number) {
-  return ['--limit <n>', 'at most so many', wholeNumber(1, max), usual] as const
-}

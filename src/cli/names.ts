@@ -20,13 +20,3 @@ export async function workerNamed(db: Queryable, username: string): Promise<Work
   if (worker === undefined) throw unknownWorker(username)
   return worker
 }
-
-/** Returns the names of the accounts of these rows by their ids. */
-export async function accountNames(
-  db: Queryable,
-  rows: readonly { userId: string }[],
-): Promise<Map<string, string>> {
-  const ids = [...new Set(rows.map(({ userId }) => userId))]
-  const accounts = await Promise.all(ids.map((id) => findAccount(db, id)))
-  return new Map(accounts.flatMap((account) => (account ? [[account.id, account.name]] : [])))
-}

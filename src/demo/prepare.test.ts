@@ -211,7 +211,7 @@ test('the story has an expired key, two reports and a second account with an ope
     ['rejected', 'interview_requested'],
   )
   assert.equal(await findState(db, second.id), 'locked')
-  assert.equal((await findOpenReviews(db, 5)).length, 1)
+  assert.equal((await findOpenReviews(db, { after: null, limit: 5 })).length, 1)
 })
 
 test('without a usable engine no demo is created, and an existing one stays', async () => {

@@ -8,7 +8,7 @@ import { type ReportContent, reportFingerprint } from '../agent-decisions/report
 import { insertReports } from '../agent-decisions/store.ts'
 import { lockReporting, requestUnlockReview } from '../agent-decisions/unlock.ts'
 import { contextWithin } from '../audit/action.ts'
-import { operator } from '../audit/record.ts'
+import { operator, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import { accountName } from './account.ts'
@@ -59,10 +59,21 @@ export async function ensureStory(db: Db, now: Date): Promise<void> {
     if (account === undefined || second === null) return
     await addExpiredKey(tx, { accountId: account.id, now })
     await addReports(tx, account.id, now)
-    await lockReporting(context, second.id)
-    const request = { userId: second.id, defaultState: 'locked', note: reviewNote } as const
-    await requestUnlockReview(context, request)
+    await lockReporting(tx, second.id, now)
+    await recordReporting(tx, 'agent_reporting.locked', second.id, now)
+    const request = { userId: second.id, defaultState: 'locked', note: reviewNote, now } as const
+    await requestUnlockReview(tx, request)
+    await recordReporting(tx, 'agent_reporting.review_requested', second.id, now)
   })
+}
+
+function recordReporting(
+  tx: Tx,
+  action: 'agent_reporting.locked' | 'agent_reporting.review_requested',
+  accountId: string,
+  now: Date,
+): Promise<void> {
+  return recordAction(tx, { action, subjects: [accountId], details: {}, actor: operator() }, now)
 }
 
 async function addExpiredKey(

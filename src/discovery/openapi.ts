@@ -135,6 +135,7 @@ const areas: Readonly<Record<string, string>> = {
   identity: 'Checks of the identity of workers.',
   operators: 'Tokens of the systems that call this API.',
   payments: 'x402 payments, their revenue, and those that need a decision.',
+  reports: 'Reports of agent decisions, and the accounts that may send them.',
   sandbox: 'Fictional candidates, scores and credentials for development.',
   sources: 'Senders of evidence, and how far each is trusted.',
   'score credentials': 'Signed scores: their verification, their status and revocations.',

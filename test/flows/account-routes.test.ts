@@ -10,7 +10,8 @@ import { gunzipSync } from 'node:zlib'
 import { findKeys } from '../../src/access/store.ts'
 import { removeMember } from '../../src/accounts/members.ts'
 import { insertMembership } from '../../src/accounts/store.ts'
-import { declineUnlockReview, lockReporting } from '../../src/agent-decisions/unlock.ts'
+import { reportsLock } from '../../src/agent-decisions/operations.ts'
+import { declineUnlockReview } from '../../src/agent-decisions/unlock.ts'
 import { findOpenReviews } from '../../src/agent-decisions/unlock-store.ts'
 import { recordGaveUp } from '../../src/app/webhooks.ts'
 import { findAccountEntries } from '../../src/audit/store.ts'
@@ -33,6 +34,7 @@ import {
 import { contextAt } from '../support/build/actions.ts'
 import { apiKeyRequests } from '../support/build/api-key-drives.ts'
 import { newKey, type TestKey } from '../support/build/keys.ts'
+import { lock, reportPerformer } from '../support/build/reports.ts'
 import { newSession, type TestSession } from '../support/build/sessions.ts'
 import {
   createEndpoint,
@@ -220,7 +222,7 @@ test('the ids of another account are answered like unknown ids and change nothin
   await fc.assert(
     fc.asyncProperty(cases, async ({ operation, foreign, unknown, isUpper, node }) => {
       const stranger = await newSession(db)
-      await lockReporting(contextAt(db), stranger.accountId)
+      await lock(db, stranger.accountId)
       const reply = async (id: string): Promise<unknown> => {
         const endpointId = isUpper ? id.toUpperCase() : id
         const ids = { endpointId, scoreId: sha256Hex(id), username: `x${id.slice(0, 8)}` }
@@ -329,7 +331,8 @@ test('the audit log of an account has what its members, the operator and the ser
     'req_test',
   )
   const performer = webhookPerformer(db)
-  await lockReporting(contextAt(db), accountId)
+  const atMachine = { kind: 'operator', role: 'admin', actor: 'ada@host', by: 'ada' } as const
+  await perform(reportPerformer(db), reportsLock, atMachine, { account: accountId })
   await perform(performer, webhooksPause, caller, { endpointId })
   await perform(performer, webhooksReplaceSecret, caller, { endpointId })
   for (const question of [
@@ -620,19 +623,21 @@ test('unlock review: an account has at most one open request; after a decline it
   const path = `${decisionsPath}/unlock-review`
   const request = (by: TestSession, body: object = {}) => ask(service.base, posting(path, body, by))
   assert.equal(errorOf(await request(session)), '409 agent_reporting_unlocked')
-  await lockReporting(contextAt(db), userId)
+  await lock(db, userId)
   const note = 'We fixed the loop.\u001b[2J'
   const replies = await Promise.all([request(session, { note }), request(session, { note })])
   assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200, 202]))
   const again = await request(colleague, { note: 'another' })
   assert.equal(again.status, 200)
   for (const reply of replies) assert.deepEqual(bodyOf(reply), bodyOf(again))
-  const open = (await findOpenReviews(db, 1_000)).filter((review) => review.userId === userId)
+  const open = (await findOpenReviews(db, { after: null, limit: 1_000 })).filter(
+    (review) => review.userId === userId,
+  )
   assert.deepEqual(
     open.map((review) => review.note),
     [note],
   )
-  await declineUnlockReview(contextAt(db), userId)
+  await db.transaction((tx) => declineUnlockReview(tx, userId, new Date()))
   assert.equal((await request(colleague)).status, 202)
 })
 

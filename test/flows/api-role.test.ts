@@ -2,6 +2,7 @@
  * The restricted database role of a server (`assay migrate --api-role`): it can do its work and
  * reads nothing private.
  */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -11,19 +12,18 @@ import { after, test } from 'node:test'
 import { Client } from 'pg'
 import { openReporting } from '../../src/agent-decisions/report.ts'
 import { readReportRequest } from '../../src/agent-decisions/report-request.ts'
-import { requestUnlockReview } from '../../src/agent-decisions/unlock.ts'
 import { apiRights } from '../../src/database/api-role.ts'
 import { perform } from '../../src/operations/perform.ts'
 import { openDb, sql } from '../../src/platform/db/db.ts'
 import { readFeed } from '../../src/webhooks/events/feed.ts'
 import { webhooksCreate, webhooksDisable } from '../../src/webhooks/operations.ts'
 import { accountDrives } from '../support/build/account-drives.ts'
-import { contextAt } from '../support/build/actions.ts'
 import { apiKeyDrives } from '../support/build/api-key-drives.ts'
 import { giveScore, indexed } from '../support/build/candidates.ts'
 import { publicUrl } from '../support/build/credentials.ts'
 import { creditDrives } from '../support/build/credit-drives.ts'
 import { newKey, type TestKey } from '../support/build/keys.ts'
+import { requestReview } from '../support/build/reports.ts'
 import { sessionDrives } from '../support/build/session-drives.ts'
 import { newSession } from '../support/build/sessions.ts'
 import { testRingText, webhookPerformer } from '../support/build/webhooks.ts'
@@ -174,8 +174,7 @@ test('the role may do everything that the routes of webhooks and agent decisions
   const report = openReporting(asServer, 'unlocked')
   assert.equal((await report({ ...decision, now: new Date() })).outcome, 'created')
   assert.equal((await report({ ...decision, now: new Date() })).outcome, 'replayed')
-  const asking = { userId, defaultState: 'locked' } as const
-  assert.equal((await requestUnlockReview(contextAt(asServer), asking)).outcome, 'requested')
+  assert.equal(await requestReview(asServer, userId), true)
   await asServer.close()
 })
 

@@ -1,12 +1,12 @@
 /** Every page of the dashboard for a new account, and the rules that all of them share. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { findKeys } from '../../src/access/store.ts'
 import { insertMembership } from '../../src/accounts/store.ts'
-import { lockReporting } from '../../src/agent-decisions/unlock.ts'
-import { contextAt } from '../support/build/actions.ts'
 import { newKey } from '../support/build/keys.ts'
+import { lock } from '../support/build/reports.ts'
 import type { TestSession } from '../support/build/sessions.ts'
 import { ask } from '../support/start/ask.ts'
 import { inspectPage, inspectUrl, noBrowser } from '../support/start/browser.ts'
@@ -316,7 +316,7 @@ test('a member reads the reports of the account, and requests a review of its lo
     })
     assert.equal(status, 201)
   }
-  await lockReporting(contextAt(db), owner.accountId)
+  await lock(db, owner.accountId)
   const { page, faults } = await dashboard.visit('/dashboard/decisions', { of: owner })
   page.on('dialog', () => assert.fail('a script of an agent ran'))
   assert.equal(await page.locator('tbody tr').count(), 20)

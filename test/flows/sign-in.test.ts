@@ -7,11 +7,10 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { lockReporting } from '../../src/agent-decisions/unlock.ts'
 import { sql } from '../../src/platform/db/db.ts'
 import { accountRequests, goodStatus } from '../support/build/account-drives.ts'
-import { contextAt } from '../support/build/actions.ts'
 import { newKey } from '../support/build/keys.ts'
+import { lock } from '../support/build/reports.ts'
 import { newSession } from '../support/build/sessions.ts'
 import { testRingText } from '../support/build/webhooks.ts'
 import { everythingStored, formsOf } from '../support/oracle/everything-stored.ts'
@@ -153,7 +152,7 @@ async function useEveryRoute(cookie: string): Promise<void> {
 test('a user signs in by mail on one node and uses every session route; after sign-out both nodes reject the cookie', async () => {
   const { account } = await report(['accounts', 'create', 'acme'], env)
   const userId = (account as { id: string }).id
-  await lockReporting(contextAt(db), userId)
+  await lock(db, userId)
   const invited = await report(['users', 'invite', 'Ada@Example.com', '--account', 'acme'], env)
   assert.equal(invited.changed, true)
   const invitation = await nextMail(mail, 1)

@@ -2,6 +2,7 @@
  * Webhook endpoints and agent decision reports from the command line, with the audit entry of each
  * change.
  */
+
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
@@ -9,8 +10,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { openReporting } from '../../src/agent-decisions/report.ts'
 import { readReportRequest } from '../../src/agent-decisions/report-request.ts'
-import { requestUnlockReview } from '../../src/agent-decisions/unlock.ts'
-import { contextAt } from '../support/build/actions.ts'
+import { requestReview } from '../support/build/reports.ts'
 import { commandLine } from '../support/start/command-line.ts'
 import { testDatabase } from '../support/start/database.ts'
 
@@ -132,7 +132,7 @@ async function reported(userId: string, username: string) {
 
 test('an account requests an unlock, is declined, requests again, is unlocked, reports and is locked; each decision is logged', async () => {
   const { id: userId, name } = await newAccount()
-  const ask = () => requestUnlockReview(contextAt(db), { userId, defaultState: 'locked' })
+  const ask = () => requestReview(db, userId)
   assert.equal((await report(['reports', 'decline', name])).code, 1)
   await ask()
   const { reviews } = await report(['reports', 'reviews'])
@@ -141,7 +141,7 @@ test('an account requests an unlock, is declined, requests again, is unlocked, r
     [userId],
   )
   assert.equal((await report(['reports', 'decline', name])).code, 0)
-  assert.equal((await ask()).outcome, 'requested')
+  assert.equal(await ask(), true)
   assert.equal((await reported(userId, 'ada-lovelace')).outcome, 'locked')
   const unlocked = await report(['reports', 'unlock', userId])
   assert.deepEqual([unlocked.code, unlocked.reviewed], [0, true])
@@ -175,8 +175,11 @@ test('reports are listed and exported completely, for one account or all, and er
     Array.from({ length: 4 }, () => 'private words'),
   )
   assert.equal(statSync(file).mode & 0o077, 0, 'nobody else can read it')
-  assert.equal((await report(['reports', 'erase'])).code, 2)
-  assert.equal((await report(['reports', 'erase', '--username', '@to-be-erased'])).erased, 4)
+  assert.equal((await report(['reports', 'erase', '--yes'])).code, 2)
+  const erase = ['reports', 'erase', '--username', '@to-be-erased']
+  assert.equal((await report(erase)).code, 2, 'not confirmed')
+  assert.equal((await report([...erase, '--dry-run'])).erased, 4)
+  assert.equal((await report([...erase, '--yes'])).erased, 4)
   assert.deepEqual(
     (await report(['reports', 'list', '--account', one.id])).reports.map(
       ({ subject }: { subject: { username: string } }) => subject.username,

@@ -244,6 +244,13 @@ export const errorTable = {
     command: '`assay accounts list` shows all accounts.',
     isOperatorOnly: true,
   },
+  unlock_review_not_found: {
+    status: 404,
+    message: 'The account has no open review.',
+    advice: 'List the open reviews.',
+    command: '`assay reports reviews` shows all.',
+    isOperatorOnly: true,
+  },
   session_not_found: {
     status: 404,
     message: 'You have no such session.',

@@ -2,10 +2,12 @@
 
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import type { ReportingState, ReportRow } from '../../agent-decisions/store.ts'
+import { type ReportServices, reportsRequestReview } from '../../agent-decisions/operations.ts'
+import type { ReportRow } from '../../agent-decisions/store.ts'
 import { findReportOf, findReportsOf } from '../../agent-decisions/store.ts'
-import { requestUnlockReview } from '../../agent-decisions/unlock.ts'
 import { findOpenReview, findState, type UnlockReview } from '../../agent-decisions/unlock-store.ts'
+import { memberCaller } from '../../operations/callers.ts'
+import { type Performer, perform } from '../../operations/perform.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
 import { uuidParameter } from '../../platform/http/fields.ts'
@@ -34,8 +36,7 @@ const pageLength = 20
 const noteLengthMax = 1_000
 
 export interface DecisionsPageOptions extends PagesContext {
-  /** State of an account that the operator has neither locked nor unlocked. */
-  defaultState: ReportingState
+  performer: Performer<ReportServices>
 }
 
 export function decisionsPages(options: DecisionsPageOptions): Endpoint[] {
@@ -45,7 +46,8 @@ export function decisionsPages(options: DecisionsPageOptions): Endpoint[] {
 const cursorShape = Compile(cursorParameter)
 
 function listPage(options: DecisionsPageOptions): Endpoint[] {
-  const { db, publicUrl, defaultState } = options
+  const { db, publicUrl, performer } = options
+  const { defaultState } = performer.services.reports
   return dashboardPage(options, {
     name: 'decisionsPage',
     path,
@@ -87,15 +89,15 @@ ${card({
       }
     },
     actions: {
-      async unlock({ session, action }, { note = '' }) {
+      async unlock({ session, requestId }, { note = '' }) {
         const text = note.trim().slice(0, noteLengthMax)
-        const asking = { userId: session.accountId, defaultState }
-        const asked = await requestUnlockReview(action, {
-          ...asking,
-          note: text === '' ? null : text,
-        })
-        const done = asked.outcome === 'unlocked_already' ? 'unlocked' : 'requested'
-        return { redirectTo: `${path}?done=${done}` }
+        const input = { account: session.accountId, ...(text !== '' && { note: text }) }
+        const member = memberCaller(session, requestId)
+        const requested = await perform(performer, reportsRequestReview, member, input)
+        if (!('refusal' in requested)) return { redirectTo: `${path}?done=requested` }
+        return requested.refusal === 'agent_reporting_unlocked'
+          ? { redirectTo: `${path}?done=unlocked` }
+          : requested
       },
     },
   })

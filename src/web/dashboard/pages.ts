@@ -1,11 +1,12 @@
 /** Every page of the dashboard. */
 
 import type { SessionRules } from '../../accounts/sessions.ts'
-import type { ReportingState } from '../../agent-decisions/store.ts'
+import type { ReportServices } from '../../agent-decisions/operations.ts'
+import type { Performer } from '../../operations/perform.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import type { Sandbox } from '../../sandbox/open.ts'
 import type { Verify } from '../../score-credentials/verifier.ts'
-import type { WebhookPerformer } from '../../webhooks/endpoints/handlers.ts'
+import type { WebhookServices } from '../../webhooks/operation-parts.ts'
 import type { PagesContext } from '../page.ts'
 import { accountPage } from './account.ts'
 import { auditPage } from './audit.ts'
@@ -31,10 +32,8 @@ export interface DashboardOptions extends PagesContext {
   sendsMail: boolean
   sandbox: Sandbox
   verify: Verify
-  /** State of an account whose agent reporting the operator has not set. */
-  reportingState: ReportingState
   requestLog: Pick<RequestsOptions, 'requestLogDays' | 'validSessions'>
-  performer: WebhookPerformer
+  performer: Performer<WebhookServices & ReportServices>
   /** The waits between the attempts at a delivery. */
   retryWaitsSeconds: readonly number[]
 }
@@ -46,7 +45,6 @@ export function dashboardPages({
   sendsMail,
   sandbox,
   verify,
-  reportingState,
   requestLog,
   ...context
 }: DashboardOptions): Endpoint[] {
@@ -64,7 +62,7 @@ export function dashboardPages({
     ...webhookChangePages({ ...context, performer, retryWaitsSeconds }),
     ...webhookEventPage({ ...context, performer }),
     ...sandboxPage({ ...context, sandbox, verify }),
-    ...decisionsPages({ ...context, defaultState: reportingState }),
+    ...decisionsPages({ ...context, performer }),
     ...teamPage({ ...context, sendsMail }),
     ...leavePage({ ...context, rules: sessionRules }),
     ...auditPage(context),

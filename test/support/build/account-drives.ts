@@ -4,13 +4,12 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { lockReporting } from '../../../src/agent-decisions/unlock.ts'
 import { sha256Hex } from '../../../src/platform/crypto/bytes.ts'
 import { ask, type Question } from '../start/ask.ts'
 import type { TestService } from '../start/service.ts'
-import { contextAt } from './actions.ts'
 import type { KeyedDrive } from './keyed-drives.ts'
 import { newKey, type TestKey } from './keys.ts'
+import { lock } from './reports.ts'
 import { newSession, type TestSession } from './sessions.ts'
 
 export const sandboxPath = '/api/account/developer/sandbox'
@@ -77,7 +76,7 @@ export async function lockedAccount(
 ): Promise<{ session: TestSession; endpointIds: string[] }> {
   const { db } = service.database
   const session = await newSession(db, { role: 'member' })
-  await lockReporting(contextAt(db), session.accountId)
+  await lock(db, session.accountId)
   const endpointIds: string[] = []
   while (endpointIds.length < endpoints) endpointIds.push(await createdBy(service, session))
   return { session, endpointIds }

@@ -4,11 +4,10 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { lockReporting } from '../../../src/agent-decisions/unlock.ts'
 import { ask, type Question } from '../start/ask.ts'
 import type { TestService } from '../start/service.ts'
-import { contextAt } from './actions.ts'
 import { newKey, type TestKey } from './keys.ts'
+import { lock } from './reports.ts'
 
 export interface KeyedDrive {
   operation: string
@@ -47,7 +46,7 @@ export async function keyedDrives(
   const lockedOut = await newKey(db)
   const unscoped = await newKey(db, { accountId: key.accountId, scopes: ['scores:read'] })
   const test = await newKey(db, { accountId: key.accountId, environment: 'test' })
-  await lockReporting(contextAt(db), lockedOut.accountId)
+  await lock(db, lockedOut.accountId)
   const made = await Promise.all([1, 2].map(() => createdBy(service, key)))
   const disabled = made[0] ?? ''
   for (let i = 0; i < 20; i++) await createdBy(service, full)
