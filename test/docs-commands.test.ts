@@ -2,8 +2,8 @@
  * Runs the commands of the docs as printed, page by page in the order of docs/README.md, on the
  * database of one fresh demo.
  *
- * A fence `sh` is run. A fence `json` or `text` after it is the response, which must have the
- * printed shape. A fence `ts` or `python` whose first line is a comment with a file name is saved
+ * A fence `sh` is run. A fence `json` or `text` after it is the response, with every printed number
+ * but those of ids and times; in `json measured` and `text measured`, numbers may differ. A fence `ts` or `python` whose first line is a comment with a file name is saved
  * under that name. `sh install` is run too, and fetches packages that are not in the cache of npm.
  * `sh python` needs Python and `sh pynacl` also PyNaCl. These are not run: `sh production` needs a
  * deployment of its own, and `sh demo` runs without end or changes the demo itself.
@@ -17,7 +17,6 @@ import { test } from 'node:test'
 import { type Fence, fencesOf, nameOf } from './support/start/docs-page.ts'
 import { freePort, programs, startServer, temporaryFolder } from './support/start/processes.ts'
 
-const printedBase = 'localhost:8080'
 const separator = '\u001e'
 /** A Python with PyNaCl if there is one, otherwise any Python. */
 const python = findPython('import nacl') ?? findPython('')
@@ -116,43 +115,60 @@ function jsonIn(output: string): unknown {
   return JSON.parse(output.slice(output.search(/^[{[]/m)))
 }
 
-/**
- * Fails where the response lacks a printed member, has another type there, or another word. Texts
- * with digits or `…` may differ.
- */
-function assertShape(actual: unknown, printed: unknown, at = 'response'): void {
-  if (typeof printed === 'string' && /[\d…]/.test(printed)) {
-    assert.equal(typeof actual, 'string', at)
-  } else if (typeof printed === 'number') {
-    assert.equal(typeof actual, 'number', at)
-  } else if (Array.isArray(printed)) {
-    assert.ok(Array.isArray(actual), `${at} is an array`)
-    for (const [i, item] of printed.entries()) assertShape(actual[i], item, `${at}[${i}]`)
-  } else if (typeof printed === 'object' && printed !== null) {
-    assert.ok(typeof actual === 'object' && actual !== null, `${at} is an object`)
-    for (const [name, value] of Object.entries(printed))
-      assertShape((actual as Record<string, unknown>)[name], value, `${at}.${name}`)
-  } else assert.equal(actual, printed, at)
-}
+/** What differs from run to run: times, days, ids, digests, secrets, rates. */
+const varying = [
+  /\b\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d)?)?/g,
+  /\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi,
+  /(?=[a-z_=+-]*[\dA-Z])[\w=+-]{16,}/g,
+  /\b\d+(?= (lines|workers|items)\/s)/g,
+]
 
-/** Removes from a line all that differs from run to run. */
-function constantPart(line: string): string {
-  return line
-    .replace(/(svc_(?:live|test)_)\w*/g, '$1')
-    .replace(/(X-Request-Id: )\S*/gi, '$1')
-    .replace(/[\w.:+-]*\d[\w.:+-]*/g, '0')
+/** Replaces all that differs from run to run. Every other number must be the printed one. */
+function constantPart(text: string, measured: boolean): string {
+  return [...varying, ...(measured ? [/[\d.,]*\d/g] : [])]
+    .reduce((left, form) => left.replace(form, '…'), text)
     .replace(/\s+/g, ' ')
     .trim()
 }
 
-function assertLines(actual: string, printed: string): void {
-  const lines = actual.split('\n').map(constantPart)
+/** Returns whether a text is the printed one, in which `…` stands for any text. */
+function isLike(actual: string, printed: string, measured: boolean): boolean {
+  const parts = constantPart(printed, measured).split('…').map(RegExp.escape)
+  return new RegExp(`^${parts.join('.*')}`, 's').test(constantPart(actual, measured))
+}
+
+/**
+ * Fails where the response lacks a printed member, or has another value there. `measured` numbers
+ * may differ.
+ */
+function assertShape(
+  actual: unknown,
+  printed: unknown,
+  { at, measured }: { at: string; measured: boolean },
+): void {
+  if (typeof printed === 'string' && typeof actual === 'string') {
+    if (!isLike(actual, printed, measured)) assert.equal(actual, printed, at)
+  } else if (measured && typeof printed === 'number') {
+    assert.equal(typeof actual, 'number', at)
+  } else if (Array.isArray(printed)) {
+    assert.ok(Array.isArray(actual), `${at} is an array`)
+    for (const [i, item] of printed.entries())
+      assertShape(actual[i], item, { at: `${at}[${i}]`, measured })
+  } else if (typeof printed === 'object' && printed !== null) {
+    assert.ok(typeof actual === 'object' && actual !== null, `${at} is an object`)
+    for (const [name, value] of Object.entries(printed))
+      assertShape((actual as Record<string, unknown>)[name], value, {
+        at: `${at}.${name}`,
+        measured,
+      })
+  } else assert.equal(actual, printed, at)
+}
+
+function assertLines(actual: string, printed: string, measured: boolean): void {
+  const lines = actual.split('\n')
   let from = 0
   for (const line of printed.split('\n').filter((text) => text.trim() !== '' && text !== '…')) {
-    const [start = '', ...rest] = line.split('…').map(constantPart)
-    const found = lines.findIndex(
-      (one, i) => i >= from && one.startsWith(start) && rest.every((part) => one.includes(part)),
-    )
+    const found = lines.findIndex((one, i) => i >= from && isLike(one, line, measured))
     assert.ok(found >= 0, `printed is "${line}", but the output is:\n${actual}`)
     from = found
   }
@@ -194,7 +210,7 @@ test('the commands of every page run, in the order of docs/README.md, on one fre
   for (const page of pagesInOrder())
     await t.test(page, async (one) => {
       const text = readFileSync(join('docs', page), 'utf8')
-      const fences = fencesOf(text.replaceAll(printedBase, `localhost:${port}`))
+      const fences = fencesOf(text.replaceAll(/localhost(:|%3A)8080/g, `localhost$1${port}`))
       for (const { info, text } of fences) {
         const name = nameOf(text)
         if (name === undefined || !/^(ts|python)$/.test(info)) continue
@@ -210,8 +226,11 @@ test('the commands of every page run, in the order of docs/README.md, on one fre
         if (fence.info.startsWith('sh')) output = outputs.get(fence.line)
         if (output === undefined) continue
         const place = `docs/${page}:${fence.line}`
-        if (fence.info === 'json') assertShape(jsonIn(output), JSON.parse(fence.text), place)
-        if (fence.info === 'text') assertLines(output, fence.text)
+        const form = /^(json|text)( measured)?$/.exec(fence.info)
+        if (form === null) continue
+        const measured = form[2] !== undefined
+        if (form[1] === 'text') assertLines(output, fence.text, measured)
+        else assertShape(jsonIn(output), JSON.parse(fence.text), { at: place, measured })
       }
     })
   server.signal('SIGTERM')
