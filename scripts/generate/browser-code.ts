@@ -18,6 +18,7 @@ const verifyModules = [
   'packages/sdk/src/structure.ts',
   'packages/sdk/src/status-list.ts',
   'packages/sdk/src/verify.ts',
+  `${assets}/badge-file.ts`,
   `${assets}/verdict-rows.ts`,
   `${assets}/verify-page.ts`,
 ]

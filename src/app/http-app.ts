@@ -199,6 +199,7 @@ function servicePages(
       clock,
       ...standard,
       sandbox,
+      operatorName: config.operatorName,
       areProfilesIndexed: config.areProfilesIndexed,
       demoDocument: demoDocuments(config.dataDir),
     }),

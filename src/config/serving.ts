@@ -102,6 +102,12 @@ export const servingSettings = {
     effect: 'Multiplies the deadlines of the machine and its database; raise it if they are slow.',
     parse: integer(1, 100),
   }),
+  OPERATOR_NAME: setting({
+    default: '',
+    unit: 'text of at most 80 characters',
+    effect: 'Names the operator on pages, beside the host; without it the host stands alone.',
+    parse: operatorName,
+  }),
   SECURITY_CONTACT: setting({
     default: '',
     unit: 'URL, https: or mailto:',
@@ -140,6 +146,7 @@ export interface ServingConfig {
   connectionsPerAddressMax: number
   timeoutMultiplier: number
   /** URL, or null if there is no `security.txt`. */
+  operatorName: string | null
   securityContact: string | null
   areProfilesIndexed: boolean
   drainDelaySeconds: number
@@ -180,10 +187,18 @@ export function readServing(reading: Reading): ServingConfig {
     connectionsMax: readOr('CONNECTIONS_MAX'),
     connectionsPerAddressMax: readOr('CONNECTIONS_PER_ADDRESS_MAX'),
     timeoutMultiplier: readOr('TIMEOUT_MULTIPLIER'),
+    operatorName: read('OPERATOR_NAME') ?? null,
     securityContact: read('SECURITY_CONTACT') ?? null,
     areProfilesIndexed: readOr('PROFILE_INDEXING'),
     drainDelaySeconds: readOr('DRAIN_DELAY_SECONDS'),
   }
+}
+
+/** Pages, mails and previews show it on one line. */
+function operatorName(text: string): string {
+  if (!/^[^\p{Cc}]{1,80}$/u.test(text))
+    throw new Error('a name of at most 80 characters on one line')
+  return text
 }
 
 function isSafeOrigin(url: string): boolean {

@@ -7,12 +7,15 @@ const shapes = {
   alert: '<path d="M12 4 2.8 19.5h18.4zM12 10v4.5M12 17.2v.1"/>',
   book: '<path d="M5 5.5A1.5 1.5 0 0 1 6.5 4H19v13H6.5A1.5 1.5 0 0 0 5 18.5zM5 18.5A1.5 1.5 0 0 0 6.5 20H19v-3"/>',
   box: '<path d="m12 3 8 4.5v9L12 21l-8-4.5v-9zM4 7.5l8 4.5 8-4.5M12 12v9"/>',
+  building:
+    '<path d="M5 20.500V5a1 1 0 0 1 1-1h8a1 1 0 0 1 1 1v15.500M15 10h3.500a.5.5 0 0 1 .5.5v10M3 20.500h18M8 8h4M8 12h4M8 16h4"/>',
   chart: '<path d="M4 20V4M4 20h16M8.5 16v-4M13 16V7.5M17.5 16v-6"/>',
   check: '<path d="m4.5 12.5 5 5 10-11"/>',
   chevron: '<path d="m7 10 5 5 5-5"/>',
   clock: '<circle cx="12" cy="12" r="9"/><path d="M12 7v5.5l3.5 2"/>',
   copy: '<rect x="8.5" y="8.5" width="11.5" height="11.5" rx="2"/><path d="M15.5 8.5V6a2 2 0 0 0-2-2H6a2 2 0 0 0-2 2v7.5a2 2 0 0 0 2 2h2.5"/>',
   cross: '<path d="M6 6l12 12M18 6 6 18"/>',
+  dash: '<path d="M5 12h14"/>',
   down: '<path d="M12 4v11.5M7 11l5 5 5-5M4.5 20h15"/>',
   file: '<path d="M6 3.5h8L18.5 8v12.5H6zM14 3.5V8h4.5"/>',
   help: '<circle cx="12" cy="12" r="9"/><path d="M9.5 9.5a2.5 2.5 0 1 1 3.6 2.3c-.8.4-1.1.9-1.1 1.7M12 16.7v.1"/>',
@@ -71,6 +74,8 @@ export function iconShapes(page: string): Html {
     .filter((name): name is IconName => Object.hasOwn(shapes, name))
     .map((name) => `<symbol id="i-${name}" viewBox="0 0 24 24">${shapes[name]}</symbol>`)
   return new Html(
-    symbols.length === 0 ? '' : `<svg width="0" height="0" hidden>${symbols.join('')}</svg>`,
+    symbols.length === 0
+      ? ''
+      : `<svg width="0" height="0" data-icons hidden>${symbols.join('')}</svg>`,
   )
 }

@@ -2,14 +2,8 @@
 import { encode } from 'uqr'
 import { Html, html } from './html.ts'
 
-/** Bytes that fit into the largest code at its lowest level of correction. */
-export const qrBytesMax = 2_953
-
-/**
- * Returns the code of a text of at most `qrBytesMax` bytes. `label` says where it leads. A dense
- * code is drawn large.
- */
-export function qrCode(text: string, label: string, look: 'usual' | 'dense' = 'usual'): Html {
+/** Returns the code of a text. `label` says where it leads. */
+export function qrCode(text: string, label: string): Html {
   // A fixed mask, because readers read every mask and choosing the best one takes most of the time.
   const options = { ecc: 'L', border: 0, maskPattern: 2 } as const
   const first = encode(text, options)
@@ -25,5 +19,5 @@ export function qrCode(text: string, label: string, look: 'usual' | 'dense' = 'u
     }
     return path
   })
-  return html`<svg class="qr ${look}" viewBox="-4 -4 ${size + 8} ${size + 8}" role="img" aria-label="${label}" shape-rendering="crispEdges">${new Html(`<path d="${runs.join('')}"/>`)}</svg>`
+  return html`<svg class="qr" viewBox="-4 -4 ${size + 8} ${size + 8}" role="img" aria-label="${label}" shape-rendering="crispEdges">${new Html(`<path d="${runs.join('')}"/>`)}</svg>`
 }

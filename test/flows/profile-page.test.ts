@@ -11,7 +11,13 @@ import { score } from '../support/build/credentials.ts'
 import { newSession } from '../support/build/sessions.ts'
 import { publicLine, register, setConsent } from '../support/build/workers.ts'
 import { ask, type Question, type Reply } from '../support/start/ask.ts'
-import { inspectUrl, noBrowser, openBrowser } from '../support/start/browser.ts'
+import {
+  inspectPage,
+  inspectUrl,
+  noBrowser,
+  openBrowser,
+  watchFaults,
+} from '../support/start/browser.ts'
 import { markup } from '../support/start/dashboard.ts'
 import { pageBytesMax, weighPage } from '../support/start/page-weight.ts'
 import { startIssuing, startService } from '../support/start/service.ts'
@@ -104,6 +110,78 @@ test('profile: the operator opens profiles to search engines by a setting', asyn
   } finally {
     await open.stop()
   }
+})
+
+test('verify: every form of a public name leads to the current credential, also without scripts', async () => {
+  const forms = [
+    '@ada-lovelace',
+    'ada-lovelace',
+    'Ada-Lovelace',
+    `${publicUrl}/u/ada-lovelace`,
+    'localhost:8080/u/ada-lovelace/',
+    `${publicUrl}/u/ada-lovelace/badge.svg?size=small`,
+    `${publicUrl}/u/ada-lovelace/credential.json`,
+    `${publicUrl}/api/v1/candidates/ada-lovelace`,
+    `${publicUrl}/verify?of=@ada-lovelace`,
+  ]
+  for (const document of forms) {
+    const { status, headers } = await ask(base, {
+      method: 'POST',
+      path: '/verify',
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded', Origin: publicUrl },
+      body: new URLSearchParams({ document }).toString(),
+    })
+    assert.deepEqual([status, headers.location], [303, '/verify?of=@ada-lovelace'], document)
+  }
+  const { status, headers, body } = await get('/verify?of=@ada-lovelace')
+  const text = String(body)
+  assert.equal(status, 200)
+  assert.equal(headers['cache-control'], 'private, no-store')
+  assert.match(text, /<title>Valid: score of Ada Lovelace · assay<\/title>/)
+  assert.match(text, /<meta property="og:title" content="Valid: score of Ada Lovelace">/)
+  assert.doesNotMatch(
+    text,
+    /og:description" content="Score/,
+    'no score while profiles are not listed',
+  )
+  assert.match(text, /id="link">http:\/\/localhost:8080\/verify\?of=@ada-lovelace</)
+  assert.match(text, /<a href="\/u\/ada-lovelace">Ada Lovelace<\/a>/)
+  assert.match(text, /Newer credential<\/dt><dd class="break">None/)
+})
+
+test('verify: a revoked, a hidden and an unknown person, and a document in the query', async () => {
+  const revoked = await get('/verify?of=@grace-hopper')
+  assert.equal(revoked.status, 404)
+  assert.match(String(revoked.body), /This score has no credential at the moment/)
+  assert.doesNotMatch(String(revoked.body), /Grace Hopper/, 'no name without a valid credential')
+  const [hidden, absent] = await Promise.all(
+    ['hidden', 'nobody-here'].map((name) => get(`/verify?of=@${name}`)),
+  )
+  assert.deepEqual([hidden?.status, absent?.status], [404, 404])
+  assert.equal(String(hidden?.body), String(absent?.body))
+  assert.equal((await get(`/verify?of=${encodeURIComponent('{"a":1}')}`)).status, 400)
+})
+
+test('verify: a recruiter checks a profile link, reads the docs, comes back and prints one page', {
+  skip: noBrowser,
+}, async () => {
+  const context = await (await openBrowser()).newContext()
+  const page = await context.newPage()
+  const faults = watchFaults(page, base)
+  await page.goto(`${base}/verify`)
+  await page.fill('#document', `${publicUrl}/u/ada-lovelace`)
+  await page.click('button[type=submit]')
+  await page.locator('.verdict[data-browser=valid]').waitFor()
+  assert.equal(page.url(), `${base}/verify?of=@ada-lovelace`)
+  await inspectPage(page, 'verify person')
+  await page.click('.site-nav a[href="/docs"]')
+  await page.waitForURL(`${base}/docs`)
+  await page.goBack()
+  await page.locator('.verdict[data-browser=valid]').waitFor()
+  const pdf = await page.pdf({ format: 'A4' })
+  assert.equal(pdf.toString('latin1').match(/\/Type \/Page\b/g)?.length, 1)
+  assert.deepEqual(faults, [])
+  await context.close()
 })
 
 test('404: hidden, absent and impossible profiles, badges and downloads are equal in bytes and headers', async () => {

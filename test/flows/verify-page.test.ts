@@ -84,23 +84,27 @@ const documents: Record<string, [document: unknown, reason: string, browser?: st
   empty: [{}, 'malformed_credential'],
 }
 
-/** The sentences of the rows that did not pass; those of the others say what holds. */
+/** The sentences of the rows that did not pass, in their order. */
 const found: Record<string, readonly string[]> = {
   native: [],
-  revoked: ['The issuer has taken it back.'],
-  tampered: ['No key of the issuer made this signature for this document.'],
-  foreign: [
-    'The document names no issuer that this service answers for.',
-    'The signature was not compared.',
+  revoked: [`The issuer revoked it on ${new Date().toISOString().slice(0, 10)}.`],
+  tampered: [
+    'At least one byte changed after the issuer signed it.',
+    'The document names localhost:8080. Without a valid signature, anyone can write that.',
+    'The status belongs to the original document, not to this one.',
   ],
-  stranger: ['No key of the issuer made this signature for this document.'],
-  unregistered: ['No registry said whether it was taken back.'],
+  foreign: [
+    'The document names evil.example, which this service does not answer for.',
+    'Only evil.example has the keys for this check.',
+    'Only evil.example knows whether it revoked it.',
+  ],
+  stranger: [
+    'The key that it names never belonged to localhost:8080.',
+    'The document names localhost:8080. Without a valid signature, anyone can write that.',
+    'The status belongs to the original document, not to this one.',
+  ],
+  unregistered: ['localhost:8080 has never registered this credential.'],
 }
-const holding = new Set([
-  'The document names an issuer that this service answers for.',
-  'Not one byte has changed since it was signed.',
-  'The issuer has not taken it back.',
-])
 
 let callers = 0
 const newCaller = () => `198.18.${++callers >> 8}.${callers & 255}`
@@ -127,7 +131,7 @@ async function checkIn(page: Page, text: string, at = base): Promise<Shown> {
   await page.context().setExtraHTTPHeaders({ 'X-Forwarded-For': newCaller() })
   await page.goto(`${at}/verify`)
   await page.fill('#document', text)
-  await Promise.all([page.waitForNavigation(), page.click('button[type=submit]')])
+  await page.click('button[type=submit]')
   return shownOn(page)
 }
 
@@ -162,8 +166,7 @@ test('verify page: page, browser and service give each kind of credential its re
     assert.equal(shown.browser, browser, name)
     assert.equal(await serviceReason(text), reason, name)
     assert.equal(shown.outcome, browser === reason ? 'agree' : 'alone', name)
-    const sentences = await page.locator('.checks tbody .sub.wide-only').allTextContents()
-    const others = sentences.filter((sentence) => !holding.has(sentence))
+    const others = await page.locator('[data-check]:not([data-check=passed])').allTextContents()
     if (name in found) assert.deepEqual(others, found[name], name)
   }
   assert.deepEqual(faults, [])
@@ -322,11 +325,15 @@ test('verify page: the camera reads the code of a check, and names a code that h
   await page.locator('#input-problem:not([hidden])').waitFor()
   assert.match(
     (await page.textContent('#input-problem')) ?? '',
-    /^This QR code holds no credential/,
+    /^This link belongs to example\.org/,
   )
   await scan(link)
   assert.equal((await shownOn(page)).service, 'valid')
-  assert.deepEqual(faults, [])
+  // Chromium notes the status of the refused code in its console.
+  assert.deepEqual(
+    faults.filter((fault) => !fault.includes('400 (Bad Request)')),
+    [],
+  )
   await page.context().close()
 })
 
@@ -360,14 +367,12 @@ test('verify page: a dropped file and a dropped text are checked', {
     `data.setData('text/plain', ${text})`,
   ]) {
     await page.goto(`${base}/verify`)
-    const navigation = page.waitForNavigation()
     await page.evaluate(`{
       const data = new DataTransfer()
       ${add}
       const of = { dataTransfer: data, bubbles: true, cancelable: true }
       document.body.dispatchEvent(new DragEvent('drop', of))
     }`)
-    await navigation
     assert.equal((await shownOn(page)).browser, 'valid', add.slice(0, 20))
   }
   assert.deepEqual(faults, [])
@@ -381,12 +386,42 @@ test('verify page: the link of a check leads to the same verdict, and the fragme
   await checkIn(page, JSON.stringify(valid))
   const link = (await page.locator('#link').textContent()) ?? ''
   assert.match(link, /^http:\/\/localhost:8080\/verify#z=[\w-]{800,1100}$/)
+  const address = base + link.slice(publicUrl.length)
+  assert.equal(page.url(), address, 'the address leads to what is shown')
   const urls: string[] = []
   page.on('request', (request) => urls.push(request.url()))
   await page.goto('about:blank')
-  await page.goto(base + link.slice(publicUrl.length))
+  await page.goto(address)
   assert.equal((await shownOn(page)).service, 'valid')
-  assert.ok(!page.url().includes('#z='))
+  assert.equal(page.url(), address)
+  assert.ok(urls.every((url) => !url.includes(link.slice(-40))))
+  assert.deepEqual(faults, [])
+  await page.context().close()
+})
+
+test('verify page: the way back from the docs, and between two verdicts, shows each verdict again', {
+  skip: noBrowser,
+}, async () => {
+  const { page, faults } = await open()
+  await checkIn(page, JSON.stringify(valid))
+  const long = { ...valid, note: Array.from({ length: 3_000 }, (_, i) => `${i * 7_919} `).join('') }
+  await page.click('a[href="#another"]')
+  await page.fill('#document', JSON.stringify(long))
+  await page.click('button[type=submit]')
+  await page.locator('[data-reason=signature_invalid]').waitFor()
+  assert.match(page.url(), /\/verify#local$/, 'too long for a link')
+  await page.click('.site-nav a[href="/docs"]')
+  await page.waitForURL(`${base}/docs`)
+  await page.goBack()
+  await page.locator('[data-reason=signature_invalid][data-browser]').waitFor()
+  await page.goBack()
+  await page.goBack()
+  await page.locator('[data-reason=valid][data-browser]').waitFor()
+  await page.goBack()
+  await page.locator('#input-title').waitFor()
+  await page.goForward()
+  await page.locator('[data-reason=valid][data-browser]').waitFor()
+  assert.equal(await page.title(), 'Valid: check a credential · assay')
   assert.deepEqual(faults, [])
   await page.context().close()
 })
@@ -427,6 +462,9 @@ test('verify page: a long paste, a binary file, an archive and a large file are 
     (await file('photo.png', Buffer.from([0x89, 0x50, 0, 0xff]))) ?? '',
     /^photo\.png is not a text file/,
   )
+  assert.match((await file('a.svg', Buffer.from('<svg/>'))) ?? '', /^This picture holds no cred/)
+  assert.match((await file('big.svg', Buffer.alloc(1_048_577, 60))) ?? '', /has 1,048,577 bytes/)
+  assert.match((await file('a.pdf', Buffer.from('%PDF-1.7'))) ?? '', /^A PDF cannot be checked/)
   assert.match((await file('all.gz', gzipSync('{}'))) ?? '', /^all\.gz is not a text file/)
   assert.match((await file('long.json', Buffer.alloc(300_000, 32))) ?? '', /has 300,000 bytes/)
   assert.match((await file('<img src=x onerror=alert(1)>', Buffer.from([0]))) ?? '', /^<img src=x/)
@@ -462,8 +500,11 @@ test('verify page: without scripts the form gives the verdict of the service, an
   await send(`${publicUrl}/standard/v1/score-vc-status/${'0'.repeat(64)}`)
   assert.equal(await page.locator('#verdict-title').textContent(), 'Unknown status')
   for (const [text, message] of [
-    ['', /^Paste a credential first/],
-    ['no JSON', /^This is not JSON/],
+    ['', /^Paste a link, a handle or a credential first/],
+    ['no JSON', /^This is no link, no handle and no JSON/],
+    ['@nobody-here', /^There is no public score at this address/],
+    [`${publicUrl}/u/nobody-here`, /^There is no public score at this address/],
+    ['https://www.credly.com/badges/1', /^This link belongs to www\.credly\.com/],
     ['[]', /no object/],
     [' '.repeat(10) + '"x"'.repeat(100_000), /has 300,000 bytes/],
   ] as const) {
@@ -472,7 +513,7 @@ test('verify page: without scripts the form gives the verdict of the service, an
   }
   // Chromium notes the status of the refused inputs in its console.
   assert.deepEqual(
-    faults.filter((fault) => !fault.includes('400 (Bad Request)')),
+    faults.filter((fault) => !/status of 40[04]/.test(fault)),
     [],
   )
   await page.context().close()
@@ -531,7 +572,7 @@ test('verify page: naughty strings in a document run no script and break no mark
   await page.context().close()
 })
 
-test('home, verify and status: each page weighs at most 60 KB in gzip, the scripts of verify 12 KB', async () => {
+test('home, verify and status: each page weighs at most 60 KB in gzip, the scripts of verify 20 KB', async () => {
   const verdict = await ask(base, {
     method: 'POST',
     path: '/verify',
@@ -542,7 +583,7 @@ test('home, verify and status: each page weighs at most 60 KB in gzip, the scrip
   for (const { body } of [verdict, ...pages]) {
     const { total, scripts } = await weighPage(base, String(body))
     assert.ok(total <= pageBytesMax, `${total} bytes`)
-    assert.ok(scripts <= 12 * 1_024, `${scripts} bytes of scripts`)
+    assert.ok(scripts <= 20 * 1_024, `${scripts} bytes of scripts`)
   }
 })
 
@@ -577,7 +618,6 @@ test('verify page: after a move, service and browser agree on credentials of bot
       if (reason !== 'valid') continue
       const sentence = (await page.textContent('[data-sentence]')) ?? ''
       assert.equal(sentence, `Issued by ${host}, unchanged since, and not revoked.`)
-      assert.match((await page.getAttribute('.facts a', 'href')) ?? '', /^\/u\//, 'the holder')
     }
   }
   const stranger = await checkIn(page, JSON.stringify(documents.foreign?.[0]), moved.base)

@@ -6,11 +6,21 @@ import { openFind } from './find.ts'
 
 openFind()
 
-for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')) {
+/** Shows the controls that need this script, also in a part that another script has put in. */
+function showControls(): void {
+  for (const button of document.querySelectorAll<HTMLElement>('[data-copy]')) button.hidden = false
+}
+document.addEventListener('page-shown', showControls)
+showControls()
+
+document.addEventListener('click', ({ target }) => {
+  const button = target instanceof Element ? target.closest<HTMLElement>('[data-copy]') : null
+  const source = document.getElementById(button?.dataset.copy ?? '')
+  if (button === null || source === null) return
   const label = button.querySelector('[data-label]') ?? button
-  const idle = label.textContent
-  button.hidden = false
+  const idle = button.dataset.idle ?? label.textContent
   const show = (text: string): void => {
+    button.dataset.idle = idle
     label.textContent = text
     button.dataset.copied = ''
     setTimeout(() => {
@@ -18,19 +28,15 @@ for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')
       delete button.dataset.copied
     }, 2_000)
   }
-  button.addEventListener('click', () => {
-    const source = document.getElementById(button.dataset.copy ?? '')
-    if (source === null) return
-    // Without https a browser copies nothing by script. The reader copies the selection.
-    const select = (): void => {
-      getSelection()?.selectAllChildren(source)
-      show('Press Ctrl+C')
-    }
-    const { clipboard } = navigator as { clipboard?: Clipboard }
-    if (clipboard === undefined) select()
-    else clipboard.writeText(source.textContent).then(() => show('Copied'), select)
-  })
-}
+  // Without https a browser copies nothing by script. The reader copies the selection.
+  const select = (): void => {
+    getSelection()?.selectAllChildren(source)
+    show('Press Ctrl+C')
+  }
+  const { clipboard } = navigator as { clipboard?: Clipboard }
+  if (clipboard === undefined) select()
+  else clipboard.writeText(source.textContent).then(() => show('Copied'), select)
+})
 
 for (const timer of document.querySelectorAll<HTMLElement>('[data-seconds]')) {
   const button = buttonOf(timer.dataset.enables)
@@ -95,8 +101,8 @@ const reloading = document.querySelector<HTMLElement>('[data-reload]')
 if (reloading !== null) setTimeout(() => location.reload(), Number(reloading.dataset.reload))
 
 // A form that was sent is not sent again by a second click.
-document.addEventListener('submit', ({ target }) => {
-  if (!(target instanceof HTMLFormElement) || target.method !== 'post') return
+document.addEventListener('submit', ({ target, defaultPrevented }) => {
+  if (!(target instanceof HTMLFormElement) || target.method !== 'post' || defaultPrevented) return
   const buttons = [...target.querySelectorAll<HTMLButtonElement>('button[type="submit"]')]
   // The browser collects the fields of the form first.
   setTimeout(() => {

@@ -9,7 +9,8 @@ export interface Checked {
   revocation: { checked: boolean; revoked: boolean }
 }
 
-export type State = 'passed' | 'failed' | 'unknown'
+/** `nothing`: without a right signature, the words of a document prove nothing. */
+export type State = 'passed' | 'failed' | 'unknown' | 'nothing'
 
 export interface Rows {
   issuer: State
@@ -29,15 +30,19 @@ const notCompared = new Set([
 /** Reasons that say nothing against the credential. */
 export const inconclusive = new Set(['status_unavailable', 'unsupported_form'])
 
+/** Only below a right signature can another check pass. */
 export function rowsOf({ valid, reason = '', ...checked }: Checked): Rows {
   const { issuerMatch, signatureValid, revocation } = checked
-  // The status of another credential says nothing about this one.
-  const isKnown = revocation.checked && reason !== 'status_unknown'
   const isRead = reason !== 'malformed_credential' && reason !== 'ambiguous_json'
+  const isProven = signatureValid && reason !== 'key_revoked' && !notCompared.has(reason)
+  const signature = isProven ? 'passed' : notCompared.has(reason) ? 'unknown' : 'failed'
+  const unproven = inconclusive.has(reason) || !issuerMatch || !isRead ? 'unknown' : 'nothing'
+  const status = revocation.checked ? (revocation.revoked ? 'failed' : 'passed') : 'unknown'
   return {
-    issuer: issuerMatch ? 'passed' : isRead ? 'failed' : 'unknown',
-    signature: signatureValid ? 'passed' : notCompared.has(reason) ? 'unknown' : 'failed',
-    revocation: isKnown ? (revocation.revoked ? 'failed' : 'passed') : 'unknown',
+    issuer: isProven ? 'passed' : isRead && !issuerMatch ? 'failed' : unproven,
+    signature,
+    // The registry knows the token of another credential, and not this one.
+    revocation: isProven ? (reason === 'status_unknown' ? 'failed' : status) : unproven,
     verdict: valid ? 'passed' : inconclusive.has(reason) ? 'unknown' : 'failed',
   }
 }

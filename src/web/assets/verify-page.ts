@@ -1,31 +1,73 @@
 /**
- * The verify page: checks the shown document in this browser, beside the service, and fills the
- * form from files, a camera or the fragment of the link.
+ * The verify page: sends what the visitor enters without leaving the page, checks the shown
+ * document in this browser, beside the service, and fills the form from files, a camera or the
+ * fragment of the link. The address always leads to what is shown, so the way back works.
  */
 import { base64UrlDecode, inflate } from '../../../packages/sdk/src/bytes.ts'
 import { type Verdict, verifyCredential } from '../../../packages/sdk/src/verify.ts'
+import { badgeBytesMax, readBadge } from './badge-file.ts'
 import { type Checked, compare, rowsOf } from './verdict-rows.ts'
 
 const bytesMax = 262_144
 
-const form = document.querySelector<HTMLFormElement>('#check')
-const field = document.querySelector<HTMLTextAreaElement>('#document')
-const problem = document.querySelector<HTMLElement>('#input-problem')
-const verdictBox = document.querySelector<HTMLElement>('[data-verdict]')
+function find(selector: string): HTMLElement | null {
+  return document.querySelector<HTMLElement>(selector)
+}
 
-for (const element of document.querySelectorAll<HTMLElement>('[data-needs-script]'))
-  element.hidden = false
-document.querySelector('[data-print]')?.addEventListener('click', () => print())
+function inputField(): HTMLTextAreaElement | null {
+  return document.querySelector<HTMLTextAreaElement>('#document')
+}
 
 function say(text: string): void {
+  const problem = find('#input-problem')
   if (problem === null) return
   problem.textContent = text
   problem.hidden = text === ''
   if (text !== '') problem.focus()
 }
 
-function check(text: string): void {
-  if (form === null || field === null) return
+/** The address of what is shown. Other fragments lead to places of the page. */
+function addressOf({ pathname, search, hash }: Location): string {
+  return pathname + search + (/^#(z=|local$)/.test(hash) ? hash : '')
+}
+let shown = ''
+let asked: XMLHttpRequest | undefined
+
+/**
+ * Asks for a page of the service. As a document it needs no HTML text, which Trusted Types forbid,
+ * and it is the page that a browser without this script gets.
+ */
+function ask(url: string, input?: string): Promise<XMLHttpRequest | null> {
+  // Only the newest answer is shown.
+  asked?.abort()
+  return new Promise((resolve) => {
+    const call = new XMLHttpRequest()
+    asked = call
+    call.open(input === undefined ? 'GET' : 'POST', url)
+    call.responseType = 'document'
+    call.setRequestHeader('Accept', 'text/html')
+    call.addEventListener('load', () => resolve(call.response === null ? null : call))
+    call.addEventListener('error', () => resolve(null))
+    if (input === undefined) call.send()
+    else call.send(new URLSearchParams({ document: input }))
+  })
+}
+
+/** Shows the main part of another page in this one. */
+function showPage(page: Document): void {
+  for (const part of ['main', '[data-icons]']) {
+    const next = page.querySelector(part)
+    if (next !== null) document.querySelector(part)?.replaceWith(document.adoptNode(next))
+  }
+  document.title = page.title
+  document.dispatchEvent(new Event('page-shown'))
+  scrollTo(0, 0)
+  find('#verdict-title, #input-problem:not([hidden])')?.focus()
+  start()
+}
+
+/** Checks an input. With `isNew` the result becomes a step of the history. */
+async function check(text: string, isNew = true): Promise<void> {
   const { length } = new TextEncoder().encode(text)
   if (length > bytesMax) {
     say(
@@ -34,82 +76,124 @@ function check(text: string): void {
     return
   }
   say('')
-  field.value = text
-  form.requestSubmit()
+  const call = await ask('/verify', text)
+  if (call === null) {
+    say('The service does not answer. Try again.')
+    return
+  }
+  const page = call.response as Document
+  if (isNew) remember(new URL(call.responseURL), page, text)
+  showPage(page)
+  const field = inputField()
+  if (field !== null && call.status >= 400 && field.value === '') field.value = text
+}
+
+/** A document never enters a path or a query: its address is a fragment, or this entry's state. */
+function remember(url: URL, page: Document, text: string): void {
+  const link = page.querySelector('[data-document-link]')?.textContent ?? ''
+  if (url.searchParams.has('of')) history.pushState(null, '', url)
+  else if (page.querySelector('[data-verdict]') === null) return
+  else if (link === '') history.pushState({ text }, '', '/verify#local')
+  else history.pushState(null, '', `/verify${link.slice(link.indexOf('#'))}`)
+  shown = addressOf(location)
 }
 
 async function checkFile(file: File): Promise<void> {
-  if (file.size > bytesMax) {
+  if (file.size > badgeBytesMax) {
     say(
-      `${file.name} has ${file.size.toLocaleString('en-US')} bytes. A credential has at most 262,144.`,
+      `${file.name} has ${file.size.toLocaleString('en-US')} bytes. A credential has at most 262,144, a picture 1,048,576.`,
     )
     return
   }
+  const bytes = new Uint8Array(await file.arrayBuffer())
+  const badge = readBadge(bytes)
+  if (badge.kind === 'credential') return check(badge.text)
+  if (badge.kind === 'picture')
+    return say('This picture holds no credential. Its address leads to one: paste the link.')
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(await file.arrayBuffer())
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    if (text.startsWith('%PDF-')) return say('A PDF cannot be checked. Scan its QR code.')
     if (text.includes('\0')) throw new TypeError('binary')
-    check(text)
+    await check(text)
   } catch {
     say(`${file.name} is not a text file. Choose the JSON file of a credential.`)
   }
 }
 
 /** Checks the document in a link, or says why there is none. */
-export async function checkLink(link: string): Promise<void> {
+async function checkLink(link: string): Promise<void> {
   const packed = base64UrlDecode(link.slice(link.indexOf('#z=') + 3))
   const bytes = packed === null ? null : await inflate(packed, 'deflate-raw', bytesMax)
   if (bytes === null)
     say('The link holds no credential: it is cut off, damaged, or unpacks to over 262,144 bytes.')
-  else check(new TextDecoder().decode(bytes))
+  else await check(new TextDecoder().decode(bytes), false)
 }
 
 async function openCamera(): Promise<void> {
-  const box = document.querySelector<HTMLElement>('#camera')
+  const box = find('#camera')
   if (box === null) return
   const { scan } = await import('./camera.ts')
   try {
     const text = await scan(box)
-    if (text === null) return
-    if (text.includes('#z=')) await checkLink(text)
-    else if (text.trimStart().startsWith('{')) check(text)
-    else say('This QR code holds no credential. Scan the code of a credential or of its check.')
+    if (text !== null) await check(text)
   } catch {
     say('The camera cannot be used. Allow it for this page, or paste the credential.')
   }
 }
 
-document
-  .querySelector<HTMLInputElement>('#file')
-  ?.addEventListener('change', ({ currentTarget }) => {
-    const file = (currentTarget as HTMLInputElement).files?.[0]
-    if (file !== undefined) void checkFile(file)
-  })
-document.querySelector('#scan')?.addEventListener('click', () => void openCamera())
+document.addEventListener('change', ({ target }) => {
+  if (!(target instanceof HTMLInputElement) || target.id !== 'file') return
+  const file = target.files?.[0]
+  if (file !== undefined) void checkFile(file)
+})
+document.addEventListener('click', ({ target }) => {
+  if (!(target instanceof Element)) return
+  if (target.closest('#scan') !== null) void openCamera()
+  if (target.closest('[data-print]') !== null) print()
+})
 document.addEventListener('dragover', (event) => event.preventDefault())
 document.addEventListener('drop', (event) => {
   event.preventDefault()
   const file = event.dataTransfer?.files[0]
   const text = event.dataTransfer?.getData('text')
   if (file !== undefined) void checkFile(file)
-  else if (text) check(text)
+  else if (text) void check(text)
 })
-form?.addEventListener('submit', (event) => {
-  const { length } = new TextEncoder().encode(field?.value ?? '')
-  if (length <= bytesMax) return
-  event.preventDefault()
-  say(`The document has ${length.toLocaleString('en-US')} bytes. A credential has at most 262,144.`)
-})
-const readFragment = (): void => {
-  if (!location.hash.startsWith('#z=')) return
-  const { hash } = location
-  // A step back must not check again.
-  history.replaceState(null, '', location.pathname)
-  void checkLink(hash)
-}
-addEventListener('hashchange', readFragment)
-readFragment()
+// Before the script of every page, which switches the buttons of a form off that leaves the page.
+document.addEventListener(
+  'submit',
+  (event) => {
+    if (!(event.target instanceof HTMLFormElement) || event.target.id !== 'check') return
+    event.preventDefault()
+    void check(inputField()?.value ?? '')
+  },
+  true,
+)
 
-if (verdictBox !== null) void checkShown(verdictBox)
+/** Shows what the address names. */
+async function follow(isFirst: boolean): Promise<void> {
+  const address = addressOf(location)
+  if (address === shown || (location.hash !== '' && !address.includes('#') && !isFirst)) return
+  shown = address
+  const { text } = (history.state ?? {}) as { text?: string }
+  if (location.hash.startsWith('#z=')) await checkLink(location.hash)
+  else if (location.hash === '#local' && text !== undefined) await check(text, false)
+  else if (!isFirst) {
+    const call = await ask(address)
+    if (call !== null) showPage(call.response as Document)
+  }
+}
+
+addEventListener('popstate', () => void follow(false))
+start()
+void follow(true)
+
+function start(): void {
+  for (const element of document.querySelectorAll<HTMLElement>('[data-needs-script]'))
+    element.hidden = false
+  const box = find('[data-verdict]')
+  if (box !== null) void checkShown(box)
+}
 
 async function checkShown(box: HTMLElement): Promise<void> {
   const text = document.querySelector('#presented')?.textContent ?? ''
@@ -131,7 +215,7 @@ async function checkShown(box: HTMLElement): Promise<void> {
   const outcome = compare(service, verdict)
   if (outcome === 'agree') tell('The service and this browser agree.')
   else if (verdict.reason === 'unsupported_form')
-    tell('Only the service checked: this form of proof needs RDF.')
+    tell('Only the service checked: this form of proof needs the service.')
   else if (outcome === 'alone')
     tell('Only the service could complete the check: its registry is newer than the signed list.')
   else showDisagreement(box)
@@ -160,7 +244,7 @@ async function checkInBrowser(text: string): Promise<Verdict | null> {
  * is of another issuer.
  */
 function keysPathFor(text: string): string {
-  const issuers = form?.dataset.issuers?.split(' ') ?? []
+  const issuers = find('#check')?.dataset.issuers?.split(' ') ?? []
   const issuer = issuers.find((one) => one === issuerIn(text)) ?? issuers[0] ?? ''
   return `/verify/issuers/${issuer.replace('did:web:', '')}/did.json`
 }

@@ -40,6 +40,7 @@ Disallow: /dashboard
 Disallow: /console
 Disallow: /sign-in
 Disallow: /docs/find
+Disallow: /verify?
 Sitemap: ${publicUrl}/sitemap.xml
 `
 }

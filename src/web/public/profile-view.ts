@@ -21,7 +21,7 @@ export interface Profile {
 export interface PublishedScore {
   score: CandidateScore
   /** Null: the score has no credential. */
-  credential: { state: BadgeState; validUntil: Date; link: string | null } | null
+  credential: { state: BadgeState; validUntil: Date } | null
 }
 
 export interface ProfileOptions {
@@ -107,12 +107,12 @@ const downloads = [
   { form: 'native', word: 'Native proof (.json)' },
 ] as const
 
-function actions({ profilePath }: CandidateDetail, published: PublishedScore | null): Part {
+function actions(
+  { profilePath, username }: CandidateDetail,
+  published: PublishedScore | null,
+): Part {
   if (published?.credential == null) return null
-  const { link } = published.credential
-  const verify =
-    link !== null &&
-    html`<a class="button primary large" href="${link}">${icon('shield')}Verify this score</a>`
+  const verify = html`<a class="button primary large" href="/verify?of=@${username}">${icon('shield')}Verify this score</a>`
   return html`<div class="row no-print">${verify}<details class="menu"><summary class="button large">${icon('down')}Download${icon('chevron')}</summary><div class="menu-list">${downloads.map(({ form, word }) => html`<a href="${`${profilePath}/credential.json?proof=${form}`}" download>${word}</a>`)}</div></details></div>`
 }
 

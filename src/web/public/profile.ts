@@ -2,7 +2,6 @@
  * The profile of a worker, its badge and the download of its credential, behind the gates of the
  * paid reads (decision D33). A hidden profile and an absent one get the same answer.
  */
-import { deflateRawSync } from 'node:zlib'
 import { Type } from 'typebox'
 import type { CandidateReads } from '../../candidates/reads.ts'
 import { proofQuery } from '../../candidates/schema.ts'
@@ -14,7 +13,6 @@ import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { refuse, UnavailableError } from '../../platform/http/errors.ts'
 import { RecentMap } from '../../platform/recent-map.ts'
 import type { Sandbox } from '../../sandbox/open.ts'
-import type { Credential } from '../../score-credentials/convert-proof.ts'
 import type { Verifier } from '../../score-credentials/verifier.ts'
 import type { Vocabulary } from '../../skill-standard/catalog.ts'
 import { slugOf } from '../../skill-standard/slug.ts'
@@ -162,7 +160,6 @@ async function findProfile(name: string, finding: Finding): Promise<Profile | nu
   const credential = {
     state: stateOf(status, validUntil, now),
     validUntil: status.kind === 'registered' ? (status.revokedAt ?? validUntil) : validUntil,
-    link: linkOf(read.credential),
   }
   return { detail, published: { score, credential }, isFictional: false }
 }
@@ -178,12 +175,6 @@ function stateOf(status: Status, validUntil: Date, now: Date): BadgeState {
   if (status.kind !== 'registered') return 'unknown'
   if (status.revokedAt !== null || status.keyRevokedAt !== null) return 'revoked'
   return validUntil <= now ? 'expired' : 'valid'
-}
-
-/** The page that verifies the credential. Its fragment holds the document. */
-function linkOf(credential: Credential): string {
-  const packed = deflateRawSync(JSON.stringify(credential)).toString('base64url')
-  return `/verify#z=${packed}`
 }
 
 /** Null: no such profile has a badge. If the registry does not answer, the state is unknown. */

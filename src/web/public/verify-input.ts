@@ -1,29 +1,133 @@
-/** Pure: the input of a visitor to the verify page. */
+/** Pure: the input of a visitor to the verify page. Its shape decides what it is. */
 import { inflateRawSync } from 'node:zlib'
+import { parseStrictJson } from '../../platform/json/strict-json.ts'
 import { verifyBodyBytesMax } from '../../score-credentials/schema.ts'
-import { count } from '../text.ts'
+import { readBadge } from '../assets/badge-file.ts'
+import { count, counted } from '../text.ts'
 
 export type VerifyInput =
-  | { kind: 'document'; text: string }
+  | { kind: 'document'; text: string; note?: string }
+  /** The current credential of a person or of a score. `of` names it in an address. */
+  | { kind: 'person'; username: string; of: string }
+  | { kind: 'score'; scoreId: string; of: string }
   | { kind: 'status'; token: Buffer }
   | { kind: 'problem'; message: string }
 
-/** `given` is a document, the link to a check, or the URL of a status. */
-export function readInput(given: string): VerifyInput {
+export interface InputContext {
+  /** The present address of this service first, then the former ones. */
+  publicUrls: readonly string[]
+}
+
+const name = '[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]'
+const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+const personPath = new RegExp(
+  `^/(?:u/(${name})(?:/(?:badge\\.svg|credential\\.json))?|api/v1/candidates/(${name})(?:/credential)?)/?$`,
+)
+const scorePath = new RegExp(`^/api/v1/scores/(${uuid})(?:/credential)?/?$`)
+const statusPath = /\/score-vc-status\/([0-9a-f]{64})$/
+
+export function readInput(given: string, { publicUrls }: InputContext): VerifyInput {
   const text = given.trim()
-  if (text === '') return problem('Paste a credential first.')
+  if (text === '') return problem('Paste a link, a handle or a credential first.')
   const bytes = Buffer.byteLength(text)
   if (bytes > verifyBodyBytesMax)
     return problem(
       `The document has ${count(bytes)} bytes. A credential has at most ${count(verifyBodyBytesMax)}.`,
     )
-  const token = /^https?:\/\/[^\s/]+\/\S*score-vc-status\/([0-9a-f]{64})$/.exec(text)?.[1]
+  if (text.startsWith('%PDF-')) return problem(pdf)
+  if (hasControlCharacter(text)) return problem(notText)
+  if (!/\s/.test(text)) {
+    const packed = /^https?:\/\/[^#]+#z=([\w-]*)$/.exec(text)?.[1]
+    if (packed !== undefined) return unpacked(packed)
+    const url = urlIn(text, publicUrls)
+    if (url !== null) return fromUrl(url, publicUrls)
+    const username = new RegExp(`^@?(${name})$`).exec(text.toLowerCase())?.[1]
+    if (username !== undefined) return person(username)
+    if (new RegExp(`^${uuid}$`).test(text)) return { kind: 'score', scoreId: text, of: text }
+  }
+  return fromText(text)
+}
+
+/** Reads the name in `/verify?of=…`. A document has no place in an address. */
+export function readName(of: string, context: InputContext): VerifyInput {
+  const input = readInput(of, context)
+  return input.kind === 'document' || input.kind === 'status' ? problem(nothingPublic) : input
+}
+
+/** A hidden profile and an unknown handle give the same sentence. */
+export const nothingPublic = 'There is no public score at this address.'
+/** A revoked credential is replaced (decision D58). */
+export const noCredential =
+  'This score has no credential at the moment. Try again later, or paste the credential that you have.'
+const pdf = 'A PDF cannot be checked. Scan its QR code.'
+const unbaked = 'This picture holds no credential. Its address leads to one: paste the link.'
+const notText = 'This is not a text. Paste the JSON of a credential.'
+
+/** Readers also copy an address without its scheme. */
+function urlIn(text: string, publicUrls: readonly string[]): URL | null {
+  const isOwn = publicUrls.some((url) => text.startsWith(`${new URL(url).host}/`))
+  if (!isOwn && !/^https?:\/\//i.test(text)) return null
+  return URL.parse(isOwn ? `${new URL(publicUrls[0] ?? '').protocol}//${text}` : text)
+}
+
+function fromUrl(url: URL, publicUrls: readonly string[]): VerifyInput {
+  const { host } = new URL(publicUrls[0] ?? '')
+  if (!publicUrls.some((one) => new URL(one).host === url.host))
+    return problem(
+      `This link belongs to ${url.host}. This page checks credentials of ${host}. Open the link’s own site to check it.`,
+    )
+  const path = url.pathname.toLowerCase()
+  const of = url.searchParams.get('of')
+  if (path === '/verify' && of !== null) return readName(of, { publicUrls })
+  const [, ...names] = personPath.exec(path) ?? []
+  const username = names.find((one) => one !== undefined)
+  if (username !== undefined) return person(username)
+  const scoreId = scorePath.exec(path)?.[1]
+  if (scoreId !== undefined) return { kind: 'score', scoreId, of: scoreId }
+  const token = statusPath.exec(path)?.[1]
   if (token !== undefined) return { kind: 'status', token: Buffer.from(token, 'hex') }
-  const packed = /^https?:\/\/\S+#z=([\w-]+)$/.exec(text)?.[1]
-  if (packed !== undefined) return unpacked(packed)
-  if (hasControlCharacter(text))
-    return problem('This is not a text. Paste the JSON of a credential.')
-  return { kind: 'document', text }
+  return problem(
+    `This page of ${url.host} leads to no credential. Paste the link of a profile, a handle or a credential.`,
+  )
+}
+
+function person(username: string): VerifyInput {
+  return { kind: 'person', username, of: `@${username}` }
+}
+
+function fromText(text: string): VerifyInput {
+  if (text.startsWith('<')) {
+    const badge = readBadge(Buffer.from(text))
+    if (badge.kind === 'credential') return { kind: 'document', text: badge.text }
+    if (badge.kind === 'picture') return problem(unbaked)
+  }
+  if (isJson(text)) return { kind: 'document', text }
+  const [start, end] = [text.indexOf('{'), text.lastIndexOf('}')]
+  const block = start === -1 ? '' : text.slice(start, end + 1)
+  if (block !== '' && block !== text && isJson(block))
+    return { kind: 'document', text: block, note: 'Taken from the message around it.' }
+  if (start === -1)
+    return problem('This is no link, no handle and no JSON. Paste one of the three.')
+  if (/[“”„]/.test(text))
+    return problem('The quotes were changed by a text program. Ask for the file.')
+  const open = openBrackets(text.slice(start))
+  if (open > 0)
+    return problem(
+      `The end is missing: ${counted(open, 'bracket is', 'brackets are')} open. Paste the whole document.`,
+    )
+  return problem('This is not JSON. Paste the whole document, from the first { to the last }.')
+}
+
+function isJson(text: string): boolean {
+  return parseStrictJson(Buffer.from(text)).kind !== 'invalid'
+}
+
+/** Brackets within a text of the document do not count. */
+function openBrackets(text: string): number {
+  let open = 0
+  for (const [part] of text.matchAll(/"(?:[^"\\]|\\.)*"?|[{}[\]]/gs))
+    open += part === '{' || part === '[' ? 1 : part === '}' || part === ']' ? -1 : 0
+  return open
 }
 
 function unpacked(packed: string): VerifyInput {

@@ -1,16 +1,21 @@
 /** Pure: the views of the verify page. */
 import { deflateRawSync } from 'node:zlib'
+import type { CandidateDetail } from '../../candidates/schema.ts'
 import { canonicalJson } from '../../platform/json/canonical-json.ts'
 import { isJsonObject } from '../../platform/json/json-object.ts'
 import type { Origin } from '../../score-credentials/payload.ts'
 import type { VerifyResult } from '../../score-credentials/schema.ts'
-import { inconclusive, type Rows, rowsOf, type State } from '../assets/verdict-rows.ts'
+import { scoreBands } from '../../skill-standard/bands.ts'
+import type { State } from '../assets/verdict-rows.ts'
+import { scoreChart } from '../chart.ts'
 import { code } from '../components.ts'
 import { attributes, type Html, html, type Part } from '../html.ts'
 import { type IconName, icon } from '../icons.ts'
+import { avatar } from '../layout.ts'
 import type { PublicView } from '../public-page.ts'
-import { qrBytesMax, qrCode } from '../qr.ts'
+import { qrCode } from '../qr.ts'
 import { count, dateTag, fullTime, timeTag } from '../text.ts'
+import { type VerdictTone, type VerdictView, verdictView } from './verdict-view.ts'
 
 export interface FormView {
   /** The address of this deployment, and its former ones. */
@@ -39,27 +44,33 @@ const page = {
   alternates: [{ path: '/api/v1/score-vc/verify', type: 'application/json' }],
 } as const satisfies Partial<PublicView>
 
-const head = html`<div class="page-head">
-<h1>${title}</h1>
-<p class="lead">This service checks it, and your browser checks it again on its own. Nothing is stored.</p>
-</div>`
+const explanation = html`<section class="card"><div class="card-head"><h2>What a check says</h2></div><div class="card-body stack tight small"><p>A valid credential proves who issued the score, that nobody changed it, and that it is not revoked.</p><p class="muted">It does not forecast how a person will do in a job. Read the range first: its lower end is what the evidence supports at least.</p><p><a href="/docs/check-a-credential">How verification works</a></p></div></section>`
 
 export function startView(form: FormView): PublicView {
-  const main = html`${head}
+  const main = html`<div class="page-head">
+<h1>${title}</h1>
+<p class="lead">This service checks it, and your browser checks it again on its own. Nothing is stored.</p>
+</div>
 <section class="card roomy" aria-labelledby="input-title"><div class="card-head"><h2 id="input-title">Credential</h2></div>${inputForm(form)}</section>
+<noscript><p class="small muted">A link with <code>#z=</code> needs JavaScript, because its content never reaches the server. Paste the document instead.</p></noscript>
 ${explanation}`
-  return { ...page, title: form.problem === undefined ? title : `Error: ${title}`, main }
+  return {
+    ...page,
+    title: form.problem === undefined ? title : `Error: ${title}`,
+    main,
+    isIndexed: form.problem === undefined,
+  }
 }
 
-function inputForm({ origins, demos, demo, problem, text = '' }: FormView): Html {
+function inputForm({ origins, demos, demo, problem, text = '' }: FormView, isShort = false): Html {
   const described = problem === undefined ? 'document-help' : 'input-problem document-help'
   return html`<form class="card-body stack" id="check" method="post" action="/verify" data-issuers="${origins.map(({ issuer }) => issuer).join(' ')}">
-<div class="field"><label for="document">Credential (JSON)</label>
-<textarea class="textarea" id="document" name="document" rows="6" spellcheck="false" autocomplete="off" aria-describedby="${described}" aria-invalid="${problem === undefined ? 'false' : 'true'}">
+<div class="field"><label for="document">Link, handle or document</label>
+<textarea class="textarea${isShort && ' short'}" id="document" name="document" rows="${isShort ? 2 : 6}" spellcheck="false" autocomplete="off" aria-describedby="${described}" aria-invalid="${problem === undefined ? 'false' : 'true'}">
 ${text}</textarea>
 <p class="error" id="input-problem" role="alert" tabindex="-1"${attributes({ hidden: problem === undefined })}>${problem}</p>
-<p class="help" id="document-help">Paste the document as you received it. A link to a check, or to the status of a credential, works as well.</p></div>
-<div class="row stretch"><button class="button primary large" type="submit">Check credential</button><label class="button large" data-needs-script hidden>${icon('file')}Choose a file<input class="hidden-visually" type="file" id="file" accept=".json,application/json,application/ld+json"></label><button class="button large" type="button" id="scan" data-needs-script hidden>${icon('qr')}Scan a QR code</button></div>
+<p class="help" id="document-help">A profile link, a badge link, @handle, or the JSON of a credential.<span data-needs-script hidden> You can also drop a file anywhere on this page.</span></p></div>
+<div class="row stretch"><button class="button primary large" type="submit">Check credential</button><label class="button large" data-needs-script hidden>${icon('file')}Choose a file<input class="hidden-visually" type="file" id="file" accept=".json,.svg,.png,application/json,application/ld+json,image/svg+xml,image/png"></label><button class="button large" type="button" id="scan" data-needs-script hidden>${icon('qr')}Scan a QR code</button></div>
 <div class="camera stack" id="camera" hidden></div>
 ${
   demos.length > 0 &&
@@ -68,155 +79,162 @@ ${
 </form>`
 }
 
-const explanation = html`<section class="card"><div class="card-head"><h2>What a check says</h2></div><div class="card-body stack tight small"><p>A valid credential proves who issued the score, that nobody changed it, and that it is not revoked.</p><p class="muted">It does not forecast how a person will do in a job. Read the range first: its lower end is what the evidence supports at least.</p><p><a href="/docs/check-a-credential">How verification works</a></p></div></section>`
-
-interface Outcome {
-  tone: 'positive' | 'negative' | 'warning' | 'info'
-  word: string
-}
-
-function outcomeOf({ valid, reason = '' }: VerifyResult): Outcome {
-  if (valid) return { tone: 'positive', word: 'Valid' }
-  if (reason === 'expired') return { tone: 'warning', word: 'Expired' }
-  if (inconclusive.has(reason)) return { tone: 'info', word: 'Could not check' }
-  return { tone: 'negative', word: `Not valid${reasonWords[reason] ?? ''}` }
-}
-
-const reasonWords: Readonly<Record<string, string>> = {
-  malformed_credential: ': no score credential',
-  ambiguous_json: ': ambiguous JSON',
-  unsupported_proof: ': unknown proof',
-  issuer_mismatch: ': another issuer',
-  unknown_key: ': unknown key',
-  key_revoked: ': key revoked',
-  signature_invalid: ': changed',
-  not_yet_valid: ': not yet',
-  revoked: ': revoked',
-  status_unknown: ': not registered',
-}
-
-const sealIcons: Record<Outcome['tone'], IconName> = {
+const sealIcons: Record<VerdictTone, IconName> = {
   positive: 'check',
   negative: 'cross',
   warning: 'clock',
   info: 'help',
 }
 
+/** The subject of a credential, as this service knows it now. */
+export interface Holder {
+  username: string
+  /** Null: no such profile is public. */
+  detail: CandidateDetail | null
+  /** Whether the document is the person's current credential. */
+  isCurrent: boolean
+}
+
 export interface ResultView extends Omit<FormView, 'problem'> {
   /** The document as received. */
   text: string
+  /** Says how the document was found in the input. */
+  note?: string | undefined
   /** Null if the document is no JSON object, or is ambiguous: then it has no single meaning. */
   document: Readonly<Record<string, unknown>> | null
   result: VerifyResult
+  /** Null: the document is not genuine, or its subject is not of this service. */
+  holder: Holder | null
   publicUrl: string
   host: string
+  operatorName: string | null
+  /** Whether search engines may list profiles. */
+  areProfilesIndexed: boolean
   now: Date
 }
 
 export function resultView(view: ResultView): PublicView {
-  const { text, result, host, now, origins, demos, demo } = view
-  const source = demos.find(({ name }) => name === demo)
-  const { tone, word } = outcomeOf(result)
-  const rows = rowsOf(result)
+  const { result, host, now, origins, demos, demo, note, holder, publicUrl } = view
+  const verdict = verdictView(view)
+  const { tone, word, sentence } = verdict
   const { valid, reason, issuerMatch, signatureValid, revocation } = result
   const checked = JSON.stringify({ valid, reason, issuerMatch, signatureValid, revocation })
-  const sentence = valid
-    ? `Issued by ${hostOf(result.credential?.issuer)}, unchanged since, and not revoked.`
-    : result.message
-  const main = html`${head}
-<section class="card no-print" aria-label="Document"><div class="row apart card-body"><div class="row">${icon('file', 'md')}<div>${source !== undefined && html`<p class="strong">Demo document: ${source.word.toLowerCase()}</p>`}<p class="small muted">${count(Buffer.byteLength(text))} bytes, checked ${timeTag(now, now)}</p></div></div><a class="button" href="#another">Check another credential</a></div></section>
+  const person = shownPerson(view)
+  const tab = person === null ? `${word}: ${title.toLowerCase()}` : `${word}: score of ${person}`
+  const main = html`${resultHead}
 <div class="columns main-side">
 <div class="stack loose">
 <section class="verdict" data-tone="${tone}" data-verdict="${checked}" data-reason="${reason ?? 'valid'}" aria-labelledby="verdict-title">
 <div class="verdict-head"><span class="seal">${seals(tone)}</span>
-<div role="status"><h2 id="verdict-title">${word}</h2><p><span data-sentence>${sentence}</span> <span data-agreement></span></p></div></div>
-${claims(view)}
-${checksTable(rows, result)}
+<div role="status"><h2 id="verdict-title" tabindex="-1">${word}</h2><p><span data-sentence>${sentence}</span> <span data-agreement></span></p>${note !== undefined && html`<p class="small">${note}</p>`}</div></div>
+${claims(view, verdict)}
+${checksTable(verdict, result)}
 </section>
-${work(view)}
 </div>
-<aside class="stack loose" aria-label="Share and explain">
+<aside class="stack loose" aria-label="${valid ? 'Compare and share' : 'What to do'}">
+${valid ? compareCard(result) : adviceCard(reason, host)}
 ${share(view)}
-${explanation}
 </aside>
 </div>
-<section class="card roomy no-print" id="another" aria-labelledby="another-title"><div class="card-head"><h2 id="another-title">Check another credential</h2></div>${inputForm({ origins, demos, demo })}</section>
+${work(view)}
+<section class="card roomy no-print" id="another" aria-labelledby="another-title"><div class="card-head"><h2 id="another-title">Check another credential</h2></div>${inputForm({ origins, demos, demo }, true)}</section>
 <p class="print-only small">Checked on ${fullTime(now)} by ${host}, and in the browser that printed this page.${typeof result.presented.payloadSha256 === 'string' && html` Digest of the document: <span class="break">${result.presented.payloadSha256}</span>.`}</p>`
-  return { ...page, title: `${word}: ${title.toLowerCase()}`, main, isIndexed: false }
+  const preview = person !== null && holder?.isCurrent === true && previewOf(view, tab)
+  return {
+    ...page,
+    title: tab,
+    main,
+    isIndexed: false,
+    head:
+      preview &&
+      html`${preview}<link rel="canonical" href="${personLink(publicUrl, holder.username)}">\n`,
+  }
 }
 
-/** Returns the host that a did:web names. */
-function hostOf(issuer: unknown): string {
-  return decodeURIComponent(String(issuer).replace('did:web:', ''))
+const resultHead = html`<div class="row apart"><h1>${title}</h1><a class="button no-print" href="#another">${icon('plus')}Check another</a></div>`
+
+/** The name of the holder: that of the live profile, and only if the credential is valid. */
+function shownPerson({ result, holder }: Pick<ResultView, 'result' | 'holder'>): string | null {
+  return result.valid && holder !== null ? (holder.detail?.displayName ?? null) : null
+}
+
+/** For a message that shows a preview of the link. */
+function previewOf({ result, areProfilesIndexed }: ResultView, tab: string): Html {
+  const score =
+    areProfilesIndexed &&
+    result.credential !== undefined &&
+    `Score ${Number(result.credential.score)}. `
+  return html`<meta property="og:title" content="${tab}">
+<meta property="og:description" content="${score}The link checks the current credential again.">
+`
 }
 
 /** The seal, and the one that a script shows if service and browser disagree. */
-function seals(tone: Outcome['tone']): Part {
-  const tones = new Set<Outcome['tone']>([tone, 'negative'])
+function seals(tone: VerdictTone): Part {
+  const tones = new Set<VerdictTone>([tone, 'negative'])
   return [...tones].map(
     (one) =>
       html`<span data-seal="${one}"${attributes({ hidden: one !== tone })}>${icon(sealIcons[one])}</span>`,
   )
 }
 
-function claims({ document, result: { credential }, origins, now }: ResultView): Part {
+/** Person, issuer, score and facts of a genuine credential. */
+function claims(view: ResultView, { issuerHost }: VerdictView): Part {
+  const { document, result, holder, operatorName, now } = view
+  const { credential, notes, valid } = result
   if (credential === undefined || document === null) return null
-  const subject = String(credential.subject)
-  const name = decodeName(subject)
-  // The profile of a former address has the same path at the present one.
-  const isOurs = origins.some(({ url }) => subject.startsWith(`${url}/u/`))
   const { validUntil, credentialSubject } = document
   const evidence = isJsonObject(credentialSubject) ? credentialSubject.evidenceCount : undefined
-  const rows: [string, Part][] = [
-    ['Holder', isOurs ? html`<a href="${new URL(subject).pathname}">${name}</a>` : name],
-    ['Score', html`<strong>${Number(credential.score)}</strong>, ${String(credential.scoreBand)}`],
-    ['Range', `${Number(credential.confidenceLow)} to ${Number(credential.confidenceHigh)}`],
-    ['Issued', timeTag(new Date(String(credential.issuedAt)), now)],
-  ]
+  const rows: [string, Part][] = [['Issued', timeTag(new Date(String(credential.issuedAt)), now)]]
   if (typeof validUntil === 'string') rows.push(['Valid until', dateTag(new Date(validUntil))])
   if (typeof evidence === 'number') rows.push(['Evidence', `${count(evidence)} items`])
-  return html`<div class="verdict-body" data-facts><dl class="facts three">${rows.map(([label, value]) => html`<div><dt>${label}</dt><dd class="break">${value}</dd></div>`)}</dl></div>`
+  if (valid) rows.push(['Newer credential', newer(notes, holder)])
+  const [score, low, high] = [
+    Number(credential.score),
+    Number(credential.confidenceLow),
+    Number(credential.confidenceHigh),
+  ]
+  const label = scoreBands.find(({ band }) => band === credential.scoreBand)?.label
+  return html`<div data-facts><div class="verdict-body parties">
+${party('Holder', ...holderParts(view))}
+${party('Issuer', html`<span class="crest">${icon('building')}</span>`, operatorName ?? issuerHost, operatorName !== null && issuerHost)}
+</div>
+<div class="verdict-score"><p class="score-line"><span class="value">${count(score)}</span><span class="stack tight"><span class="band">${label ?? String(credential.scoreBand)}</span><span class="muted small">range ${count(low)} to ${count(high)}</span></span></p>
+${scoreChart({ score, low, high, bands: scoreBands })}</div>
+<div class="verdict-body"><dl class="facts columns">${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd class="break">${value}</dd></div>`)}</dl></div></div>`
 }
 
-function decodeName(subject: string): string {
-  return subject.slice(subject.lastIndexOf('/') + 1)
+function party(role: string, sign: Html, name: Part, more: Part): Html {
+  return html`<div class="party">${sign}<div><span class="muted small">${role}</span><strong class="break" dir="auto">${name}</strong><span class="muted small break">${more}</span></div></div>`
 }
 
-/** Each check, and what it found by its state. */
-const checks = [
-  [
-    'issuer',
-    'Issuer',
-    {
-      passed: 'The document names an issuer that this service answers for.',
-      failed: 'The document names no issuer that this service answers for.',
-      unknown: 'The document names no issuer that could be read.',
-    },
-  ],
-  [
-    'signature',
-    'Signature',
-    {
-      passed: 'Not one byte has changed since it was signed.',
-      failed: 'No key of the issuer made this signature for this document.',
-      unknown: 'The signature was not compared.',
-    },
-  ],
-  [
-    'revocation',
-    'Revocation',
-    {
-      passed: 'The issuer has not taken it back.',
-      failed: 'The issuer has taken it back.',
-      unknown: 'No registry said whether it was taken back.',
-    },
-  ],
-] as const satisfies [keyof Rows, string, Record<State, string>][]
+function holderParts(view: ResultView): [sign: Html, name: Part, more: Part] {
+  const { holder, result } = view
+  const subject = String(result.credential?.subject)
+  const username = holder?.username ?? subject.slice(subject.lastIndexOf('/') + 1)
+  const person = shownPerson(view)
+  // A hidden profile answers like none, so nothing links to it.
+  const name =
+    holder?.detail == null
+      ? `@${username}`
+      : html`<a href="/u/${username}">${person ?? `@${username}`}</a>`
+  if (person === null) return [avatar(username), name, null]
+  const title = holder?.detail?.title
+  return [avatar(person), name, html`${title != null && html`<bdi>${title}</bdi> · `}@${username}`]
+}
+
+function newer(notes: readonly string[], holder: Holder | null): Part {
+  if (!notes.includes('superseded')) return 'None'
+  return holder?.detail == null
+    ? 'Yes'
+    : html`<a href="/verify?of=@${holder.username}">Check the newer one</a>`
+}
 
 const marks: Record<State, { tone: string; name: IconName; word: string }> = {
   passed: { tone: 'positive', name: 'check', word: 'Passed' },
   failed: { tone: 'negative', name: 'cross', word: 'Failed' },
   unknown: { tone: 'info', name: 'help', word: 'Could not check' },
+  nothing: { tone: 'muted', name: 'dash', word: 'Proves nothing' },
 }
 
 function mark(state: State, word = marks[state].word): Html {
@@ -228,31 +246,37 @@ const verdictWords: Record<State, string> = {
   passed: 'Valid',
   failed: 'Not valid',
   unknown: 'Could not check',
+  nothing: 'Not valid',
 }
 
 /** Every state of a cell that the browser fills. A script shows one. */
-function browserCell(row: keyof Rows): Html {
-  const states = (['passed', 'failed', 'unknown'] as const).map(
+function browserCell(row: string): Html {
+  const states = (['passed', 'failed', 'unknown', 'nothing'] as const).map(
     (state) =>
       html`<span data-state="${state}" hidden>${mark(state, row === 'verdict' ? verdictWords[state] : marks[state].word)}</span>`,
   )
   return html`<td data-row="${row}"><span data-state="none" class="muted">Not checked</span>${states}<span class="sub" data-note></span></td>`
 }
 
-function checksTable(rows: Rows, { revocation, notes, reason }: VerifyResult): Html {
-  const registry =
-    reason === 'status_unknown'
-      ? 'Not in the registry'
-      : revocation.checked && notes.includes('status_source:live') && 'Live registry'
+function checksTable({ rows, verdict }: VerdictView, { revocation, notes }: VerifyResult): Html {
+  const isLive = revocation.checked && notes.includes('status_source:live')
   return html`<table class="table checks">
 <caption class="hidden-visually">Three checks, made by the service and by this browser</caption>
 <thead><tr><th scope="col">Check</th><th scope="col">Service</th><th scope="col">This browser</th></tr></thead>
-<tbody>${checks.map(
-    ([row, name, texts]) =>
-      html`<tr><th scope="row">${name}<span class="sub wide-only">${texts[rows[row]]}</span></th><td>${mark(rows[row])}${row === 'revocation' && registry && html`<span class="sub">${registry}</span>`}</td>${browserCell(row)}</tr>\n`,
+<tbody>${rows.map(
+    ({ row, title: name, state, sentence }) =>
+      html`<tr><th scope="row">${name}<span class="sub" data-check="${state}">${sentence}</span></th><td>${mark(state)}${row === 'revocation' && isLive && state !== 'nothing' && html`<span class="sub">Registry, now</span>`}</td>${browserCell(row)}</tr>\n`,
   )}</tbody>
-<tfoot><tr><th scope="row">Verdict</th><td>${mark(rows.verdict, verdictWords[rows.verdict])}</td>${browserCell('verdict')}</tr></tfoot>
+<tfoot><tr><th scope="row">Verdict</th><td>${mark(verdict, verdictWords[verdict])}</td>${browserCell('verdict')}</tr></tfoot>
 </table>`
+}
+
+function compareCard({ credential }: VerifyResult): Html {
+  return html`<section class="card"><div class="card-head"><h2>Is this the person?</h2></div><div class="card-body stack tight small"><p>A copy proves nothing about its sender. Compare the name with a document of the person, or ask the person to open their own page.</p><p class="muted">Read the range first: the evidence supports at least ${count(credential?.confidenceLow ?? 0)}. A score is no forecast.</p><p><a href="/docs/check-a-credential">How verification works</a></p></div></section>`
+}
+
+function adviceCard(reason: string | undefined, host: string): Html {
+  return html`<section class="card"><div class="card-head"><h2>What to do</h2></div><div class="card-body stack tight small"><p>Ask the sender for the original file, or for a link to their page at ${host}.</p><p class="muted">Copying a document out of a message can damage it. A damaged file and a forged one look the same here.</p><p><a href="/docs/verify-a-credential#reasons">What <code>${reason}</code> means</a></p></div></section>`
 }
 
 function work({ text, document, result: { presented, issuerMatch } }: ResultView): Html {
@@ -262,7 +286,7 @@ function work({ text, document, result: { presented, issuerMatch } }: ResultView
   const value = (label: string, shown: unknown) =>
     shown !== undefined &&
     html`<div><dt>${label}</dt><dd class="mono break">${typeof shown === 'string' ? shown : JSON.stringify(shown)}</dd></div>`
-  return html`<section class="card roomy"><details class="fold"><summary>Show the work</summary><div class="card-body"><ol class="steps">
+  return html`<section class="card roomy no-print"><details class="fold"><summary>Show the work</summary><div class="card-body"><ol class="steps">
 <li><h3>Document</h3>${code({ id: 'presented', label: 'As received', text, isWrapped: true, isShort: true })}</li>
 ${
   payloadSha256 !== undefined &&
@@ -274,27 +298,48 @@ ${
 </ol></div></details></section>`
 }
 
-/** The link carries the document behind the # sign, which no browser sends to a server. */
-function share({ document, publicUrl }: ResultView): Part {
+function personLink(publicUrl: string, username: string): string {
+  return `${publicUrl}/verify?of=@${username}`
+}
+
+/** In characters. Longer addresses are cut by some programs. */
+const linkLengthMax = 8_000
+
+/**
+ * Two links: to the current credential of the person, and to exactly this document. The second one
+ * carries the document behind the # sign, which no browser sends to a server.
+ */
+function share({ document, publicUrl, holder, result }: ResultView): Part {
   if (document === null) return null
   const packed = deflateRawSync(JSON.stringify(document), { level: 9 }).toString('base64url')
   const link = `${publicUrl}/verify#z=${packed}`
-  if (link.length > qrBytesMax) return null
-  return html`<section class="card"><div class="card-head"><h2>Share this check</h2></div><div class="card-body stack">${qrCode(link, 'QR code of the link to this check', 'dense')}<p class="muted small">The link carries the credential after the # sign, so it never reaches a server log.</p><div class="row no-print"><button class="button" type="button" data-copy="link" hidden>${icon('link')}<span data-label>Copy link</span></button><button class="button" type="button" data-print data-needs-script hidden>${icon('print')}Print</button></div><p class="hidden-visually" id="link">${link}</p></div></section>`
+  const copy = (id: string, label: string) =>
+    html`<button class="button" type="button" data-copy="${id}" hidden>${icon('link')}<span data-label>${label}</span></button>`
+  const exact = link.length <= linkLengthMax && link
+  const print = html`<button class="button" type="button" data-print data-needs-script hidden>${icon('print')}Print</button>`
+  const exactLink = (id: string) =>
+    exact && html`<p class="hidden-visually" id="${id}" data-document-link>${exact}</p>`
+  if (!result.valid || holder === null || !holder.isCurrent)
+    return (
+      exact &&
+      html`<section class="card no-print"><div class="card-head"><h2>Share this check</h2></div><div class="card-body stack"><p class="muted small">The link carries the document after the # sign, so it never reaches a server log.</p><div class="row">${copy('link', 'Copy link')}${print}</div>${exactLink('link')}</div></section>`
+    )
+  const current = personLink(publicUrl, holder.username)
+  return html`<section class="card"><div class="card-head"><h2>Share this check</h2></div><div class="card-body stack">${qrCode(current, 'QR code of the link to this check')}<p class="mono small muted break" id="link">${current}</p><p class="muted small">The link checks the current credential of this person again.</p><div class="row no-print">${copy('link', 'Copy link')}${print}${exact && copy('exact', 'Copy a link to this document')}</div>${exactLink('exact')}</div></section>`
 }
 
 /** The state of a credential of which the visitor has only the URL of its status. */
 export function statusView(state: StatusState, form: FormView): PublicView {
   const { tone, word, sentence } = statusWords[state]
-  const main = html`${head}
-<section class="verdict" data-tone="${tone}" data-reason="status ${state}" aria-labelledby="verdict-title"><div class="verdict-head"><span class="seal">${icon(sealIcons[tone])}</span><div role="status"><h2 id="verdict-title">${word}</h2><p>${sentence}</p></div></div></section>
-<section class="card roomy no-print" aria-labelledby="another-title"><div class="card-head"><h2 id="another-title">Check a whole credential</h2></div>${inputForm(form)}</section>`
+  const main = html`${resultHead}
+<section class="verdict" data-tone="${tone}" data-reason="status ${state}" aria-labelledby="verdict-title"><div class="verdict-head"><span class="seal">${icon(sealIcons[tone])}</span><div role="status"><h2 id="verdict-title" tabindex="-1">${word}</h2><p>${sentence}</p></div></div></section>
+<section class="card roomy no-print" aria-labelledby="another-title"><div class="card-head"><h2 id="another-title">Check a whole credential</h2></div>${inputForm(form, true)}</section>`
   return { ...page, title: `${word}: status of a credential`, main, isIndexed: false }
 }
 
 type StatusState = 'active' | 'revoked' | 'unknown' | 'unavailable'
 
-const statusWords: Record<StatusState, Outcome & { sentence: string }> = {
+const statusWords: Record<StatusState, Pick<VerdictView, 'tone' | 'word' | 'sentence'>> = {
   active: {
     tone: 'info',
     word: 'Not revoked',

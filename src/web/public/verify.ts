@@ -1,8 +1,10 @@
 /**
- * The verify page. A form posts the document; the answer shows the verdict of the service, and a
- * script adds that of the browser. `/verify#z=…` holds a document, packed with raw deflate.
+ * The verify page. A form posts a link, a handle or a document; the answer shows the verdict of the
+ * service, and a script adds that of the browser. `/verify?of=…` checks the current credential of a
+ * person; `/verify#z=…` holds a document, packed with raw deflate.
  */
 import { Type } from 'typebox'
+import type { CandidateReads } from '../../candidates/reads.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { formType } from '../../platform/http/contract.ts'
 import { type Answer, type Endpoint, endpoint } from '../../platform/http/endpoint.ts'
@@ -12,16 +14,31 @@ import { parseStrictJson } from '../../platform/json/strict-json.ts'
 import { didDocumentOf } from '../../score-credentials/documents.ts'
 import { originOf } from '../../score-credentials/payload.ts'
 import type { RegistryCache } from '../../score-credentials/registry-cache.ts'
+import type { VerifyResult } from '../../score-credentials/schema.ts'
 import {
   anonymousVerifyLimits,
   verifyBodyBytesMax,
   verifyPagePath,
 } from '../../score-credentials/schema.ts'
 import type { Verifier } from '../../score-credentials/verifier.ts'
+import { redirect } from '../layout.ts'
 import { pageDocument, publicEndpoint, type Site, viewAnswer } from '../public-page.ts'
 import { publicRefusalPage } from '../refusal-page.ts'
-import { readInput } from './verify-input.ts'
-import { type FormView, issuerKeysPath, resultView, startView, statusView } from './verify-view.ts'
+import {
+  noCredential,
+  nothingPublic,
+  readInput,
+  readName,
+  type VerifyInput,
+} from './verify-input.ts'
+import {
+  type FormView,
+  type Holder,
+  issuerKeysPath,
+  resultView,
+  startView,
+  statusView,
+} from './verify-view.ts'
 
 export interface VerifyPageOptions {
   clock: Clock
@@ -29,6 +46,11 @@ export interface VerifyPageOptions {
   /** Holds the keys of every address of this deployment. */
   registryCache: Pick<RegistryCache, 'keys'>
   formerPublicUrls: readonly string[]
+  /** Reads what is public about a person, and the current credential. */
+  candidates: CandidateReads
+  /** Null: the operator has given no name. */
+  operatorName: string | null
+  areProfilesIndexed: boolean
   /** Returns a credential of the demo by its name. Null: there is no demo. */
   demoDocument: ((name: string) => Promise<string | null>) | null
 }
@@ -42,6 +64,9 @@ export const demoWords = [
   { name: 'wrong-issuer', word: 'Wrong issuer' },
 ] as const
 
+/** A page costs a look-up of the person and a check. */
+const pageLimits = { perMinute: 120, perDay: 20_000 }
+
 /** Percent-encoding makes up to three bytes of one. */
 const formBytesMax = 3 * verifyBodyBytesMax + 1_024
 
@@ -50,12 +75,18 @@ export function verifyPages(site: Site, options: VerifyPageOptions): Endpoint[] 
   const origins = [site.publicUrl, ...formerPublicUrls].map(originOf)
   const form: FormView = { demos: demoDocument === null ? [] : demoWords, origins }
   const start = pageDocument(site, startView(form))
-  const check = (given: string, demo?: string) => answerTo(given, { ...options, site, form, demo })
+  const context = { publicUrls: [site.publicUrl, ...formerPublicUrls] }
+  const check = (input: VerifyInput, demo?: string) =>
+    answerTo(input, { ...options, site, form, demo })
   return [
     publicEndpoint(site, {
       name: 'verify page',
       path: verifyPagePath,
-      answer: () => ({ document: start }),
+      // The public name of a person or a score. A document has no place in an address.
+      queryParameters: Type.Object({ of: Type.Optional(Type.String({ maxLength: 200 })) }),
+      limits: pageLimits,
+      answer: ({ query: { of } }) =>
+        of === undefined ? { document: start } : check(readName(of, context)),
     }),
     // A page may not fetch from another host, so it gets the keys of former addresses here.
     publicEndpoint(site, {
@@ -87,7 +118,11 @@ export function verifyPages(site: Site, options: VerifyPageOptions): Endpoint[] 
         ambiguousReachesHandler: false,
         examples: {},
       },
-      answer: ({ body }) => check((body as Record<string, string>).document ?? ''),
+      answer({ body }) {
+        const input = readInput((body as Record<string, string>).document ?? '', context)
+        // The address of a person or a score can be shared, and the way back to it works.
+        return 'of' in input ? redirect(nameUrl(input.of)) : check(input)
+      },
     }),
     ...(demoDocument === null
       ? []
@@ -100,11 +135,18 @@ export function verifyPages(site: Site, options: VerifyPageOptions): Endpoint[] 
             async answer({ path }) {
               const isKnown = demoWords.some(({ name }) => name === path.name)
               const text = isKnown ? await demoDocument(path.name) : null
-              return text === null ? refuse('not_found') : check(text, path.name)
+              return text === null
+                ? refuse('not_found')
+                : check({ kind: 'document', text }, path.name)
             },
           }),
         ]),
   ]
+}
+
+/** The handle of a person keeps its @, which needs no encoding in a query. */
+function nameUrl(of: string): string {
+  return `${verifyPagePath}?of=${encodeURIComponent(of).replace('%40', '@')}`
 }
 
 interface Asked extends VerifyPageOptions {
@@ -113,30 +155,64 @@ interface Asked extends VerifyPageOptions {
   demo: string | undefined
 }
 
-async function answerTo(given: string, { site, form, demo, ...asked }: Asked): Promise<Answer> {
-  const input = readInput(given)
-  const refused = (problem: string, text = '') =>
-    viewAnswer(site, { ...startView({ ...form, problem, text }), isIndexed: false }, 400)
+async function answerTo(input: VerifyInput, asked: Asked): Promise<Answer> {
+  const { site, form, candidates } = asked
+  const refused = (problem: string, { text = '', status = 400 } = {}) =>
+    viewAnswer(site, startView({ ...form, problem, text }), status)
   if (input.kind === 'problem') return refused(input.message)
   if (input.kind === 'status')
     return viewAnswer(site, statusView(await stateOf(input.token, asked), form))
-  const { text } = input
+  if (input.kind !== 'document') {
+    const scoreId =
+      input.kind === 'score'
+        ? input.scoreId
+        : ((await candidates.candidate(input.username))?.scoreId ?? null)
+    const read = scoreId === null ? null : await candidates.credential(scoreId, 'native')
+    if (read === null) return refused(nothingPublic, { status: 404 })
+    if (!('credential' in read))
+      return refused(read.missing === 'score' ? nothingPublic : noCredential, { status: 404 })
+    const text = JSON.stringify(read.credential, null, 2)
+    return answerTo({ kind: 'document', text }, asked)
+  }
+  const { text, note } = input
   const read = parseStrictJson(Buffer.from(text))
-  if (read.kind === 'invalid')
-    return refused(
-      'This is not JSON. Paste the whole document, from the first { to the last }.',
-      text.slice(0, shownMax),
-    )
-  if (!isJsonObject(read.value))
-    return refused('This JSON is no object, so it is no credential.', text.slice(0, shownMax))
+  if (read.kind === 'invalid' || !isJsonObject(read.value))
+    return refused('This JSON is no object, so it is no credential.', {
+      text: text.slice(0, shownMax),
+    })
   const ambiguity = read.kind === 'ambiguous' ? read.why : null
   const result = await asked.verifier.verify(read.value, ambiguity)
   const document = read.kind === 'value' ? read.value : null
+  const holder = await holderOf(result, asked)
   const { publicUrl, host } = site
+  const { operatorName, areProfilesIndexed, demo } = asked
+  const now = asked.clock()
+  const shown = { text, note, document, result, holder, now, demo }
   return viewAnswer(
     site,
-    resultView({ ...form, text, document, result, publicUrl, host, now: asked.clock(), demo }),
+    resultView({ ...form, ...shown, publicUrl, host, operatorName, areProfilesIndexed }),
   )
+}
+
+/** The profile of a former address has the same path at the present one. */
+async function holderOf(
+  { credential, presented }: VerifyResult,
+  { form, candidates }: Asked,
+): Promise<Holder | null> {
+  const subject = credential?.subject ?? ''
+  const prefix = form.origins.map(({ url }) => `${url}/u/`).find((one) => subject.startsWith(one))
+  if (prefix === undefined) return null
+  const username = subject.slice(prefix.length)
+  // The verdict stands without the profile.
+  const found = await candidates.candidate(username).catch(absentIfUnavailable)
+  const current = found?.detail.score?.scoreVc?.sha256
+  const isCurrent = current !== undefined && current === presented.payloadSha256
+  return { username, detail: found?.detail ?? null, isCurrent }
+}
+
+function absentIfUnavailable(error: unknown): null {
+  if (error instanceof UnavailableError) return null
+  throw error
 }
 
 /** Characters of a refused input that the form shows again. */

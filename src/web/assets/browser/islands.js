@@ -109,11 +109,19 @@ one.scrollIntoView({ block: 'nearest' })
 
 
 openFind()
-for (const button of document.querySelectorAll                   ('[data-copy]')) {
+function showControls()       {
+for (const button of document.querySelectorAll             ('[data-copy]')) button.hidden = false
+}
+document.addEventListener('page-shown', showControls)
+showControls()
+document.addEventListener('click', ({ target }) => {
+const button = target instanceof Element ? target.closest             ('[data-copy]') : null
+const source = document.getElementById(button?.dataset.copy ?? '')
+if (button === null || source === null) return
 const label = button.querySelector('[data-label]') ?? button
-const idle = label.textContent
-button.hidden = false
+const idle = button.dataset.idle ?? label.textContent
 const show = (text        )       => {
+button.dataset.idle = idle
 label.textContent = text
 button.dataset.copied = ''
 setTimeout(() => {
@@ -121,9 +129,6 @@ label.textContent = idle
 delete button.dataset.copied
 }, 2_000)
 }
-button.addEventListener('click', () => {
-const source = document.getElementById(button.dataset.copy ?? '')
-if (source === null) return
 const select = ()       => {
 getSelection()?.selectAllChildren(source)
 show('Press Ctrl+C')
@@ -132,7 +137,6 @@ const { clipboard } = navigator
 if (clipboard === undefined) select()
 else clipboard.writeText(source.textContent).then(() => show('Copied'), select)
 })
-}
 for (const timer of document.querySelectorAll             ('[data-seconds]')) {
 const button = buttonOf(timer.dataset.enables)
 const end = performance.now() + Number(timer.dataset.seconds) * 1_000
@@ -187,8 +191,8 @@ if (sidebar != null && entry != null && entry.offsetTop > sidebar.clientHeight -
 sidebar.scrollTop = entry.offsetTop - sidebar.clientHeight / 2
 const reloading = document.querySelector             ('[data-reload]')
 if (reloading !== null) setTimeout(() => location.reload(), Number(reloading.dataset.reload))
-document.addEventListener('submit', ({ target }) => {
-if (!(target instanceof HTMLFormElement) || target.method !== 'post') return
+document.addEventListener('submit', ({ target, defaultPrevented }) => {
+if (!(target instanceof HTMLFormElement) || target.method !== 'post' || defaultPrevented) return
 const buttons = [...target.querySelectorAll                   ('button[type="submit"]')]
 setTimeout(() => {
 for (const button of buttons) {

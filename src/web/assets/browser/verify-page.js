@@ -492,6 +492,45 @@ const { verificationMethod } = proof
 return { issuer, subject: subject.id, issuedAt: validFrom, ...named, verificationMethod }
 }
 
+const badgeBytesMax = 1_048_576
+const keyword = 'openbadgecredential'
+function readBadge(bytes            )            {
+if (startsWith(bytes, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])) return inPng(bytes)
+if (startsWith(bytes, [0xff, 0xd8, 0xff]) || startsWith(bytes, [0x47, 0x49, 0x46]))
+return { kind: 'picture' }
+const start = new TextDecoder().decode(bytes.subarray(0, 2_048))
+return /^\s*</.test(start) && start.includes('<svg')
+? inSvg(new TextDecoder().decode(bytes))
+: { kind: 'other' }
+}
+function inSvg(text        )            {
+const [, prefix = ''] = /xmlns:(\w+)="https:\/\/purl\.imsglobal\.org\/ob\/v3p0"/.exec(text) ?? []
+const open = prefix === '' ? -1 : text.indexOf(`<${prefix}:credential`)
+if (open === -1) return { kind: 'picture' }
+const end = text.indexOf(`</${prefix}:credential`, open)
+const inner = text.slice(text.indexOf('>', open) + 1, end === -1 ? open : end)
+const credential = inner.replace(/^\s*<!\[CDATA\[|\]\]>\s*$/g, '').trim()
+return credential.startsWith('{') ? { kind: 'credential', text: credential } : { kind: 'picture' }
+}
+function inPng(bytes            )            {
+const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+for (let at = 8; at + 12 <= bytes.length; ) {
+const end = at + 8 + view.getUint32(at)
+if (end > bytes.length) break
+const name = new TextDecoder().decode(bytes.subarray(at + 4, at + 8))
+if (name === 'iTXt') {
+const [key = '', ...parts] = new TextDecoder().decode(bytes.subarray(at + 8, end)).split('\0')
+const text = parts.slice(4).join('\0')
+if (key === keyword && text.startsWith('{')) return { kind: 'credential', text }
+}
+at = end + 4
+}
+return { kind: 'picture' }
+}
+function startsWith(bytes            , start                   )          {
+return start.every((byte, i) => bytes[i] === byte)
+}
+
 const notCompared = new Set([
 'malformed_credential',
 'ambiguous_json',
@@ -502,12 +541,15 @@ const notCompared = new Set([
 const inconclusive = new Set(['status_unavailable', 'unsupported_form'])
 function rowsOf({ valid, reason = '', ...checked }         )       {
 const { issuerMatch, signatureValid, revocation } = checked
-const isKnown = revocation.checked && reason !== 'status_unknown'
 const isRead = reason !== 'malformed_credential' && reason !== 'ambiguous_json'
+const isProven = signatureValid && reason !== 'key_revoked' && !notCompared.has(reason)
+const signature = isProven ? 'passed' : notCompared.has(reason) ? 'unknown' : 'failed'
+const unproven = inconclusive.has(reason) || !issuerMatch || !isRead ? 'unknown' : 'nothing'
+const status = revocation.checked ? (revocation.revoked ? 'failed' : 'passed') : 'unknown'
 return {
-issuer: issuerMatch ? 'passed' : isRead ? 'failed' : 'unknown',
-signature: signatureValid ? 'passed' : notCompared.has(reason) ? 'unknown' : 'failed',
-revocation: isKnown ? (revocation.revoked ? 'failed' : 'passed') : 'unknown',
+issuer: isProven ? 'passed' : isRead && !issuerMatch ? 'failed' : unproven,
+signature,
+revocation: isProven ? (reason === 'status_unknown' ? 'failed' : status) : unproven,
 verdict: valid ? 'passed' : inconclusive.has(reason) ? 'unknown' : 'failed',
 }
 }
@@ -521,22 +563,52 @@ return browser.valid && ofRegistry.has(service.reason ?? '') ? 'alone' : 'disagr
 
 
 
+
 const bytesMax = 262_144
-const form = document.querySelector                 ('#check')
-const field = document.querySelector                     ('#document')
-const problem = document.querySelector             ('#input-problem')
-const verdictBox = document.querySelector             ('[data-verdict]')
-for (const element of document.querySelectorAll             ('[data-needs-script]'))
-element.hidden = false
-document.querySelector('[data-print]')?.addEventListener('click', () => print())
+function find(selector        )                     {
+return document.querySelector             (selector)
+}
+function inputField()                             {
+return document.querySelector                     ('#document')
+}
 function say(text        )       {
+const problem = find('#input-problem')
 if (problem === null) return
 problem.textContent = text
 problem.hidden = text === ''
 if (text !== '') problem.focus()
 }
-function check(text        )       {
-if (form === null || field === null) return
+function addressOf({ pathname, search, hash }          )         {
+return pathname + search + (/^#(z=|local$)/.test(hash) ? hash : '')
+}
+let shown = ''
+let asked
+function ask(url        , input         )                                 {
+asked?.abort()
+return new Promise((resolve) => {
+const call = new XMLHttpRequest()
+asked = call
+call.open(input === undefined ? 'GET' : 'POST', url)
+call.responseType = 'document'
+call.setRequestHeader('Accept', 'text/html')
+call.addEventListener('load', () => resolve(call.response === null ? null : call))
+call.addEventListener('error', () => resolve(null))
+if (input === undefined) call.send()
+else call.send(new URLSearchParams({ document: input }))
+})
+}
+function showPage(page          )       {
+for (const part of ['main', '[data-icons]']) {
+const next = page.querySelector(part)
+if (next !== null) document.querySelector(part)?.replaceWith(document.adoptNode(next))
+}
+document.title = page.title
+document.dispatchEvent(new Event('page-shown'))
+scrollTo(0, 0)
+find('#verdict-title, #input-problem:not([hidden])')?.focus()
+start()
+}
+async function check(text        , isNew = true)                {
 const { length } = new TextEncoder().encode(text)
 if (length > bytesMax) {
 say(
@@ -545,20 +617,42 @@ say(
 return
 }
 say('')
-field.value = text
-form.requestSubmit()
+const call = await ask('/verify', text)
+if (call === null) {
+say('The service does not answer. Try again.')
+return
+}
+const page = call.response
+if (isNew) remember(new URL(call.responseURL), page, text)
+showPage(page)
+const field = inputField()
+if (field !== null && call.status >= 400 && field.value === '') field.value = text
+}
+function remember(url     , page          , text        )       {
+const link = page.querySelector('[data-document-link]')?.textContent ?? ''
+if (url.searchParams.has('of')) history.pushState(null, '', url)
+else if (page.querySelector('[data-verdict]') === null) return
+else if (link === '') history.pushState({ text }, '', '/verify#local')
+else history.pushState(null, '', `/verify${link.slice(link.indexOf('#'))}`)
+shown = addressOf(location)
 }
 async function checkFile(file      )                {
-if (file.size > bytesMax) {
+if (file.size > badgeBytesMax) {
 say(
-`${file.name} has ${file.size.toLocaleString('en-US')} bytes. A credential has at most 262,144.`,
+`${file.name} has ${file.size.toLocaleString('en-US')} bytes. A credential has at most 262,144, a picture 1,048,576.`,
 )
 return
 }
+const bytes = new Uint8Array(await file.arrayBuffer())
+const badge = readBadge(bytes)
+if (badge.kind === 'credential') return check(badge.text)
+if (badge.kind === 'picture')
+return say('This picture holds no credential. Its address leads to one: paste the link.')
 try {
-const text = new TextDecoder('utf-8', { fatal: true }).decode(await file.arrayBuffer())
+const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+if (text.startsWith('%PDF-')) return say('A PDF cannot be checked. Scan its QR code.')
 if (text.includes('\0')) throw new TypeError('binary')
-check(text)
+await check(text)
 } catch {
 say(`${file.name} is not a text file. Choose the JSON file of a credential.`)
 }
@@ -568,52 +662,67 @@ const packed = base64UrlDecode(link.slice(link.indexOf('#z=') + 3))
 const bytes = packed === null ? null : await inflate(packed, 'deflate-raw', bytesMax)
 if (bytes === null)
 say('The link holds no credential: it is cut off, damaged, or unpacks to over 262,144 bytes.')
-else check(new TextDecoder().decode(bytes))
+else await check(new TextDecoder().decode(bytes), false)
 }
 async function openCamera()                {
-const box = document.querySelector             ('#camera')
+const box = find('#camera')
 if (box === null) return
 const { scan } = await import('./camera.ts')
 try {
 const text = await scan(box)
-if (text === null) return
-if (text.includes('#z=')) await checkLink(text)
-else if (text.trimStart().startsWith('{')) check(text)
-else say('This QR code holds no credential. Scan the code of a credential or of its check.')
+if (text !== null) await check(text)
 } catch {
 say('The camera cannot be used. Allow it for this page, or paste the credential.')
 }
 }
-document
-.querySelector                  ('#file')
-?.addEventListener('change', ({ currentTarget }) => {
-const file = (currentTarget                    ).files?.[0]
+document.addEventListener('change', ({ target }) => {
+if (!(target instanceof HTMLInputElement) || target.id !== 'file') return
+const file = target.files?.[0]
 if (file !== undefined) void checkFile(file)
 })
-document.querySelector('#scan')?.addEventListener('click', () => void openCamera())
+document.addEventListener('click', ({ target }) => {
+if (!(target instanceof Element)) return
+if (target.closest('#scan') !== null) void openCamera()
+if (target.closest('[data-print]') !== null) print()
+})
 document.addEventListener('dragover', (event) => event.preventDefault())
 document.addEventListener('drop', (event) => {
 event.preventDefault()
 const file = event.dataTransfer?.files[0]
 const text = event.dataTransfer?.getData('text')
 if (file !== undefined) void checkFile(file)
-else if (text) check(text)
+else if (text) void check(text)
 })
-form?.addEventListener('submit', (event) => {
-const { length } = new TextEncoder().encode(field?.value ?? '')
-if (length <= bytesMax) return
+document.addEventListener(
+'submit',
+(event) => {
+if (!(event.target instanceof HTMLFormElement) || event.target.id !== 'check') return
 event.preventDefault()
-say(`The document has ${length.toLocaleString('en-US')} bytes. A credential has at most 262,144.`)
-})
-const readFragment = ()       => {
-if (!location.hash.startsWith('#z=')) return
-const { hash } = location
-history.replaceState(null, '', location.pathname)
-void checkLink(hash)
+void check(inputField()?.value ?? '')
+},
+true,
+)
+async function follow(isFirst         )                {
+const address = addressOf(location)
+if (address === shown || (location.hash !== '' && !address.includes('#') && !isFirst)) return
+shown = address
+const { text } = (history.state ?? {})
+if (location.hash.startsWith('#z=')) await checkLink(location.hash)
+else if (location.hash === '#local' && text !== undefined) await check(text, false)
+else if (!isFirst) {
+const call = await ask(address)
+if (call !== null) showPage(call.response            )
 }
-addEventListener('hashchange', readFragment)
-readFragment()
-if (verdictBox !== null) void checkShown(verdictBox)
+}
+addEventListener('popstate', () => void follow(false))
+start()
+void follow(true)
+function start()       {
+for (const element of document.querySelectorAll             ('[data-needs-script]'))
+element.hidden = false
+const box = find('[data-verdict]')
+if (box !== null) void checkShown(box)
+}
 async function checkShown(box             )                {
 const text = document.querySelector('#presented')?.textContent ?? ''
 const started = performance.now()
@@ -634,7 +743,7 @@ showWork(verdict)
 const outcome = compare(service, verdict)
 if (outcome === 'agree') tell('The service and this browser agree.')
 else if (verdict.reason === 'unsupported_form')
-tell('Only the service checked: this form of proof needs RDF.')
+tell('Only the service checked: this form of proof needs the service.')
 else if (outcome === 'alone')
 tell('Only the service could complete the check: its registry is newer than the signed list.')
 else showDisagreement(box)
@@ -654,7 +763,7 @@ return null
 }
 }
 function keysPathFor(text        )         {
-const issuers = form?.dataset.issuers?.split(' ') ?? []
+const issuers = find('#check')?.dataset.issuers?.split(' ') ?? []
 const issuer = issuers.find((one) => one === issuerIn(text)) ?? issuers[0] ?? ''
 return `/verify/issuers/${issuer.replace('did:web:', '')}/did.json`
 }
