@@ -12,7 +12,6 @@ import formats from 'ajv-formats'
 import { updateSuspended } from '../src/credits/store.ts'
 import { sha256Hex } from '../src/platform/crypto/bytes.ts'
 import { interfaceVersion } from '../src/platform/http/identifiers.ts'
-import { revokeCredentials } from '../src/score-credentials/revoke.ts'
 import { accountDrives } from './support/build/account-drives.ts'
 import { contextAt } from './support/build/actions.ts'
 import { apiKeyDrives } from './support/build/api-key-drives.ts'
@@ -20,6 +19,7 @@ import { score } from './support/build/credentials.ts'
 import { creditDrives } from './support/build/credit-drives.ts'
 import { keyedDrives } from './support/build/keyed-drives.ts'
 import { newKey } from './support/build/keys.ts'
+import { revokeNow } from './support/build/registry.ts'
 import { sessionDrives } from './support/build/session-drives.ts'
 import { newSession } from './support/build/sessions.ts'
 import { ask, type Question, type Reply } from './support/start/ask.ts'
@@ -57,7 +57,7 @@ const issuer = await startIssuing(service)
 const valid = await issuer.issue(score())
 const revoked = await issuer.issue(score({ username: 'grace-hopper' }))
 const token = { by: 'token', bytes: Buffer.from(revoked.statusToken, 'hex') } as const
-await revokeCredentials(contextAt(service.database.db), [token])
+await revokeNow(contextAt(service.database.db), [token])
 await issuer.publish()
 const listPath = new URL(String(valid.credential.credentialStatus.statusListCredential)).pathname
 

@@ -10,6 +10,7 @@ import { auditOperations } from '../operations/audit-operations.ts'
 import type { AnyIngest } from '../operations/ingest.ts'
 import type { Operation } from '../operations/operation.ts'
 import { workerOperations } from '../privacy/worker-operations.ts'
+import { credentialOperations } from '../scores/credential-operations.ts'
 import { engineOperations } from '../scores/engine-operations.ts'
 import { consentOperations, identityOperations } from '../scores/sharing-operations.ts'
 import { workersImport } from '../scores/worker-ingest.ts'
@@ -31,6 +32,7 @@ export const allOperations: readonly Operation<Services>[] = [
   ...sourceOperations,
   ...evidenceOperations,
   ...disputeOperations,
+  ...credentialOperations,
   ...engineOperations,
   ...webhookOperations,
   ...operatorUserOperations,

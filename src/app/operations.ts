@@ -4,12 +4,17 @@ import type { Config } from '../config/config.ts'
 import type { DisputeServices } from '../disputes/operations.ts'
 import type { EvidenceServices } from '../evidence/evidence-ingests.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
-import { refuse } from '../platform/http/errors.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
+import type { CredentialServices } from '../scores/credential-operations.ts'
 import type { WebhookServices } from '../webhooks/operation-parts.ts'
 
 /** Everything that some operation needs. */
-export type Services = DisputeServices & EvidenceServices & WebhookServices & ReportServices
+export type Services = DisputeServices &
+  EvidenceServices &
+  WebhookServices &
+  ReportServices &
+  CredentialServices
 
 /** `opened` is what a server has open already. */
 export function openServices(
@@ -50,15 +55,27 @@ export function openServices(
       const { releasedVocabulary } = await import('./released-vocabulary.ts')
       return releasedVocabulary()
     },
-    async scoring(db) {
-      const { openScoring, ScoringUnavailable } = await import('./scoring.ts')
-      try {
-        const scoringNow = await openScoring(config)
-        return await scoringNow(db)
-      } catch (error) {
-        if (!(error instanceof ScoringUnavailable)) throw error
-        return refuse('scoring_unavailable', { message: error.message })
-      }
-    },
+    scoring: (db) =>
+      orUnavailable(async () => {
+        const { openScoring } = await import('./scoring.ts')
+        return (await openScoring(config))(db)
+      }),
+    issuer: (db) =>
+      orUnavailable(async () => {
+        const { openIssuer } = await import('./scoring.ts')
+        return (await openIssuer(config))(db)
+      }),
+  }
+}
+
+async function orUnavailable<Result>(
+  open: () => Promise<Result>,
+): Promise<Result | Refusal<'scoring_unavailable'>> {
+  try {
+    return await open()
+  } catch (error) {
+    const { ScoringUnavailable } = await import('./scoring.ts')
+    if (!(error instanceof ScoringUnavailable)) throw error
+    return refuse('scoring_unavailable', { message: error.message })
   }
 }

@@ -5,7 +5,14 @@
 import type { Command } from 'commander'
 import { openServices, type Services } from '../app/operations.ts'
 import type { Cell, Columns, Operation } from '../operations/operation.ts'
-import { checkInput, performAny, secretFields } from '../operations/perform.ts'
+import {
+  checkInput,
+  type InputOf,
+  type OutputOf,
+  type PerformOptions,
+  perform,
+  secretFields,
+} from '../operations/perform.ts'
 import {
   type FieldForm,
   fieldForms,
@@ -18,7 +25,7 @@ import { renderFields } from '../platform/render-fields.ts'
 import { byOption, wholeNumber } from './args.ts'
 import { act, command } from './command.ts'
 import { askYes } from './confirm.ts'
-import { withContext } from './context.ts'
+import { type CommandContext, withContext } from './context.ts'
 import { type Failure, failure, usageError } from './fail.ts'
 import { done, type Outcome } from './output.ts'
 import { listed } from './render.ts'
@@ -28,7 +35,7 @@ export function declareOperations(noun: Command, operations: readonly Operation<
   for (const operation of operations) declareOperation(noun, operation)
 }
 
-interface CommonFlags {
+export interface CommonFlags {
   json?: boolean
   csv?: boolean
   yes?: boolean
@@ -131,27 +138,40 @@ export async function runOperation(
   texts: Texts,
   flags: CommonFlags,
 ): Promise<Outcome> {
-  const { yes = false, dryRun: isDryRun = false } = flags
+  const { dryRun: isDryRun = false } = flags
   const raw = valuesOfTexts(operation, texts)
   if (isPaged(operation)) delete raw.limit
   // A wrong argument is reported before the database is opened.
   const checked = checkInput(operation, raw)
   if ('refusal' in checked) throw failureOf(operation, checked)
-  if (operation.danger !== undefined && !yes && !isDryRun)
-    await confirm(operation, flags.json === true)
-  return withContext(async ({ db, clock, config, actor }) => {
-    const performer = { db, clock, services: openServices(config) }
-    const caller = { kind: 'operator', role: 'admin', actor, by: flags.by ?? actor } as const
-    const perform = async (input: object): Promise<object> => {
-      const performed = await performAny(performer, operation, caller, input, { isDryRun })
-      if ('refusal' in performed) throw failureOf(operation, performed)
-      return performed.output
-    }
+  await askFirst(operation, flags)
+  return withContext(async (context) => {
+    const perform = (input: object): Promise<object> =>
+      performHere(context, operation, { input: { ...input }, flags })
     const output = isPaged(operation)
       ? await readPages(perform, raw, flags.limit ?? rowsMax)
       : await perform(raw)
     return rendered(operation, output, { input: checked.input, isDryRun, csv: flags.csv === true })
   })
+}
+
+interface Asked<Op extends Operation<Services>> {
+  input: InputOf<Op>
+  flags: Pick<CommonFlags, 'by' | 'dryRun'>
+  options?: PerformOptions
+}
+
+/** Performs an operation at the machine, also for commands that are written by hand. */
+export async function performHere<Op extends Operation<Services>>(
+  { db, clock, config, actor }: CommandContext,
+  operation: Op,
+  { input, flags: { by = actor, dryRun: isDryRun = false }, options }: Asked<Op>,
+): Promise<OutputOf<Op>> {
+  const performer = { db, clock, services: openServices(config) }
+  const caller = { kind: 'operator', role: 'admin', actor, by } as const
+  const performed = await perform(performer, operation, caller, input, { isDryRun, ...options })
+  if ('refusal' in performed) throw failureOf(operation, performed)
+  return performed.output
 }
 
 /** Reads pages until there are `limit` rows, and returns them as one page. */
@@ -179,7 +199,11 @@ function rowsOf(output: object): { name: string; rows: object[] } {
 }
 
 /** Asks on a terminal. Elsewhere, says what the command would do, and does nothing. */
-async function confirm({ danger, summary }: Operation<Services>, json: boolean): Promise<void> {
+export async function askFirst(
+  { danger, summary }: Operation<Services>,
+  { yes = false, dryRun = false, json = false }: CommonFlags,
+): Promise<void> {
+  if (danger === undefined || yes || dryRun) return
   const isWanted = json ? null : await askYes(`${summary}. ${danger}\nType yes to do it: `)
   if (isWanted === null)
     throw usageError(`${danger} Add --yes to do it, or --dry-run to see what would change.`)

@@ -128,6 +128,7 @@ const areas: Readonly<Record<string, string>> = {
   consent: 'What workers allow, and its history.',
   'agent decisions': 'Reports of the decisions that agents make with candidate and score data.',
   candidates: 'Public candidates: search, profiles and their credentials.',
+  credentials: 'Issued score credentials: their list, their revocation and their replacement.',
   disputes: 'Disputes of workers, and their outcomes.',
   discovery: 'Documents that describe this service: contract, keys, engine and errors.',
   engines: 'The engines that compute scores, and their recall.',

@@ -16,13 +16,12 @@ import {
   signerOf,
   vector,
 } from '../../test/support/build/credentials.ts'
-import { issueOne, issuer, testRegistry } from '../../test/support/build/registry.ts'
+import { issueOne, issuer, revokeNow, testRegistry } from '../../test/support/build/registry.ts'
 import { openDb } from '../platform/db/db.ts'
 import { type Answer, anybody } from '../platform/http/endpoint.ts'
 import { scoreCredentialHandlers } from './handlers.ts'
 import { publishDueLists } from './publish-lists.ts'
 import { openRegistryCache } from './registry-cache.ts'
-import { revokeCredentials } from './revoke.ts'
 import { createSigningKey, revokeSigningKey, rotateSigningKeys } from './rotate-keys.ts'
 import { vcSha256Of } from './trust.ts'
 import { openVerifier, type VerifierOptions } from './verifier.ts'
@@ -34,7 +33,7 @@ after(() => registry.drop())
 await publishDueLists(db, issuer, now)
 const issued = await issueOne(db)
 const revoked = await issueOne(db)
-await revokeCredentials(contextAt(db, now), [
+await revokeNow(contextAt(db, now), [
   { by: 'token', bytes: Buffer.from(revoked.statusToken, 'hex') },
 ])
 const registryCache = openRegistryCache(db, [publicUrl])

@@ -13,6 +13,7 @@ import {
   issuer,
   keySince,
   newScores,
+  revokeNow,
   testRegistry,
 } from '../../test/support/build/registry.ts'
 import { peerStatusBit, verifierSuite } from '../../test/support/oracle/peer.ts'
@@ -20,7 +21,6 @@ import type { CredentialName } from './credential-name.ts'
 import { type IssuedCredential, issueCredentials, tendLists } from './issue.ts'
 import { originOf } from './payload.ts'
 import { publishDueLists } from './publish-lists.ts'
-import { revokeCredentials } from './revoke.ts'
 import { createSigningKey, rotateSigningKeys } from './rotate-keys.ts'
 import { listRefreshSeconds } from './status-list.ts'
 
@@ -72,7 +72,7 @@ test('a new list is published at once, with no bit set', async () => {
 test('a revocation sets its bit, and only its list is published again', async () => {
   const [revoked, active] = [await issueOne(db), await issueOne(db)]
   const before = await publications()
-  await revokeCredentials(contextAt(db, now), namesOf(revoked))
+  await revokeNow(contextAt(db, now), namesOf(revoked))
   assert.equal(await publishDueLists(db, issuer, soon), 1)
   assert.equal(bitOf(await listOf(revoked), revoked), true)
   assert.equal(bitOf(await listOf(active), active), false)
@@ -84,7 +84,7 @@ test('a revocation sets its bit, and only its list is published again', async ()
 
 test('oracle: the reference library reads the stored lists of a revoked and an active credential', async () => {
   const [revoked, active] = [await issueOne(db), await issueOne(db)]
-  await revokeCredentials(contextAt(db, now), namesOf(revoked))
+  await revokeNow(contextAt(db, now), namesOf(revoked))
   const at = new Date()
   await publishDueLists(db, issuer, at)
   await client.query('update status_lists set refresh_at = $1', [at])
@@ -147,7 +147,7 @@ test('issuing into a list delays neither a revocation nor the publication of the
   await db.transaction(async (tx) => {
     // Enough credentials for an index in every list.
     await issueCredentials(tx, issuer, newScores(200))
-    await revokeCredentials(contextAt(db, now), namesOf(revoked))
+    await revokeNow(contextAt(db, now), namesOf(revoked))
     assert.equal(await publishDueLists(db, issuer, soon), 1)
   })
   assert.equal(bitOf(await listOf(revoked), revoked), true)
@@ -225,9 +225,7 @@ test('in every interleaving of a revocation and a publication, a list that is no
       listId,
     ])
     const publisher = stepped((gate) => publishDueLists(gatedDb(db, gate), issuer, issuedAt))
-    const revoker = stepped((gate) =>
-      revokeCredentials(contextAt(gatedDb(db, gate), now), namesOf(issued)),
-    )
+    const revoker = stepped((gate) => revokeNow(contextAt(gatedDb(db, gate), now), namesOf(issued)))
     for (const letter of order) await (letter === 'a' ? publisher : revoker).step()
     await Promise.all([publisher.finish(), revoker.finish()])
     const list = await listOf(issued)
@@ -247,7 +245,7 @@ test('100 revocations set their bits while two publishers run', async () => {
   const publishers = Array.from({ length: 2 }, async () => {
     while (work.goesOn) await publishDueLists(db, issuer, soon)
   })
-  await Promise.all(issued.map((one) => revokeCredentials(contextAt(db, now), namesOf(one))))
+  await Promise.all(issued.map((one) => revokeNow(contextAt(db, now), namesOf(one))))
   work.goesOn = false
   await Promise.all(publishers)
   await publishDueLists(db, issuer, soon)
@@ -259,7 +257,7 @@ test('a list keeps its issuer: a publisher signs lists of another origin only if
   const by = { ...issuer, origin: moved }
   const before = await issueOne(db)
   const after = await issueOne(db, {}, by)
-  await revokeCredentials(contextAt(db, now), namesOf(before, after))
+  await revokeNow(contextAt(db, now), namesOf(before, after))
   const issuerIn = async (issued: IssuedCredential) =>
     JSON.parse((await listOf(issued)).payload).issuer
   assert.equal(await publishDueLists(db, by, soon), 1)

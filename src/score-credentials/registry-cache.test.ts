@@ -10,14 +10,19 @@ import {
   signer,
   signerOf,
 } from '../../test/support/build/credentials.ts'
-import { issueOne, issuer, keySince, testRegistry } from '../../test/support/build/registry.ts'
+import {
+  issueOne,
+  issuer,
+  keySince,
+  revokeNow,
+  testRegistry,
+} from '../../test/support/build/registry.ts'
 import type { Db } from '../platform/db/db.ts'
 import { tendLists } from './issue.ts'
 import { findOpenListIds } from './list-store.ts'
 import { proofForms } from './proof.ts'
 import { publishDueLists } from './publish-lists.ts'
 import { openRegistryCache } from './registry-cache.ts'
-import { revokeCredentials } from './revoke.ts'
 import { createSigningKey, revokeSigningKey, rotateSigningKeys } from './rotate-keys.ts'
 import { listValiditySeconds } from './status-list.ts'
 
@@ -63,7 +68,7 @@ test('a document is built once for each form and publication', async () => {
   await registryCache.refresh()
   assert.equal(registryCache.list(listId, 'native', issuedAt), first)
   const issued = await issueOne(db)
-  await revokeCredentials(contextAt(db, now), [
+  await revokeNow(contextAt(db, now), [
     { by: 'token', bytes: Buffer.from(issued.statusToken, 'hex') },
   ])
   const soon = new Date(issuedAt.getTime() + 1_000)

@@ -10,11 +10,12 @@ import {
   issueOne,
   liveVerdict,
   newScores,
+  revokeNow,
   testRegistry,
 } from '../../test/support/build/registry.ts'
 import type { CredentialName } from './credential-name.ts'
 import type { IssuedCredential } from './issue.ts'
-import { revokeCredentials, revokeDigests } from './revoke.ts'
+import { revokeDigests } from './revoke.ts'
 
 const registry = await testRegistry()
 const { db, client } = registry
@@ -59,7 +60,7 @@ for (const [kind, name] of Object.entries({
   test(`a credential revoked by its ${kind} fails verification at once, and its list is due`, async () => {
     const issued = await issueOne(db)
     const before = await revisionOf(listIdOf(issued))
-    const { rows } = await revokeCredentials(contextAt(db, now), [name(issued)])
+    const { rows } = await revokeNow(contextAt(db, now), [name(issued)])
     const row = {
       vcSha256: Buffer.from(issued.vcSha256, 'hex'),
       credentialId: idOf(issued),
@@ -75,7 +76,7 @@ for (const [kind, name] of Object.entries({
 test('three identifiers of one credential in one call revoke it once', async () => {
   const issued = await issueOne(db)
   const names = [byId(issued), byToken(issued), byDigest(issued)]
-  const { rows } = await revokeCredentials(contextAt(db, now), names)
+  const { rows } = await revokeNow(contextAt(db, now), names)
   assert.equal(rows.length, 1)
 })
 
@@ -86,17 +87,17 @@ test('an identifier that matches nothing returns no row and makes no list due', 
     { by: 'digest', bytes: Buffer.alloc(32) },
   ]
   const context = contextAt(db, now)
-  assert.deepEqual(await revokeCredentials(context, none), { rows: [], notFound: [0, 1] })
-  assert.deepEqual(await revokeCredentials(context, []), { rows: [], notFound: [] })
+  assert.deepEqual(await revokeNow(context, none), { rows: [], notFound: [0, 1] })
+  assert.deepEqual(await revokeNow(context, []), { rows: [], notFound: [] })
   const { rows: after } = await client.query('select sum(revision) as sum from status_lists')
   assert.deepEqual(after, before)
 })
 
 test('a second revocation keeps the first time and makes no list due', async () => {
   const issued = await issueOne(db)
-  await revokeCredentials(contextAt(db, now), [byId(issued)])
+  await revokeNow(contextAt(db, now), [byId(issued)])
   const before = await revisionOf(listIdOf(issued))
-  const { rows } = await revokeCredentials(contextAt(db, later), [byId(issued)])
+  const { rows } = await revokeNow(contextAt(db, later), [byId(issued)])
   const [row] = rows
   assert.deepEqual([row?.revokedAt, row?.now], [now, false])
   assert.equal(await revisionOf(listIdOf(issued)), before)
@@ -104,7 +105,7 @@ test('a second revocation keeps the first time and makes no list due', async () 
 
 test('the database refuses to undo a revocation or to change its time', async () => {
   const issued = await issueOne(db)
-  await revokeCredentials(contextAt(db, now), [byId(issued)])
+  await revokeNow(contextAt(db, now), [byId(issued)])
   for (const value of [null, later])
     await assert.rejects(
       client.query('update score_credentials set revoked_at = $1 where credential_id = $2', [
@@ -121,7 +122,7 @@ test('one of 10 concurrent revocations of a credential takes effect', async () =
   const before = await revisionOf(listIdOf(issued))
   const context = contextAt(db, now)
   const revocations = await Promise.all(
-    Array.from({ length: 10 }, () => revokeCredentials(context, [byId(issued)])),
+    Array.from({ length: 10 }, () => revokeNow(context, [byId(issued)])),
   )
   const rows = revocations.flatMap((one) => one.rows)
   assert.equal(rows.filter((row) => row.now).length, 1)
@@ -132,9 +133,9 @@ test('200 credentials revoked concurrently in opposite orders are each revoked o
   const names = (await issue(db, newScores(200))).map(byDigest)
   const context = contextAt(db, now)
   const revocations = await Promise.all([
-    revokeCredentials(context, names),
-    revokeCredentials(context, [...names].reverse()),
-    revokeCredentials(context, names.slice(50, 150)),
+    revokeNow(context, names),
+    revokeNow(context, [...names].reverse()),
+    revokeNow(context, names.slice(50, 150)),
   ])
   const rows = revocations.flatMap((one) => one.rows)
   assert.equal(rows.filter((row) => row.now).length, 200)

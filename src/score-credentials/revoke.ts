@@ -2,7 +2,6 @@
  * Revokes credentials. One transaction marks the row for ever and makes its list due for
  * publication. The status route and the verifier read the row; the list follows within two seconds.
  */
-import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import type { Tx } from '../platform/db/db.ts'
 import type { CredentialName } from './credential-name.ts'
 import { holdKeys } from './key-store.ts'
@@ -16,23 +15,16 @@ export interface Revocation {
   notFound: number[]
 }
 
-/**
- * Revokes the named credentials in one transaction. If a credential is revoked twice, the first
- * time is kept.
- */
-export function revokeCredentials(
-  context: ActionContext,
+/** Revokes the named credentials. If a credential is revoked twice, the first time is kept. */
+export async function revokeCredentials(
+  tx: Tx,
   names: readonly CredentialName[],
+  now: Date,
 ): Promise<Revocation> {
-  return audited(context, 'credentials.revoked', async (tx, now) => {
-    const digests = await findDigests(tx, names)
-    const found = new Map(digests.flatMap((one) => (one ? [[one.toString('hex'), one]] : [])))
-    const rows = await revokeDigests(tx, [...found.values()], now)
-    const notFound = digests.flatMap((one, i) => (one === null ? i : []))
-    const subjects = rows.filter((row) => row.now).map((row) => row.vcSha256.toString('hex'))
-    if (subjects.length === 0) return unchanged({ rows, notFound })
-    return changed({ rows, notFound }, { subjects, details: { count: subjects.length } })
-  })
+  const digests = await findDigests(tx, names)
+  const found = new Map(digests.flatMap((one) => (one ? [[one.toString('hex'), one]] : [])))
+  const rows = await revokeDigests(tx, [...found.values()], now)
+  return { rows, notFound: digests.flatMap((one, i) => (one === null ? i : [])) }
 }
 
 /** Revokes credentials by digest within the caller's transaction. */

@@ -13,6 +13,7 @@ import {
   liveVerdict,
   newScores,
   publishedBit,
+  revokeNow,
 } from '../../test/support/build/registry.ts'
 import { cutOffEverywhere } from '../../test/support/fault/faults.ts'
 import { crossing, inTurn, untilItWaits } from '../../test/support/fault/in-turn.ts'
@@ -22,7 +23,7 @@ import { type Db, sql } from '../platform/db/db.ts'
 import { type IssuedCredential, issueCredentials, tendLists } from './issue.ts'
 import { findKeys } from './key-store.ts'
 import { publishDueLists } from './publish-lists.ts'
-import { revokeCredentials, revokeDigests } from './revoke.ts'
+import { revokeDigests } from './revoke.ts'
 import {
   createSigningKey,
   publishedBeforeUseSeconds,
@@ -211,7 +212,8 @@ async function rotatedRegistry() {
 
 test('credentials kept at the revocation of their key can be revoked later, once and for ever', async () => {
   const { db, stolen, sound } = await rotatedRegistry()
-  const revokeKept = (at: Date) => revokeCredentialsOfKey(contextAt(db, at), signer.kid)
+  const revokeKept = (at: Date) =>
+    db.transaction((tx) => revokeCredentialsOfKey(tx, signer.kid, at))
   assert.equal(await revokeKept(now), false, 'the key is not revoked')
   await revokeSigningKey(contextAt(db, now), signer.kid, { keepCredentials: true })
   await publishDueLists(db, sound, now)
@@ -235,9 +237,7 @@ test('the earlier time counts if a credential is revoked both by itself and with
   const [before, at, after] = [seconds(now, 1), seconds(now, 2), seconds(now, 3)]
   const early = await issueOne(db, { issuedAt: now }, { ...issuer, signer: second })
   const revokeAt = (issued: IssuedCredential, time: Date) =>
-    revokeCredentials(contextAt(db, time), [
-      { by: 'digest', bytes: Buffer.from(issued.vcSha256, 'hex') },
-    ])
+    revokeNow(contextAt(db, time), [{ by: 'digest', bytes: Buffer.from(issued.vcSha256, 'hex') }])
   await revokeAt(early, before)
   for (const kid of [signer.kid, second.kid]) await revokeSigningKey(contextAt(db, at), kid)
   const [row] = (await revokeAt(stolen, after)).rows

@@ -96,13 +96,11 @@ export function revokeSigningKey(
  * Revokes the credentials that were kept when their key was revoked. Returns false if the key is
  * not revoked or its credentials are revoked already.
  */
-export function revokeCredentialsOfKey(context: ActionContext, kid: string): Promise<boolean> {
-  return audited(context, 'keys.credentials_revoked', async (tx, now) => {
-    await lockKeys(tx)
-    if (!(await markCredentialsRevoked(tx, kid, now))) return unchanged(false)
-    await raiseAllRevisions(tx, now)
-    return changed(true, { subjects: [kid] })
-  })
+export async function revokeCredentialsOfKey(tx: Tx, kid: string, now: Date): Promise<boolean> {
+  await lockKeys(tx)
+  if (!(await markCredentialsRevoked(tx, kid, now))) return false
+  await raiseAllRevisions(tx, now)
+  return true
 }
 
 /**

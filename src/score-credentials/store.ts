@@ -123,6 +123,42 @@ export function findIssued(
     from score_credentials c join signing_keys k using (kid) where c.vc_sha256 = any(${vcSha256s}::bytea[])`)
 }
 
+export interface ListedCredential {
+  credentialId: string
+  vcSha256: Buffer
+  subject: string
+  kid: string
+  issuedAt: Date
+  validUntil: Date
+  supersededAt: Date | null
+  revokedAt: Date | null
+  keyRevokedAt: Date | null
+}
+
+export interface CredentialPage {
+  /** Only those that name this username, under any origin; null: all. */
+  usernameSha256: Buffer | null
+  /** The id of the last row of the page before, or null for the first page. */
+  after: string | null
+  limit: number
+}
+
+/** Returns credentials, the latest id first. */
+export function findCredentialPage(
+  db: Queryable,
+  { usernameSha256, after, limit }: CredentialPage,
+): Promise<ListedCredential[]> {
+  return db.rows<ListedCredential>(sql`
+    select c.credential_id as "credentialId", c.vc_sha256 as "vcSha256", c.subject, c.kid,
+      c.issued_at as "issuedAt", c.valid_until as "validUntil",
+      c.superseded_at as "supersededAt", ${credentialRevokedAt} as "revokedAt",
+      k.revoked_at as "keyRevokedAt"
+    from score_credentials c join signing_keys k using (kid)
+    where (${usernameSha256}::bytea is null or subject_name_sha256(c.subject) = ${usernameSha256})
+      and (${after}::uuid is null or c.credential_id < ${after})
+    order by c.credential_id desc limit ${limit}`)
+}
+
 export interface CurrentCredential {
   vcSha256: Buffer
   credentialId: string

@@ -81,9 +81,9 @@ async function namedIn(workerId: string): Promise<unknown[]> {
 }
 
 const revokeByName = (vc: string | null | undefined, at = now) =>
-  revokeNamedCredentials(contextAt(db, at), [
-    { by: 'digest', bytes: Buffer.from(String(vc), 'hex') },
-  ])
+  db.transaction((tx) =>
+    revokeNamedCredentials(tx, [{ by: 'digest', bytes: Buffer.from(String(vc), 'hex') }], at),
+  )
 
 for (const keepCredentials of [false, true])
   test(`a revoked key${keepCredentials ? ' whose credentials are kept' : ''}: the score is read without a credential until a new one states the same score under the same id`, async () => {
@@ -129,7 +129,7 @@ for (const keepCredentials of [false, true])
     })
     assert.equal((await countPublicScores(db, now)).withoutCredential, 0)
     // A later revocation of what was kept, or by name, names nothing twice.
-    if (keepCredentials) await revokeCredentialsOfKey(contextAt(db, now), kid)
+    if (keepCredentials) await db.transaction((tx) => revokeCredentialsOfKey(tx, kid, now))
     await revokeByName(before?.vc)
     await replaceAll()
     assert.deepEqual(await namedIn(workerId), [before?.vc])

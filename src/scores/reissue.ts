@@ -10,8 +10,7 @@
  * Only a public score gets a new credential. The marks of other scores wait until they are public.
  * A credential that is revoked because its score is wrong is not marked: a new score replaces it.
  */
-import { type ActionContext, audited, changed, contextWithin, unchanged } from '../audit/action.ts'
-import { type Db, planAnew, type Queryable, type Tx } from '../platform/db/db.ts'
+import { type Db, planAnew, type Tx } from '../platform/db/db.ts'
 import type { CredentialName } from '../score-credentials/credential-name.ts'
 import {
   type IssuedCredential,
@@ -41,17 +40,15 @@ import { findCredentialWorkers, setCredentials } from './store.ts'
  * Revokes the named credentials, as `revokeCredentials` does, and marks those that a score has. The
  * workers are locked and marked first, in the order of a scoring transaction, against deadlocks.
  */
-export function revokeNamedCredentials(
-  { db, actor, clock }: ActionContext,
+export async function revokeNamedCredentials(
+  tx: Tx,
   names: readonly CredentialName[],
+  now: Date,
 ): Promise<Revocation> {
-  return db.transaction(async (tx) => {
-    const now = clock()
-    const digests = (await findDigests(tx, names)).flatMap((digest) => digest ?? [])
-    await lockWorkers(tx, await findCredentialWorkers(tx, digests))
-    await insertReissues(tx, digests, now)
-    return revokeCredentials(contextWithin(tx, { actor, now }), names)
-  })
+  const digests = (await findDigests(tx, names)).flatMap((digest) => digest ?? [])
+  await lockWorkers(tx, await findCredentialWorkers(tx, digests))
+  await insertReissues(tx, digests, now)
+  return revokeCredentials(tx, names, now)
 }
 
 const pageSize = 10_000
@@ -91,21 +88,6 @@ export async function reissueSome(
   const reissued = await reissueMarked(tx, issuer, await tryLockReissues(tx, { limit, now }), now)
   await publishEvents(tx, reissued.events, now)
   return reissued
-}
-
-/** Does the same as `reissueSome` for an operator, with an entry in the audit log. */
-export function reissueBatch(
-  context: ActionContext,
-  issuerNow: (db: Queryable) => Promise<Issuer>,
-  limit: number,
-): Promise<Reissued> {
-  return audited(context, 'credentials.reissued', async (tx, now) => {
-    const issuer = await issuerNow(tx)
-    const reissued = await reissueSome(tx, issuer, { limit, now })
-    const count = reissued.snapshots.size
-    if (count === 0) return unchanged(reissued)
-    return changed(reissued, { subjects: [issuer.signer.kid], details: { count } })
-  })
 }
 
 /**

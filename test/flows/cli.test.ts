@@ -393,7 +393,7 @@ test('Ctrl-C in a change of several transactions: it counts what it did, and a s
   const lines = Array.from({ length: 600 }, (_, n) => scoreLine(n))
   const issued = await run(['credentials', 'issue', '--from', '-'], ndjson(lines))
   writeFileSync(file('names'), issued.out)
-  const revocation = ['credentials', 'revoke', '--from', 'names', '--json']
+  const revocation = ['credentials', 'revoke', '--from', 'names', '--json', '--yes']
   const held = await interrupt(there, 'credentials.revoked', revocation)
   await held.release()
   const { code, out } = await held.stopped
@@ -436,6 +436,7 @@ test('revoke: every kind of name works, once and permanently; 1 if one is not fo
     digest,
     '--token',
     credentials[3].credentialStatus.id,
+    '--yes',
     '--json',
   ])
   assert.equal(given.code, 0)
@@ -447,9 +448,14 @@ test('revoke: every kind of name works, once and permanently; 1 if one is not fo
     interrupted: false,
     scores: 0,
   })
+  const unconfirmed = await run(['credentials', 'revoke', '--id', credentials[5].id])
+  assert.deepEqual([unconfirmed.code, unconfirmed.out], [2, ''])
+  assert.match(unconfirmed.err, /Add --yes to do it/)
+  const dry = await run(['credentials', 'revoke', '--id', credentials[5].id, '--dry-run'])
+  assert.match(dry.out, /^Dry run: nothing was changed[^]*1 revoked, 0 revoked before/)
   const unknown = '0'.repeat(64)
   writeFileSync(file('names'), ndjson([credentials[4], digest, unknown]))
-  const fromFile = await run(['credentials', 'revoke', '--from', 'names'])
+  const fromFile = await run(['credentials', 'revoke', '--from', 'names', '--yes'])
   assert.equal(fromFile.code, 1)
   assert.match(fromFile.out, /1 revoked, 1 revoked before, 1 not found/)
   assert.ok(fromFile.err.includes(unknown))
@@ -463,6 +469,31 @@ test('revoke: every kind of name works, once and permanently; 1 if one is not fo
   assert.equal(await issuedCount(db), 6)
 })
 
+test('list: credentials of a worker under all its states, page by page', async () => {
+  const { run } = await installationWithKey()
+  const lines = [1, 2, 1, 1].map((n, i) => {
+    return { ...scoreLine(n), id: `00000000-0000-4000-8000-00000000010${i}` }
+  })
+  const issued: { id: string }[] = []
+  for (const one of lines)
+    issued.push(...parsed((await run(['credentials', 'issue', '--from', '-'], ndjson([one]))).out))
+  const ids = issued.map(({ id }) => id.replace('urn:uuid:', ''))
+  await run(['credentials', 'revoke', '--id', String(ids[2]), '--yes'])
+  const list = async (...args: string[]) =>
+    parsed((await run(['credentials', 'list', '--json', ...args])).out)[0].credentials
+  const stateOf = ({ credentialId, state }: Record<string, string>) => [credentialId, state]
+  assert.deepEqual((await list('--username', '@user-1')).map(stateOf), [
+    [ids[3], 'current'],
+    [ids[2], 'revoked'],
+    [ids[0], 'superseded'],
+  ])
+  assert.deepEqual((await list('--limit', '2')).map(stateOf), [
+    [ids[3], 'current'],
+    [ids[2], 'revoked'],
+  ])
+  assert.deepEqual(await list('--username', 'nobody'), [])
+})
+
 test('revoke: a file with a line that names no credential ends with 2 and the line; credentials named before it are revoked', async () => {
   const { run, file } = await installationWithKey()
   const issued = await run(
@@ -472,7 +503,7 @@ test('revoke: a file with a line that names no credential ends with 2 and the li
   const [before, behind] = parsed(issued.out)
   for (const lines of [['?'], [before, '?', behind]]) {
     writeFileSync(file('names'), ndjson(lines))
-    const ended = await run(['credentials', 'revoke', '--from', 'names'])
+    const ended = await run(['credentials', 'revoke', '--from', 'names', '--yes'])
     assert.equal(ended.code, 2)
     assert.match(ended.err, new RegExp(`line ${lines.length === 1 ? 1 : 2}: no id`))
   }
@@ -490,7 +521,7 @@ test('show: 0 for a valid credential; a revoked or expired one is printed with a
   const standing = await show(1)
   assert.deepEqual([standing.code, standing.err], [0, ''])
   const { id } = JSON.parse(standing.out)
-  await run(['credentials', 'revoke', '--id', id])
+  await run(['credentials', 'revoke', '--id', id, '--yes'])
   const revoked = await show(1)
   assert.equal(revoked.code, 1)
   assert.equal(revoked.out, standing.out)
@@ -535,7 +566,7 @@ test('verify: works offline from files without a database and ends with 0, 1 or 
     writeFileSync(file(name), JSON.stringify(document))
   }
   await fetchList('before.json')
-  assert.equal((await run(['credentials', 'revoke', '--id', credential.id])).code, 0)
+  assert.equal((await run(['credentials', 'revoke', '--id', credential.id, '--yes'])).code, 0)
   await fetchList('after.json')
   env.DATABASE_URL = 'postgres://127.0.0.1:1/nobody'
   const offline = ['credentials', 'verify', 'credential.json', '--key', 'did.json']

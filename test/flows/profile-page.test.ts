@@ -4,10 +4,10 @@ import { after, test } from 'node:test'
 import { sql } from '../../src/platform/db/db.ts'
 import { canonicalJson } from '../../src/platform/json/canonical-json.ts'
 import { proofForms } from '../../src/score-credentials/proof.ts'
-import { revokeCredentials } from '../../src/score-credentials/revoke.ts'
 import { renderBadge } from '../../src/web/public/badge.ts'
 import { contextAt } from '../support/build/actions.ts'
 import { score } from '../support/build/credentials.ts'
+import { revokeNow } from '../support/build/registry.ts'
 import { newSession } from '../support/build/sessions.ts'
 import { publicLine, register, setConsent } from '../support/build/workers.ts'
 import { ask, type Question, type Reply } from '../support/start/ask.ts'
@@ -51,7 +51,7 @@ async function addScored(username: string, over: Record<string, unknown> = {}): 
 
 await addScored('ada-lovelace', { displayName: 'Ada Lovelace', title: 'Engineer' })
 const revokedToken = await addScored('grace-hopper', { displayName: 'Grace Hopper' })
-await revokeCredentials(contextAt(db, new Date()), [
+await revokeNow(contextAt(db, new Date()), [
   { by: 'token', bytes: Buffer.from(revokedToken, 'hex') },
 ])
 await register(db, [publicLine({ username: 'no-score', externalId: 'n', displayName: 'No Score' })])

@@ -119,7 +119,7 @@ test('a second revocation through another node does not change the first', async
   const credential = nextCredential()
   await revoke(env, [credential.id])
   const { body: before } = await verify(one.base, credential)
-  const again = await report(['credentials', 'revoke', '--id', credential.id], env)
+  const again = await report(['credentials', 'revoke', '--id', credential.id, '--yes'], env)
   assert.deepEqual([again.revoked, again.alreadyRevoked], [0, 1])
   const { body: after } = await verify(other.base, credential)
   assert.deepEqual(after.revocation, before.revocation)

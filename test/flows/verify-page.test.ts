@@ -7,10 +7,10 @@ import type { Page } from 'playwright-core'
 import { encode } from 'uqr'
 import { originOf } from '../../src/score-credentials/payload.ts'
 import { makeProof, type ProofForm, proofForms } from '../../src/score-credentials/proof.ts'
-import { revokeCredentials } from '../../src/score-credentials/revoke.ts'
 import { vcSha256Of } from '../../src/score-credentials/trust.ts'
 import { contextAt } from '../support/build/actions.ts'
 import { changed, inside, type Json, score, signerOf } from '../support/build/credentials.ts'
+import { revokeNow } from '../support/build/registry.ts'
 import { ask } from '../support/start/ask.ts'
 import {
   cameraFile,
@@ -40,7 +40,7 @@ function signed(payload: Json, by = issuer.signer, form: ProofForm = 'native'): 
 const superseded = await issuer.issue(score({ score: 700 }))
 const { credential, statusToken } = await issuer.issue(score())
 const revoked = await issuer.issue(score({ username: 'bob' }))
-await revokeCredentials(contextAt(service.database.db, new Date()), [
+await revokeNow(contextAt(service.database.db, new Date()), [
   { by: 'token', bytes: Buffer.from(revoked.statusToken, 'hex') },
 ])
 await issuer.publish()
@@ -596,7 +596,7 @@ test('verify page: after a move, service and browser agree on credentials of bot
   const movedIssuer = await startIssuing(moved, issuer.signer)
   const fresh = await movedIssuer.issue(score({ username: 'carol' }))
   const withdrawn = await movedIssuer.issue(score({ username: 'dave' }))
-  await revokeCredentials(contextAt(service.database.db, new Date()), [
+  await revokeNow(contextAt(service.database.db, new Date()), [
     { by: 'token', bytes: Buffer.from(withdrawn.statusToken, 'hex') },
   ])
   await movedIssuer.publish()

@@ -3,7 +3,6 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { systemClock, wireTime } from '../../platform/clock.ts'
-import { counted } from '../../platform/counted.ts'
 import { sha256 } from '../../platform/crypto/bytes.ts'
 import type { Queryable } from '../../platform/db/db.ts'
 import { openEgress } from '../../platform/egress/client.ts'
@@ -22,7 +21,6 @@ import { KeyFileRefused } from '../../score-credentials/key-file.ts'
 import { findKeys } from '../../score-credentials/key-store.ts'
 import { originOf, type Payload, subjectUrl } from '../../score-credentials/payload.ts'
 import { type ProofForm, proofForms } from '../../score-credentials/proof.ts'
-import { revokeCredentialsOfKey } from '../../score-credentials/rotate-keys.ts'
 import {
   type VerifyResult,
   verifyBodyBytesMax,
@@ -38,15 +36,22 @@ import {
 import { trustOf } from '../../score-credentials/trust.ts'
 import { type RegisteredStatus, verifyCredential } from '../../score-credentials/verify.ts'
 import { verifyOffline } from '../../score-credentials/verify-offline.ts'
+import {
+  credentialsList,
+  credentialsReissue,
+  credentialsRevoke,
+  credentialsRevokeOfKey,
+  revokedLines,
+  revokedMax,
+} from '../../scores/credential-operations.ts'
 import { keptEngines } from '../../scores/engine.ts'
-import { revokeNamedCredentials } from '../../scores/reissue.ts'
-import { countDueReissues } from '../../scores/reissue-store.ts'
-import { each, oneOf, parseKid, parseUrl, usernameArgument } from '../args.ts'
+import { byOption, each, oneOf, parseUrl, usernameArgument } from '../args.ts'
 import { act, command } from '../command.ts'
-import { type CommandContext, withContext } from '../context.ts'
+import { withContext } from '../context.ts'
 import { failure, usageError } from '../fail.ts'
 import { type Line, openInput, readInput, readLineBatchesUntil } from '../input-lines.ts'
 import { issueFile } from '../issue-lines.ts'
+import { askFirst, type CommonFlags, declareOperations, performHere } from '../operation-command.ts'
 import { done, note, type Outcome } from '../output.ts'
 import { convertProofOrFail } from '../proof-form.ts'
 
@@ -91,7 +96,7 @@ export function declareCommand(credentials: Command): void {
     credentials,
     'revoke',
     'Revoke credentials for ever',
-    'assay credentials revoke --id 01993f2e-5c1a-7b3e-8d4f-2a6b8c0d1e2f',
+    'assay credentials revoke --id 01993f2e-5c1a-7b3e-8d4f-2a6b8c0d1e2f --yes',
   )
     .option('--id <uuid...>', 'by credential id', each(parseId))
     .option('--token <hex...>', 'by status token', each(parseToken))
@@ -100,8 +105,12 @@ export function declareCommand(credentials: Command): void {
       '--from <file>',
       'ids, tokens, digests or credentials, one a line; - for standard input',
     )
-    .option('--key <kid>', 'every credential of a key that is revoked already', parseKid)
+    .option(...byOption)
+    .option('--dry-run', 'show what would change, and change nothing')
+    .option('--yes', 'do it without asking')
     .action(act(revoke))
+
+  declareOperations(credentials, [credentialsList, credentialsRevokeOfKey, credentialsReissue])
 
   command(
     credentials,
@@ -176,76 +185,56 @@ function namedOr(text: string, name: CredentialName | null, message: string): Na
   return { text, name }
 }
 
-interface RevokeFlags {
+interface RevokeFlags extends CommonFlags {
   id?: Named[]
   token?: Named[]
   digest?: Named[]
   from?: string
-  key?: string
 }
 
-const revokedMax = 256
-
 async function revoke(flags: RevokeFlags): Promise<Outcome> {
-  const { id = [], token = [], digest = [], from, key } = flags
+  const { id = [], token = [], digest = [], from, dryRun = false } = flags
   const named = [...id, ...token, ...digest]
-  if (key !== undefined) {
-    if (named.length > 0 || from !== undefined)
-      throw usageError('Use --key alone: it names every credential of the key.')
-    return withContext((context) => revokeOfKey(context, key))
-  }
   if (named.length === 0 && from === undefined)
-    throw usageError('Name credentials with --id, --token, --digest, --from or --key.')
+    throw usageError('Name credentials with --id, --token, --digest or --from.')
+  await askFirst(credentialsRevoke, flags)
   return withContext(
     async (context) => {
       const { signal } = context
       const tally = { revoked: 0, alreadyRevoked: 0, notFound: 0 }
+      let scores = 0
       const revokeBatch = async (batch: readonly Named[]): Promise<void> => {
-        const { rows, notFound } = await revokeNamedCredentials(
-          context,
-          batch.map(({ name }) => name),
-        )
-        for (const i of notFound) note(`not found: ${batch[i]?.text}`)
+        if (batch.length === 0) return
+        const input = { credentials: batch.map(({ name, text }) => namedText(name, text)) }
+        const output = await performHere(context, credentialsRevoke, { input, flags })
+        const { revoked, alreadyRevoked, notFound } = output
+        for (const one of notFound) note(`not found: ${one}`)
+        tally.revoked += revoked
+        tally.alreadyRevoked += alreadyRevoked
         tally.notFound += notFound.length
-        for (const row of rows) tally[row.now ? 'revoked' : 'alreadyRevoked']++
+        scores = output.scores
       }
       for (let i = 0; i < named.length && !signal.aborted; i += revokedMax)
         await revokeBatch(named.slice(i, i + revokedMax))
       if (from !== undefined)
         for await (const batch of namesIn(from, signal)) await revokeBatch(batch)
       const interrupted = signal.aborted
-      const { revoked, alreadyRevoked, notFound } = tally
-      const lines = [`${revoked} revoked, ${alreadyRevoked} revoked before, ${notFound} not found`]
-      const scores = await countDueReissues(context.db, context.clock())
-      if (scores > 0)
-        lines.push(
-          `A jobs process issues new credentials for ${counted(scores, 'public score')}. To hide a score, revoke its evidence or the identity check.`,
-        )
+      const lines = [
+        ...(dryRun ? ['Dry run: nothing was changed. Without --dry-run:'] : []),
+        ...revokedLines({ ...tally, scores }),
+      ]
       if (interrupted)
         lines.push('Interrupted. Run the command again: it revokes the credentials that are left.')
-      return done({ ...tally, interrupted, scores }, lines, notFound === 0 && !interrupted ? 0 : 1)
+      const report = { ...(dryRun && { dryRun }), ...tally, interrupted, scores }
+      return done(report, lines, tally.notFound === 0 && !interrupted ? 0 : 1)
     },
     { watchesSignal: true },
   )
 }
 
-/** Only for a revoked key: new credentials of a key that signs would be revoked at once. */
-async function revokeOfKey(context: CommandContext, kid: string): Promise<Outcome> {
-  const key = (await findKeys(context.db)).find((candidate) => candidate.kid === kid)
-  if (key === undefined)
-    throw failure(`No signing key has the id ${kid}. \`assay keys list\` shows all keys.`, {
-      report: { outcome: 'not_found', kid },
-    })
-  if (key.state !== 'revoked')
-    throw failure(
-      `${kid} is ${key.state}. To revoke it and its credentials, run \`assay keys revoke ${kid}\`.`,
-      { report: { outcome: 'key_not_revoked', kid } },
-    )
-  return (await revokeCredentialsOfKey(context, kid))
-    ? done({ outcome: 'revoked', kid }, [`Every credential that ${kid} signed is revoked.`])
-    : done({ outcome: 'already_revoked', kid }, [
-        `The credentials that ${kid} signed were revoked before.`,
-      ])
+/** A token may be in a status URL. */
+function namedText(name: CredentialName, text: string): string {
+  return name.by === 'id' ? name.id : text.trim()
 }
 
 const nameBytesMax = 16_384

@@ -1,6 +1,5 @@
 /** `assay keys`: the signing keys of score credentials. */
 import type { Command } from 'commander'
-import { openIssuer, ScoringUnavailable } from '../../app/scoring.ts'
 import { wireTime } from '../../platform/clock.ts'
 import { counted } from '../../platform/counted.ts'
 import { makeKeyFile, readSigners } from '../../score-credentials/key-files.ts'
@@ -12,7 +11,8 @@ import {
   rotateSigningKeys,
 } from '../../score-credentials/rotate-keys.ts'
 import type { SigningKey } from '../../score-credentials/trust.ts'
-import { markRevokedKeys, reissueBatch } from '../../scores/reissue.ts'
+import { credentialsReissue } from '../../scores/credential-operations.ts'
+import { markRevokedKeys } from '../../scores/reissue.ts'
 import {
   countDueReissues,
   countPublicScoresOf,
@@ -21,7 +21,8 @@ import {
 import { parseKid } from '../args.ts'
 import { act, command } from '../command.ts'
 import { type CommandContext, withContext } from '../context.ts'
-import { failure, usageError } from '../fail.ts'
+import { Failure, failure, usageError } from '../fail.ts'
+import { performHere } from '../operation-command.ts'
 import { done, type Outcome } from '../output.ts'
 import { type Columns, listed } from '../render.ts'
 import { renderProgress } from '../render-progress.ts'
@@ -196,27 +197,28 @@ function revoke(
   )
 }
 
-const batchMax = 256
-
 /**
  * Replaces the credentials of public scores that were revoked with a key, together with any jobs
  * process, and shows the progress. Without the file of the active key it leaves all to the jobs
  * process.
  */
 async function replaceCredentials(context: CommandContext) {
-  const { db, clock, config, signal } = context
+  const { db, clock, signal } = context
   await markRevokedKeys(db, clock())
   const scores = await countDueReissues(db, clock())
   const progress = renderProgress(scores, 'scores')
   let why = ''
   let left = scores
   try {
-    const issuerNow = await openIssuer(config)
     for (let hasWaited = false; !signal.aborted; ) {
-      const { events } = await reissueBatch(context, issuerNow, batchMax)
+      const { more } = await performHere(context, credentialsReissue, {
+        input: {},
+        flags: {},
+        options: { batchesMsMax: 0 },
+      })
       left = Math.min(left, await countDueReissues(db, clock()))
       progress.update(scores - left, scores - left)
-      if (events.length > 0) continue
+      if (more === true) continue
       if (left === 0 || hasWaited) break
       // A jobs process holds the last ones. The next round finds them done, or undone by a crash.
       await db.transaction((tx) => waitForReissues(tx, clock()))
@@ -224,7 +226,7 @@ async function replaceCredentials(context: CommandContext) {
     }
     if (signal.aborted) why = 'Interrupted. '
   } catch (error) {
-    if (!(error instanceof ScoringUnavailable)) throw error
+    if (!(error instanceof Failure)) throw error
     why = `${error.message} `
   } finally {
     progress.end()
@@ -238,7 +240,7 @@ async function replaceCredentials(context: CommandContext) {
 }
 
 function keptHint(kid: string): string {
-  return `The status of its credentials is still active. To revoke them, run \`assay credentials revoke --key ${kid}\`.`
+  return `The status of its credentials is still active. To revoke them, run \`assay credentials revoke-of-key ${kid}\`.`
 }
 
 interface Consequences {

@@ -218,6 +218,13 @@ export const errorTable = {
     command: '`assay evidence list` shows it.',
     isOperatorOnly: true,
   },
+  signing_key_not_found: {
+    status: 404,
+    message: 'There is no such signing key.',
+    advice: 'Use the id of a key in the key document.',
+    command: '`assay keys list` shows all keys.',
+    isOperatorOnly: true,
+  },
   engine_not_found: {
     status: 404,
     message: 'There is no such engine.',
@@ -351,6 +358,12 @@ export const errorTable = {
     message: 'The identity is not in a state for this.',
     advice: 'Read the history of the identity.',
     command: '`assay identity history` shows its changes.',
+    isOperatorOnly: true,
+  },
+  signing_key_not_revoked: {
+    status: 409,
+    message: 'The signing key is not revoked.',
+    advice: 'Revoke the key on the machine that holds it.',
     isOperatorOnly: true,
   },
   evidence_revoked: {

@@ -4,8 +4,10 @@
  */
 import { gunzipSync } from 'node:zlib'
 import { Client } from 'pg'
+import type { Clock } from '../../../src/platform/clock.ts'
 import { type Db, type Statement, sql, type Tx } from '../../../src/platform/db/db.ts'
 import { parseStrictJson } from '../../../src/platform/json/strict-json.ts'
+import type { CredentialName } from '../../../src/score-credentials/credential-name.ts'
 import {
   type IssuedCredential,
   type Issuer,
@@ -14,6 +16,7 @@ import {
   tendLists,
 } from '../../../src/score-credentials/issue.ts'
 import { findKeys } from '../../../src/score-credentials/key-store.ts'
+import { type Revocation, revokeCredentials } from '../../../src/score-credentials/revoke.ts'
 import { createSigningKey } from '../../../src/score-credentials/rotate-keys.ts'
 import type { VerifyResult } from '../../../src/score-credentials/schema.ts'
 import { signatureCache } from '../../../src/score-credentials/signature-cache.ts'
@@ -171,4 +174,12 @@ export function gatedDb(db: Db, gate: () => Promise<void>): Db {
         return result
       }),
   }
+}
+
+/** Revokes the named credentials in a transaction of their own. */
+export function revokeNow(
+  { db, clock }: { db: Db; clock: Clock },
+  names: readonly CredentialName[],
+): Promise<Revocation> {
+  return db.transaction((tx) => revokeCredentials(tx, names, clock()))
 }

@@ -42,7 +42,7 @@ export function credentialsIn(file: string): IssuedJson[] {
 
 export async function revoke(env: Env, ids: readonly string[]): Promise<void> {
   const { revoked } = await report(
-    ['credentials', 'revoke', ...ids.flatMap((id) => ['--id', id])],
+    ['credentials', 'revoke', '--yes', ...ids.flatMap((id) => ['--id', id])],
     env,
   )
   assert.equal(revoked, ids.length)

@@ -9,10 +9,10 @@ import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { revokeCredentials } from '../../../../src/score-credentials/revoke.ts'
 import { contextAt } from '../../../../test/support/build/actions.ts'
 import { score } from '../../../../test/support/build/credentials.ts'
 import { newKey } from '../../../../test/support/build/keys.ts'
+import { revokeNow } from '../../../../test/support/build/registry.ts'
 import { fanOut, happen } from '../../../../test/support/build/webhooks.ts'
 import { eventually, freePort, temporaryFolder } from '../../../../test/support/start/processes.ts'
 import {
@@ -80,7 +80,7 @@ test('verify: 0 for a valid credential, 1 with the reason for others, 2 if nothi
   const valid = await issuer.issue(score())
   const revoked = await issuer.issue(score({ username: 'grace-hopper' }))
   const token = { by: 'token', bytes: Buffer.from(revoked.statusToken, 'hex') } as const
-  await revokeCredentials(contextAt(db), [token])
+  await revokeNow(contextAt(db), [token])
   await issuer.publish()
   const write = (name: string, document: unknown): string => {
     const file = join(folder, name)

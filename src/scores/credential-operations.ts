@@ -1,0 +1,257 @@
+/**
+ * The operations on issued credentials. They stand here and not in `score-credentials`, because a
+ * revoked credential of a public score is replaced. Keys and files are handled by commands.
+ */
+import { type Static, Type } from 'typebox'
+import {
+  afterField,
+  closed,
+  limitField,
+  moreField,
+  nextField,
+  orNull,
+  pageOf,
+} from '../operations/fields.ts'
+import { changed, operationsFor, unchanged } from '../operations/operation.ts'
+import { wireTime } from '../platform/clock.ts'
+import { counted } from '../platform/counted.ts'
+import type { Queryable } from '../platform/db/db.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
+import { nameByHex, nameById } from '../score-credentials/credential-name.ts'
+import type { Issuer } from '../score-credentials/issue.ts'
+import { findKeys } from '../score-credentials/key-store.ts'
+import { revokeCredentialsOfKey } from '../score-credentials/rotate-keys.ts'
+import { findCredentialPage, type ListedCredential } from '../score-credentials/store.ts'
+import { usernameDigest, usernameField } from '../workers/username.ts'
+import { reissueSome, revokeNamedCredentials } from './reissue.ts'
+import { countDueReissues } from './reissue-store.ts'
+
+export interface CredentialServices {
+  /** Refused if no credential can be signed on this machine. */
+  issuer(db: Queryable): Promise<Issuer | Refusal<'scoring_unavailable'>>
+}
+
+const { read, change } = operationsFor<CredentialServices>()
+
+const time = Type.String({ format: 'date-time' })
+const states = ['current', 'superseded', 'expired', 'revoked', 'key_revoked'] as const
+
+const credential = Type.Object(
+  {
+    credentialId: Type.String(),
+    vcSha256: Type.String(),
+    subject: Type.String({ description: 'The address of the profile that it is about.' }),
+    state: Type.Enum([...states]),
+    issuedAt: time,
+    validUntil: time,
+    supersededAt: orNull(time, 'Null unless a later credential supersedes it.'),
+    revokedAt: orNull(time, 'Null unless it is revoked.'),
+    kid: Type.String({ description: 'The key that signed it.' }),
+  },
+  closed,
+)
+
+export const credentialsList = read({
+  name: 'credentials list',
+  http: 'GET /credentials',
+  summary: 'Show issued credentials, the latest first',
+  who: { operator: 'viewer' },
+  path: {},
+  input: {
+    username: Type.Optional({ ...usernameField, 'x-help': 'that name this worker' }),
+    limit: limitField,
+    after: afterField,
+  },
+  output: Type.Object({ credentials: Type.Array(credential), next: nextField }, closed),
+  refusals: [],
+  example: { username: 'ada-lovelace', limit: 200 },
+  none: 'There are no such credentials.',
+  columns: {
+    issued: 'issuedAt',
+    until: 'validUntil',
+    state: 'state',
+    subject: 'subject',
+    id: 'credentialId',
+  },
+  async run(db, { username, limit, after = null }, { now }) {
+    const usernameSha256 = username === undefined ? null : usernameDigest(username)
+    const found = await findCredentialPage(db, { usernameSha256, after, limit: limit + 1 })
+    const { rows, next } = pageOf(found, limit, (one) => one.credentialId)
+    return { credentials: rows.map((one) => wireCredential(one, now)), next }
+  },
+})
+
+function wireCredential(one: ListedCredential, now: Date): Static<typeof credential> {
+  return {
+    credentialId: one.credentialId,
+    vcSha256: one.vcSha256.toString('hex'),
+    subject: one.subject,
+    state: stateAt(one, now),
+    issuedAt: wireTime(one.issuedAt),
+    validUntil: wireTime(one.validUntil),
+    supersededAt: one.supersededAt && wireTime(one.supersededAt),
+    revokedAt: one.revokedAt && wireTime(one.revokedAt),
+    kid: one.kid,
+  }
+}
+
+/** Returns what matters most to a reader of the credential. */
+function stateAt(one: ListedCredential, now: Date): (typeof states)[number] {
+  if (one.revokedAt !== null) return 'revoked'
+  if (one.keyRevokedAt !== null) return 'key_revoked'
+  if (one.validUntil <= now) return 'expired'
+  return one.supersededAt === null ? 'current' : 'superseded'
+}
+
+/** Names in one transaction. */
+export const revokedMax = 256
+
+const revocation = Type.Object(
+  {
+    revoked: Type.Integer(),
+    alreadyRevoked: Type.Integer(),
+    notFound: Type.Array(Type.String(), { description: 'The names that no credential has.' }),
+    scores: Type.Integer({ description: 'Public scores that wait for a new credential now.' }),
+  },
+  closed,
+)
+
+export const credentialsRevoke = change({
+  name: 'credentials revoke',
+  http: 'POST /credentials/revoke',
+  summary: 'Revoke credentials for ever',
+  who: { operator: 'admin' },
+  path: {},
+  input: {
+    credentials: Type.Array(
+      Type.String({
+        pattern:
+          '^(?:(?:urn:uuid:)?[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|(?:https?://[^\\u0000-\\u0020]*/)?[0-9a-fA-F]{64})$',
+        description: 'must be the id, the status token or the digest of a credential',
+      }),
+      {
+        minItems: 1,
+        maxItems: revokedMax,
+        description: `must have 1 to ${revokedMax} ids, status tokens or digests`,
+      },
+    ),
+  },
+  positional: ['credentials'],
+  output: revocation,
+  refusals: ['invalid_field'],
+  example: { credentials: ['01993f2e-5c1a-7b3e-8d4f-2a6b8c0d1e2f'] },
+  audit: 'credentials.revoked',
+  danger: 'Revoked credentials stay revoked. Public scores among them get new credentials.',
+  said: ({ notFound, ...counts }) => [
+    ...notFound.map((name) => `not found: ${name}`),
+    ...revokedLines({ ...counts, notFound: notFound.length }),
+  ],
+  async run(tx, { credentials }, { now }) {
+    const names = credentials.map(
+      (text) =>
+        nameById(text) ?? nameByHex(text.slice(text.lastIndexOf('/') + 1), 'token or digest'),
+    )
+    const known = names.flatMap((name) => name ?? [])
+    if (known.length < names.length) throw new Error('the pattern admits a text that is no name')
+    const { rows, notFound } = await revokeNamedCredentials(tx, known, now)
+    const subjects = rows.filter((row) => row.now).map((row) => row.vcSha256.toString('hex'))
+    const output = {
+      revoked: subjects.length,
+      alreadyRevoked: rows.length - subjects.length,
+      notFound: notFound.flatMap((at) => credentials[at] ?? []),
+      scores: await countDueReissues(tx, now),
+    }
+    if (subjects.length === 0) return unchanged(output)
+    return changed(output, { subjects, details: { count: subjects.length } })
+  },
+})
+
+interface Counts {
+  revoked: number
+  alreadyRevoked: number
+  notFound: number
+  scores: number
+}
+
+export function revokedLines({ revoked, alreadyRevoked, notFound, scores }: Counts): string[] {
+  return [
+    `${revoked} revoked, ${alreadyRevoked} revoked before, ${notFound} not found`,
+    ...(scores > 0
+      ? [
+          `A jobs process issues new credentials for ${counted(scores, 'public score')}. To hide a score, revoke its evidence or the identity check.`,
+        ]
+      : []),
+  ]
+}
+
+export const credentialsRevokeOfKey = change({
+  name: 'credentials revoke-of-key',
+  http: 'POST /keys/{kid}/credentials/revoke',
+  summary: 'Revoke every credential of a signing key that is revoked already',
+  who: { operator: 'admin' },
+  path: {
+    kid: Type.String({
+      pattern: '(?:^|#)z6Mk[1-9A-HJ-NP-Za-km-z]{44}$',
+      description: 'must be the id of a signing key, which begins with z6Mk',
+      oneSpelling: (text: string) => text.slice(text.indexOf('#') + 1),
+      'x-shown-by': 'keys list',
+    }),
+  },
+  input: {},
+  output: Type.Object({ kid: Type.String(), changed: Type.Boolean() }, closed),
+  refusals: ['signing_key_not_found', 'signing_key_not_revoked'],
+  example: { kid: `z6Mk${'A'.repeat(44)}` },
+  audit: 'keys.credentials_revoked',
+  danger: 'Revoked credentials stay revoked. Public scores among them get new credentials.',
+  said: ({ kid, changed: isChanged }) => [
+    isChanged
+      ? `Every credential that ${kid} signed is revoked.`
+      : `The credentials that ${kid} signed were revoked before.`,
+  ],
+  // Only for a revoked key: new credentials of a key that signs would be revoked at once.
+  async run(tx, { kid }, { now }) {
+    const key = (await findKeys(tx)).find((one) => one.kid === kid)
+    if (key === undefined)
+      return refuse('signing_key_not_found', { message: `No signing key has the id ${kid}.` })
+    if (key.state !== 'revoked')
+      return refuse('signing_key_not_revoked', {
+        message: `${kid} is ${key.state}. To revoke it and its credentials, run \`assay keys revoke ${kid}\`.`,
+      })
+    const isChanged = await revokeCredentialsOfKey(tx, kid, now)
+    if (!isChanged) return unchanged({ kid, changed: false })
+    return changed({ kid, changed: true }, { subjects: [kid] })
+  },
+})
+
+const batchMax = 256
+
+export const credentialsReissue = change({
+  name: 'credentials reissue',
+  http: 'POST /credentials/reissue',
+  summary: 'Issue the credentials that public scores wait for now, in batches',
+  who: { operator: 'admin' },
+  path: {},
+  input: {},
+  output: Type.Object({ reissued: Type.Integer(), more: moreField }, closed),
+  refusals: ['scoring_unavailable'],
+  example: {},
+  audit: 'credentials.reissued',
+  said: ({ reissued }) => [`${counted(reissued, 'public score')} got a new credential.`],
+  async run(tx, _, { now, services }) {
+    const issuer = await services.issuer(tx)
+    if ('refusal' in issuer) return issuer
+    const { snapshots, events } = await reissueSome(tx, issuer, { limit: batchMax, now })
+    const count = snapshots.size
+    const more = { more: events.length > 0 }
+    if (count === 0) return unchanged({ reissued: 0 }, more)
+    const entry = { subjects: [issuer.signer.kid], details: { count } }
+    return changed({ reissued: count }, entry, more)
+  },
+})
+
+export const credentialOperations = [
+  credentialsList,
+  credentialsRevoke,
+  credentialsRevokeOfKey,
+  credentialsReissue,
+] as const
