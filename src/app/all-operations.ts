@@ -12,6 +12,7 @@ import type { Operation } from '../operations/operation.ts'
 import { workerOperations } from '../privacy/worker-operations.ts'
 import { credentialOperations } from '../scores/credential-operations.ts'
 import { engineOperations } from '../scores/engine-operations.ts'
+import { scoreOperations } from '../scores/operations.ts'
 import { consentOperations, identityOperations } from '../scores/sharing-operations.ts'
 import { workersImport } from '../scores/worker-ingest.ts'
 import { webhookOperations } from '../webhooks/operations.ts'
@@ -32,6 +33,7 @@ export const allOperations: readonly Operation<Services>[] = [
   ...sourceOperations,
   ...evidenceOperations,
   ...disputeOperations,
+  ...scoreOperations,
   ...credentialOperations,
   ...engineOperations,
   ...webhookOperations,

@@ -93,11 +93,8 @@ export async function findRules(db: Queryable, sha256: Buffer): Promise<string |
   return row?.rules
 }
 
-export interface ScoreInHistory {
+interface ListedScore {
   snapshotId: Buffer
-  state: 'active' | 'superseded' | 'withdrawn'
-  change: 'first' | 'updated' | 'revised'
-  reason: string | null
   score: number
   low: number
   high: number
@@ -106,18 +103,52 @@ export interface ScoreInHistory {
   sourceCount: number
   engineVersion: string
   issuedAt: Date
-  endedAt: Date | null
   /** Null if the score has no credential. */
   vcSha256: Buffer | null
 }
 
-/** Returns all scores of a worker, newest first. */
-export function findHistory(db: Queryable, workerId: string): Promise<ScoreInHistory[]> {
+export interface ScoreInHistory extends ListedScore {
+  state: 'active' | 'superseded' | 'withdrawn'
+  change: 'first' | 'updated' | 'revised'
+  reason: string | null
+  endedAt: Date | null
+}
+
+/** Returns the scores of a worker, newest first. */
+export function findHistory(
+  db: Queryable,
+  workerId: string,
+  limit: number,
+): Promise<ScoreInHistory[]> {
   return db.rows<ScoreInHistory>(sql`
     select snapshot_id as "snapshotId", state, change, reason, score, confidence_low as low,
       confidence_high as high, band, evidence_count as "evidenceCount",
       source_count as "sourceCount", engine_version as "engineVersion", issued_at as "issuedAt",
       ended_at as "endedAt", vc_sha256 as "vcSha256"
     from score_snapshots where worker_id = ${workerId}
-    order by issued_at desc, (state = 'active') desc, snapshot_id`)
+    order by issued_at desc, (state = 'active') desc, snapshot_id limit ${limit}`)
+}
+
+export interface ActivePage {
+  /** Only scores of this band; null: of any. */
+  band: Band | null
+  /** The worker of the last row of the page before, or null for the first page. */
+  after: string | null
+  limit: number
+}
+
+/** Returns active scores, those of the latest registered workers first. */
+export function findActivePage(
+  db: Queryable,
+  { band, after, limit }: ActivePage,
+): Promise<(ListedScore & { workerId: string; username: string })[]> {
+  return db.rows(sql`
+    select s.worker_id as "workerId", p.username, s.snapshot_id as "snapshotId", s.score,
+      s.confidence_low as low, s.confidence_high as high, s.band,
+      s.evidence_count as "evidenceCount", s.source_count as "sourceCount",
+      s.engine_version as "engineVersion", s.issued_at as "issuedAt", s.vc_sha256 as "vcSha256"
+    from score_snapshots s join profiles p on p.worker_id = s.worker_id
+    where s.state = 'active' and (${band}::text is null or s.band = ${band})
+      and (${after}::uuid is null or s.worker_id < ${after})
+    order by s.worker_id desc limit ${limit}`)
 }

@@ -74,7 +74,7 @@ test('among scores of one moment the active one comes first', async () => {
     const { workerId } = await addScoredWorker(db)
     await addEvidence(db, workerId, [{ value: 300 }])
     await score(db, workerId)
-    const states = (await findHistory(db, workerId)).map(({ state }) => state)
+    const states = (await findHistory(db, workerId, 100)).map(({ state }) => state)
     assert.deepEqual(states, ['active', 'superseded'])
   }
 })

@@ -104,7 +104,7 @@ test('new evidence updates the score: the one before is superseded, and its cred
   const [first, second] = await scoresOf(db, workerId)
   assert.partialDeepStrictEqual(first, { state: 'superseded', vcRevokedAt: null })
   assert.partialDeepStrictEqual(second, { state: 'active', change: 'updated', previous: first?.id })
-  const ends = (await findHistory(db, workerId)).map(({ endedAt }) => endedAt)
+  const ends = (await findHistory(db, workerId, 100)).map(({ endedAt }) => endedAt)
   assert.deepEqual(ends, [null, daysAfter(1)])
   assert.deepEqual(
     (await eventsOf(db, workerId)).map(({ type }) => type),

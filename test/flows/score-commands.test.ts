@@ -68,6 +68,17 @@ test('show: lists every score of a worker, newest first', async () => {
   )
 })
 
+test('list: shows the active scores of all workers, of one band, page by page', async () => {
+  const { code, scores } = await asked('list')
+  assert.equal(code, 0)
+  assert.equal(scores.length, 1)
+  assert.partialDeepStrictEqual(scores[0], { username, snapshotId: second.id, score: second.score })
+  const { band } = scores[0]
+  assert.equal((await asked('list', '--band', band, '--limit', '1')).scores.length, 1)
+  const other = band === 'emerging' ? 'strong' : 'emerging'
+  assert.deepEqual((await asked('list', '--band', other)).scores, [])
+})
+
 test('explain: an earlier score uses the evidence of its time, and the parts sum to N and A', async () => {
   const { code, snapshotId, asOf, result, items, skills } = await asked('explain', first.id)
   assert.equal(code, 0)

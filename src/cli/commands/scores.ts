@@ -3,43 +3,31 @@ import type { Command } from 'commander'
 import { releasedVocabulary } from '../../app/released-vocabulary.ts'
 import { releasedEngine } from '../../app/scoring.ts'
 import { findWorkerEvidence } from '../../evidence/store.ts'
-import { wireTime } from '../../platform/clock.ts'
 import { counted } from '../../platform/counted.ts'
 import type { Db } from '../../platform/db/db.ts'
 import { EngineRefused, type PastEngine } from '../../scores/engine.ts'
-import {
-  countSnapshots,
-  findHistory,
-  findSnapshot,
-  type ScoreInHistory,
-  type StoredSnapshot,
-} from '../../scores/history-store.ts'
+import { countSnapshots, findSnapshot, type StoredSnapshot } from '../../scores/history-store.ts'
+import { scoreOperations } from '../../scores/operations.ts'
 import { inputOf, MakersMissing, openMakers, replay } from '../../scores/replay.ts'
 import { type ReplayTally, replayAll, type UnavailableEngine } from '../../scores/replay-all.ts'
 import { findActiveSnapshots } from '../../scores/store.ts'
 import { dateOfDay } from '../../scoring-core/civil-date.ts'
 import type { Evidence, ScoreInput } from '../../scoring-core/evidence.ts'
 import type { Explanation, ItemExplanation, SkillExplanation } from '../../scoring-core/explain.ts'
-import { isSha256, parseSha256, parseUsername, usernameArgument } from '../args.ts'
+import { isSha256, parseSha256, parseUsername } from '../args.ts'
 import { act, command } from '../command.ts'
 import { type CommandContext, withContext } from '../context.ts'
 import { failure, interrupted, usageError } from '../fail.ts'
 import { workerNamed } from '../names.ts'
+import { declareOperations } from '../operation-command.ts'
 import { done, note, type Outcome } from '../output.ts'
-import { type Columns, listed, renderTable } from '../render.ts'
+import { type Columns, renderTable } from '../render.ts'
 import { renderProgress } from '../render-progress.ts'
 
 const exampleId = '1a7674eb4ee78df7e1ac439a93c3fa8e3c945784d4dec9fd8e3011738b2f1d62'
 
 export function declareCommand(scores: Command): void {
-  command(
-    scores,
-    'show',
-    'Show the current score and every earlier score of a worker',
-    'assay scores show ada-lovelace',
-  )
-    .argument(...usernameArgument)
-    .action(act(show))
+  declareOperations(scores, scoreOperations)
 
   command(
     scores,
@@ -60,32 +48,6 @@ export function declareCommand(scores: Command): void {
     .argument('[score]', 'the id of a score', parseSha256)
     .option('--all', 'every score that was ever issued')
     .action(act(replayScores, { failureCode: 2 }))
-}
-
-const columns: Columns<ScoreInHistory> = {
-  issued: ({ issuedAt }) => issuedAt,
-  score: ({ score, low, high }) => `${score} [${low}, ${high}]`,
-  band: ({ band }) => band,
-  state: ({ state }) => state,
-  change: ({ change, reason }) => (reason === null ? change : `${change}, ${reason}`),
-  engine: ({ engineVersion }) => engineVersion,
-  credential: ({ vcSha256 }) => (vcSha256 === null ? 'none' : 'issued'),
-  id: ({ snapshotId }) => snapshotId.toString('hex'),
-}
-
-function show(username: string): Promise<Outcome> {
-  return withContext(async ({ db }) => {
-    const { workerId } = await workerNamed(db, username)
-    const rows = await findHistory(db, workerId)
-    const scores = rows.map(({ snapshotId, vcSha256, issuedAt, endedAt, ...score }) => ({
-      snapshotId: snapshotId.toString('hex'),
-      ...score,
-      issuedAt: wireTime(issuedAt),
-      endedAt: endedAt && wireTime(endedAt),
-      scoreVcSha256: vcSha256?.toString('hex') ?? null,
-    }))
-    return listed({ username, scores }, { rows, columns, none: `${username} has no score.` })
-  })
 }
 
 type ScoreName = { id: Buffer } | { username: string }
