@@ -40,7 +40,8 @@ export interface Account {
 /** One key may make 60,000 calls a minute to a route, and an account has at most 20 keys. */
 export async function makeAccount(db: Db, keyCount: number): Promise<Account> {
   const context = contextAt(db)
-  const account = await createAccount(context, `account ${uuidV7(new Date())}`)
+  const now = new Date()
+  const account = await db.transaction((tx) => createAccount(tx, `account ${uuidV7(now)}`, now))
   if (account === null) throw new Error('no account')
   const { id: accountId } = account
   const made: Account = { id: accountId, keyIds: [], keys: [] }

@@ -13,7 +13,6 @@ import { createAccount } from '../src/access/manage.ts'
 import { sessionCookieName } from '../src/accounts/session-cookie.ts'
 import { beginSession } from '../src/accounts/sessions.ts'
 import { insertMembership, insertUser } from '../src/accounts/store.ts'
-import { contextWithin } from '../src/audit/action.ts'
 import { rollUpAllUsage } from '../src/credits/roll-up-usage.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { openDb, sql, type Tx } from '../src/platform/db/db.ts'
@@ -143,7 +142,7 @@ function signIn({ userId, accountId }: BenchAccount): Promise<string> {
 
 async function makeAccount(tx: Tx): Promise<BenchAccount> {
   const now = new Date()
-  const account = await createAccount(contextWithin(tx, { actor: 'bench', now }), 'bench')
+  const account = await createAccount(tx, 'bench', now)
   if (account === null) throw new Error('the account was not made')
   const accountId = account.id
   const userId = uuidV7(now)

@@ -178,7 +178,7 @@ async function benchFeed(): Promise<void> {
   for (let made = 0; made < events; made += 2_000)
     await happen(db, 'score.updated', { count: 2_000, at: new Date() })
   while ((await fanOut(db, 500)).length > 0);
-  const account = await createAccount(contextAt(db), 'bench')
+  const account = await db.transaction((tx) => createAccount(tx, 'bench', new Date()))
   if (account === null) throw new Error('no account')
   const wanted = { accountId: account.id, environment: 'live', name: 'bench' } as const
   const rights = { scopes: ['webhooks:write'], allowedFrom: null, expiresAt: null } as const

@@ -48,7 +48,8 @@ const fictional: Record<Route, (i: number) => string> = {
 async function makeKeys(db: Db): Promise<Record<Environment, string[]>> {
   const keys: Record<Environment, string[]> = { live: [], test: [] }
   while (keys.live.length < callersCount) {
-    const account = await createAccount(contextAt(db), `a ${uuidV7(new Date())}`)
+    const now = new Date()
+    const account = await db.transaction((tx) => createAccount(tx, `a ${uuidV7(now)}`, now))
     if (account === null) throw new Error('no account')
     for (let i = 0; i < keysPerAccount; i++)
       for (const environment of environments)

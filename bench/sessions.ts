@@ -10,7 +10,6 @@ import { createAccount } from '../src/access/manage.ts'
 import { sessionCookieName } from '../src/accounts/session-cookie.ts'
 import { beginSession, openSessions } from '../src/accounts/sessions.ts'
 import { insertMembership, insertUser } from '../src/accounts/store.ts'
-import { contextWithin } from '../src/audit/action.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { openDb } from '../src/platform/db/db.ts'
@@ -84,7 +83,7 @@ async function checks(
 async function makeSessions(): Promise<string[]> {
   return db.transaction(async (tx) => {
     const now = systemClock()
-    const account = await createAccount(contextWithin(tx, { actor: 'bench', now }), 'bench')
+    const account = await createAccount(tx, 'bench', now)
     if (account === null) throw new Error('the account was not made')
     const userId = uuidV7(now)
     await insertUser(tx, { id: userId, email: 'bench@example.com', name: null, createdAt: now })

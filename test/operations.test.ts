@@ -1,6 +1,7 @@
 /** Rules that hold for every operation, taken from its declaration. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ownOperations } from '../src/accounts/member-operations.ts'
 import { allOperations } from '../src/app/all-operations.ts'
 import { actions } from '../src/audit/actions.ts'
 import { checkInput, whyForbidden } from '../src/operations/perform.ts'
@@ -8,12 +9,15 @@ import { type FieldForm, fieldForms } from '../src/operations/text-input.ts'
 import { type OperatorRole } from '../src/platform/http/callers.ts'
 import { errorTable } from '../src/platform/http/errors.ts'
 
+/** Those with an operator door, and those without one. */
+const every = [...allOperations, ...ownOperations]
+
 test('names and routes are unique, and the path of a route names exactly the path parameters', () => {
-  const names = allOperations.map(({ name }) => name)
-  const routes = allOperations.map(({ http }) => http.replaceAll(/\{\w+\}/g, '{}'))
+  const names = every.map(({ name }) => name)
+  const routes = every.map(({ http }) => http.replaceAll(/\{\w+\}/g, '{}'))
   assert.deepEqual([...new Set(names)], names)
   assert.deepEqual([...new Set(routes)], routes)
-  for (const { name, http, path, kind } of allOperations) {
+  for (const { name, http, path, kind } of every) {
     assert.match(name, /^[a-z-]+ [a-z-]+$/)
     const [method, route = ''] = http.split(' ')
     assert.equal(method, kind === 'read' ? 'GET' : 'POST', name)
@@ -23,14 +27,14 @@ test('names and routes are unique, and the path of a route names exactly the pat
 })
 
 test('the example of each operation is valid input', () => {
-  for (const operation of allOperations) {
+  for (const operation of every) {
     const checked = checkInput(operation, operation.example)
     assert.ok('input' in checked, `${operation.name}: ${JSON.stringify(checked)}`)
   }
 })
 
 test('a field with a pattern, a format or several forms says what it must be', () => {
-  for (const operation of allOperations)
+  for (const operation of every)
     for (const [field, form] of Object.entries(fieldForms(operation))) {
       for (const one of [form, form.items ?? {}])
         if (needsWords(one))
@@ -44,7 +48,7 @@ function needsWords(form: FieldForm & { pattern?: string; format?: string }): bo
 }
 
 test('an operation refuses with rows of the error table, and records actions of the audit table', () => {
-  for (const { name, refusals, audit, kind } of allOperations) {
+  for (const { name, refusals, audit, kind } of every) {
     for (const refusal of refusals) assert.ok(Object.hasOwn(errorTable, refusal), name)
     assert.equal(new Set(refusals).size, refusals.length, `${name} names a refusal twice`)
     if (kind === 'read') assert.equal(audit, undefined, name)
@@ -53,11 +57,11 @@ test('an operation refuses with rows of the error table, and records actions of 
 })
 
 test('every role on every operation: admitted, or operator_role_required', () => {
-  for (const { who, name } of allOperations) {
+  for (const { who, name } of every) {
     const refused = (role: OperatorRole) =>
       whyForbidden(who, { kind: 'operator', role, actor: 'x', by: 'x' })
     const ranks = ['viewer', 'support', 'admin'] as const
-    const lowest = ranks.indexOf(who.operator)
+    const lowest = who.operator === undefined ? ranks.length : ranks.indexOf(who.operator)
     for (const [i, role] of ranks.entries())
       assert.equal(refused(role), i < lowest ? 'operator_role_required' : null, `${name} ${role}`)
     assert.equal(refused('ingest'), who.ingest === true ? null : 'operator_role_required', name)
@@ -66,10 +70,11 @@ test('every role on every operation: admitted, or operator_role_required', () =>
 
 test('an operation that members or keys may not call refuses them', () => {
   const at = { accountId: 'a', actor: 'x', by: 'x' }
-  for (const { who, name } of allOperations) {
-    const owner = whyForbidden(who, { kind: 'member', role: 'owner', ...at })
+  const of = { ...at, userId: 'u' }
+  for (const { who, name } of every) {
+    const owner = whyForbidden(who, { kind: 'member', role: 'owner', ...of })
     assert.equal(owner, who.member === undefined ? 'operator_role_required' : null, name)
-    const member = whyForbidden(who, { kind: 'member', role: 'member', ...at })
+    const member = whyForbidden(who, { kind: 'member', role: 'member', ...of })
     if (who.member === 'owner') assert.equal(member, 'owner_required', name)
     assert.equal(whyForbidden(who, { kind: 'key', scopes: [], ...at }), 'insufficient_scope', name)
   }

@@ -22,12 +22,9 @@ export const activeKeysMax = 20
 const hourMs = 3_600_000
 
 /** Creates an account. Returns null if the name is in use. */
-export function createAccount(context: ActionContext, name: string): Promise<Account | null> {
-  return audited(context, 'accounts.created', async (tx, now) => {
-    const account = { id: uuidV7(now), name, createdAt: now }
-    if (!(await insertAccount(tx, account))) return unchanged(null)
-    return changed(account, { subjects: [account.id] })
-  })
+export async function createAccount(tx: Tx, name: string, now: Date): Promise<Account | null> {
+  const account = { id: uuidV7(now), name, createdAt: now }
+  return (await insertAccount(tx, account)) ? account : null
 }
 
 export interface NewKey {

@@ -36,15 +36,32 @@ export async function findAccountNames(
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
+export interface ListedAccount extends Account {
+  activeKeys: number
+  /** Credits. */
+  balance: number
+  isSuspended: boolean
+}
+
+/** Returns accounts in the order of their names: those after the account `after`, or one. */
 export function findAccounts(
   db: Queryable,
-  now: Date,
-): Promise<(Account & { activeKeys: number; balance: number })[]> {
-  return db.rows(sql`
+  {
+    id = null,
+    after = null,
+    limit,
+    now,
+  }: { id?: string | null; after?: string | null; limit: number; now: Date },
+): Promise<ListedAccount[]> {
+  return db.rows<ListedAccount>(sql`
     select a.id, a.name, a.created_at as "createdAt", coalesce(c.balance, 0) as balance,
+      c.suspended_at is not null as "isSuspended",
       (select count(*) from api_keys k where k.account_id = a.id and k.revoked_at is null
         and (k.expires_at is null or k.expires_at > ${now})) as "activeKeys"
-    from accounts a left join credit_accounts c on c.account_id = a.id order by a.name`)
+    from accounts a left join credit_accounts c on c.account_id = a.id
+    where (${id}::uuid is null or a.id = ${id})
+      and (${after}::uuid is null or a.name > (select name from accounts where id = ${after}))
+    order by a.name limit ${limit}`)
 }
 
 /** Returns the keys of each account that has any. */

@@ -1,5 +1,5 @@
 /**
- * The verbs of the invited person: accept or decline (decision D47). Acceptance makes the
+ * How the invited person accepts or declines (decision D47). Acceptance makes the
  * membership, and the user if the address is new.
  *
  * A link proves the address if it was mailed there or came from the operator. A link that a member
@@ -11,19 +11,20 @@
  * Tables: updates `invitations`; inserts `users`, `memberships` and `sessions`.
  * Concurrency: acceptances of one account take turns, so the maximum of members holds.
  */
-import { type ActionContext, audited, changed, contextWithin, unchanged } from '../audit/action.ts'
 import { theInvited } from '../audit/actions.ts'
+import { recordAction } from '../audit/record.ts'
+import { rollingBack } from '../operations/rolling-back.ts'
 import { sha256 } from '../platform/crypto/bytes.ts'
-import type { Db, Tx } from '../platform/db/db.ts'
+import type { Db, Queryable, Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import type { Visitor } from '../platform/http/endpoint.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
 import type { Invitation } from './invitation.ts'
 import { findInvitationByLink, findInvitationsTo, updateAnswer } from './invitation-store.ts'
 import { membersMax } from './invitations.ts'
 import { updateSessionAccount } from './session-store.ts'
 import { type BegunSession, beginBrowserSession, type SessionRules } from './sessions.ts'
 import {
-  findMembers,
   findSignInAccount,
   findUserByEmail,
   findUserById,
@@ -39,42 +40,31 @@ type Linked = Invitation & { provesAddress: boolean }
 
 /** Returns the open invitation of a link. Consumes nothing, because mail scanners open links. */
 export async function readInvitation(
-  db: Db,
+  db: Queryable,
   token: string,
   now: Date,
 ): Promise<Linked | undefined> {
   return tokenForm.test(token) ? findInvitationByLink(db, sha256(token), now) : undefined
 }
 
+/** Returns an open invitation to the proven address of a user. */
+export async function findOwnInvitation(
+  db: Queryable,
+  { userId, invitationId, now }: { userId: string; invitationId: string; now: Date },
+): Promise<Invitation | Refusal<'invitation_not_found'>> {
+  const own = await findInvitationsTo(db, { userId, now })
+  return own.find(({ id }) => id === invitationId) ?? refuse('invitation_not_found')
+}
+
+/** `session` is null if the browser has one. */
 export type Accepted =
-  /** `session` is null if the browser has one. */
-  | { outcome: 'joined'; session: BegunSession | null }
-  | { outcome: 'no such invitation' | 'sign in first' | 'other address' | 'too many members' }
-
-/** The session that accepts. */
-interface SignedIn {
-  userId: string
-  sessionId: string
-}
-
-/** Accepts an invitation to the own address within a session. */
-export function acceptOwnInvitation(
-  { db, actor, clock }: ActionContext,
-  { session, invitationId }: { session: SignedIn; invitationId: string },
-): Promise<Accepted> {
-  return db.transaction(async (tx): Promise<Accepted> => {
-    const now = clock()
-    const own = await findInvitationsTo(tx, { userId: session.userId, now })
-    const invitation = own.find(({ id }) => id === invitationId)
-    if (invitation === undefined) return { outcome: 'no such invitation' }
-    return joinWithin(contextWithin(tx, { actor, now }), tx, { invitation, session })
-  })
-}
+  | { session: BegunSession | null }
+  | Refusal<'invitation_not_found' | 'members_maximum' | 'session_required'>
 
 export interface LinkVisit {
   token: string
-  /** Null: the browser is not signed in. */
-  session: SignedIn | null
+  /** The session that accepts. Null: the browser is not signed in. */
+  session: { userId: string; sessionId: string } | null
   visitor: Visitor
   previousValue: string | null
   /** Shown to other members, for a new user. */
@@ -93,77 +83,44 @@ export function acceptByLink(
   { token, session, visitor, previousValue, name }: LinkVisit,
   { rules, now }: { rules: AcceptanceRules; now: Date },
 ): Promise<Accepted> {
-  return db
-    .transaction(async (tx): Promise<Accepted> => {
-      const invitation = await findLinked(tx, token, now)
-      if (invitation === undefined) return { outcome: 'no such invitation' }
-      const { email, provesAddress } = invitation
-      if (session !== null) {
-        const user = await findUserById(tx, session.userId)
-        if (user?.email !== email) return { outcome: 'other address' }
-        const context = contextWithin(tx, { actor: `user ${user.id}`, now })
-        return joinWithin(context, tx, { invitation, session })
-      }
-      if (!provesAddress && rules.canProveAddress) return { outcome: 'sign in first' }
-      const userId = await joiningUser(tx, { email, name, provesAddress, now })
-      if (userId === null) return { outcome: 'sign in first' }
-      const context = contextWithin(tx, { actor: `user ${userId}`, now })
-      const { accountId } = invitation
-      const joined = await join(context, tx, { invitation, userId })
-      if (joined !== 'joined') throw new Refused(joined)
-      const of = { userId, accountId, visitor, previousValue }
-      const begun = await beginBrowserSession(tx, of, { rules: rules.sessions, now })
-      return { outcome: 'joined', session: begun }
-    })
-    .catch((error: unknown): Accepted => {
-      if (error instanceof Refused) return { outcome: error.outcome }
-      throw error
-    })
+  // A refusal rolls back the user that was made for the membership.
+  return rollingBack(db, isRefusal).transaction(async (tx): Promise<Accepted> => {
+    const invitation = await readInvitation(tx, token, now)
+    if (invitation === undefined) return refuse('invitation_not_found')
+    const { email, accountId, provesAddress } = invitation
+    if (session !== null) {
+      const { userId, sessionId } = session
+      if ((await findUserById(tx, userId))?.email !== email) return refuse('invitation_not_found')
+      const joined = await joinRecorded(tx, { invitation, userId, now })
+      if ('refusal' in joined) return joined
+      await updateSessionAccount(tx, { sessionId, userId, accountId })
+      return { session: null }
+    }
+    if (!provesAddress && rules.canProveAddress) return refuse('session_required')
+    const userId = await joiningUser(tx, { email, name, provesAddress, now })
+    if (userId === null) return refuse('session_required')
+    const joined = await joinRecorded(tx, { invitation, userId, now })
+    if ('refusal' in joined) return joined
+    const of = { userId, accountId, visitor, previousValue }
+    return { session: await beginBrowserSession(tx, of, { rules: rules.sessions, now }) }
+  })
 }
 
-/** Rolls back the user that was made for a membership that is refused. */
-class Refused extends Error {
-  readonly outcome: 'no such invitation' | 'too many members'
-  constructor(outcome: Refused['outcome']) {
-    super(outcome)
-    this.outcome = outcome
-  }
+function isRefusal(result: unknown): boolean {
+  return 'refusal' in (result as object)
 }
 
 /** Declines an invitation by its link. Returns false if it is not open. */
 export function declineByLink(db: Db, token: string, now: Date): Promise<boolean> {
   return db.transaction(async (tx) => {
-    const invitation = await findLinked(tx, token, now)
-    return invitation !== undefined && decline(tx, { invitation, actor: theInvited, now })
+    const invitation = await readInvitation(tx, token, now)
+    if (invitation === undefined) return false
+    const { id, accountId: account } = invitation
+    if (!(await updateAnswer(tx, { id, answer: 'declined', now }))) return false
+    const entry = { subjects: [id], details: { account }, actor: theInvited }
+    await recordAction(tx, { action: 'users.invitation_declined', ...entry }, now)
+    return true
   })
-}
-
-/** Declines an invitation to the own address. Returns false if it is not open. */
-export function declineOwnInvitation(
-  { db, actor, clock }: ActionContext,
-  { userId, invitationId }: { userId: string; invitationId: string },
-): Promise<boolean> {
-  return db.transaction(async (tx) => {
-    const now = clock()
-    const own = await findInvitationsTo(tx, { userId, now })
-    const invitation = own.find(({ id }) => id === invitationId)
-    return invitation !== undefined && decline(tx, { invitation, actor, now })
-  })
-}
-
-function decline(
-  tx: Tx,
-  { invitation, actor, now }: { invitation: Invitation; actor: string; now: Date },
-): Promise<boolean> {
-  const { id, accountId } = invitation
-  return audited(contextWithin(tx, { actor, now }), 'users.invitation_declined', async () => {
-    if (!(await updateAnswer(tx, { id, answer: 'declined', now }))) return unchanged(false)
-    return changed(true, { subjects: [id], details: { account: accountId } })
-  })
-}
-
-async function findLinked(tx: Tx, token: string, now: Date): Promise<Linked | undefined> {
-  return tokenForm.test(token) ? findInvitationByLink(tx, sha256(token), now) : undefined
 }
 
 /** Returns the user whom a link may sign in, and makes one for a new address. */
@@ -185,34 +142,35 @@ async function joiningUser(
   return (await findSignInAccount(tx, user.id)) === undefined ? user.id : null
 }
 
-async function joinWithin(
-  context: ActionContext,
-  tx: Tx,
-  { invitation, session }: { invitation: Invitation; session: SignedIn },
-): Promise<Accepted> {
-  const { userId, sessionId } = session
-  const { accountId } = invitation
-  const outcome = await join(context, tx, { invitation, userId })
-  if (outcome !== 'joined') return { outcome }
-  await updateSessionAccount(tx, { sessionId, userId, accountId })
-  return { outcome, session: null }
+interface Joining {
+  invitation: Invitation
+  userId: string
+  now: Date
 }
 
-function join(
-  context: ActionContext,
+type Joined = { isNew: boolean } | Refusal<'invitation_not_found' | 'members_maximum'>
+
+/** Makes the user of an invitation a member. `isNew` is false if the user is one already. */
+export async function join(
   tx: Tx,
-  { invitation: { id, accountId, role }, userId }: { invitation: Invitation; userId: string },
-): Promise<'joined' | 'no such invitation' | 'too many members'> {
-  return audited(context, 'users.joined', async (_, now) => {
-    await lockMemberships(tx, accountId)
-    const members = await findMembers(tx, accountId)
-    const isMember = members.some((one) => one.userId === userId)
-    if (!isMember && members.length >= membersMax) return unchanged('too many members')
-    if (!(await updateAnswer(tx, { id, answer: 'accepted', now })))
-      return unchanged('no such invitation')
-    await updateLastAccount(tx, { userId, accountId })
-    if (isMember) return unchanged('joined')
-    await insertMembership(tx, { userId, accountId, role, createdAt: now })
-    return changed('joined', { subjects: [userId], details: { account: accountId, role } })
-  })
+  { invitation: { id, accountId, role }, userId, now }: Joining,
+): Promise<Joined> {
+  const members = await lockMemberships(tx, accountId)
+  const isMember = members.some((one) => one.userId === userId)
+  if (!isMember && members.length >= membersMax) return refuse('members_maximum')
+  if (!(await updateAnswer(tx, { id, answer: 'accepted', now })))
+    return refuse('invitation_not_found')
+  await updateLastAccount(tx, { userId, accountId })
+  if (!isMember) await insertMembership(tx, { userId, accountId, role, createdAt: now })
+  return { isNew: !isMember }
+}
+
+async function joinRecorded(tx: Tx, joining: Joining): Promise<Joined> {
+  const joined = await join(tx, joining)
+  if ('refusal' in joined || !joined.isNew) return joined
+  const { userId, now, invitation } = joining
+  const details = { account: invitation.accountId, role: invitation.role }
+  const entry = { subjects: [userId], details, actor: `user ${userId}` }
+  await recordAction(tx, { action: 'users.joined', ...entry }, now)
+  return joined
 }

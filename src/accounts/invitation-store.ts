@@ -26,14 +26,14 @@ export function findOpenInvitations(
     where account_id = ${accountId} and answered_at is null and expires_at > ${now} order by email`)
 }
 
-/** Locks an open invitation of an account until the end of the transaction. */
+/** Locks the open invitation of an account to an address until the end of the transaction. */
 export async function lockOpenInvitation(
   tx: Tx,
-  { id, accountId, now }: { id: string; accountId: string; now: Date },
+  { accountId, email, now }: { accountId: string; email: string; now: Date },
 ): Promise<OpenInvitation | undefined> {
   const [found] = await tx.rows<OpenInvitation>(sql`
     select ${openColumns} from invitations
-    where id = ${id} and account_id = ${accountId} and answered_at is null and expires_at > ${now}
+    where account_id = ${accountId} and email = ${email} and answered_at is null and expires_at > ${now}
     for update`)
   return found
 }

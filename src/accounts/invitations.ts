@@ -1,5 +1,5 @@
 /**
- * The verbs by which an account invites (decision D47). An invitation is a row and a link; the user
+ * How an account invites (decision D47). An invitation is a row and a link; the user
  * and the membership begin when the invited person accepts (`accept-invitation.ts`). The answers
  * never depend on whether a user has the address.
  *
@@ -10,11 +10,11 @@
  * not count.
  */
 import { randomBytes } from 'node:crypto'
-import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import { sha256 } from '../platform/crypto/bytes.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import type { Role } from '../platform/http/callers.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
 import {
   deleteHandedLinks,
   expireInvitation,
@@ -28,104 +28,82 @@ import {
 } from './invitation-store.ts'
 import { accountLimit, invitationLimit, spendMailBudget, strangersLimit } from './mail-budget.ts'
 import { deleteMailsOfInvitation, insertMail } from './mail-store.ts'
-import { findMembers, lockMemberships } from './store.ts'
+import { lockMemberships } from './store.ts'
 
 export const membersMax = 100
 export const invitationDays = 7
 const dayMs = 86_400_000
 
-export interface NewInvitation {
+/** An account and the address that it invites. */
+export interface OwnInvitation {
   accountId: string
   /** A result of `parseEmail`. */
   email: string
-  role: Role
+}
+
+export interface Sending extends OwnInvitation {
   /** The owner who invites. Null: the operator. */
   invitedBy: string | null
   /** Whether the link is mailed. Otherwise it is returned, to be handed over. */
   isMailed: boolean
 }
 
-export type Invited =
-  /** `token` is null if the link is mailed. */
-  | { outcome: 'invited'; invitationId: string; token: string | null }
-  | { outcome: 'invited already'; invitationId: string }
-  | { outcome: 'member already'; userId: string }
-  | { outcome: 'too many members' }
-  | { outcome: 'limited'; retryAfterSeconds: number }
+/** `token` is null if the link is mailed. */
+type Sent = { invitationId: string; token: string | null }
 
 /** Invites an address to an account. */
-export function inviteMember(context: ActionContext, invitation: NewInvitation): Promise<Invited> {
-  return audited(context, 'users.invited', async (tx, now) => {
-    const { accountId, email, role, invitedBy, isMailed } = invitation
-    await lockMemberships(tx, accountId)
-    const members = await findMembers(tx, accountId)
-    const member = members.find((one) => one.email === email)
-    if (member !== undefined) return unchanged({ outcome: 'member already', userId: member.userId })
-    const open = await findOpenInvitations(tx, { accountId, now })
-    const same = open.find((one) => one.email === email)
-    if (same !== undefined) return unchanged({ outcome: 'invited already', invitationId: same.id })
-    if (members.length + open.length >= membersMax)
-      return unchanged({ outcome: 'too many members' })
-    const isFirst = !(await wasInvited(tx, { accountId, email }))
-    const retryAfterSeconds = await spend(tx, { accountId, email, invitedBy, isMailed, isFirst })
-    if (retryAfterSeconds !== null) return unchanged({ outcome: 'limited', retryAfterSeconds })
-    await expireInvitation(tx, { accountId, email, now })
-    const id = uuidV7(now)
-    const expiresAt = new Date(now.getTime() + invitationDays * dayMs)
-    await insertInvitation(tx, { id, accountId, email, role, invitedBy, createdAt: now, expiresAt })
-    const token = await deliver(tx, { id, email, invitedBy, isMailed, now })
-    const details = { account: accountId, role }
-    return changed({ outcome: 'invited', invitationId: id, token }, { subjects: [id], details })
-  })
-}
-
-export type Resent =
-  | { outcome: 'sent'; token: string | null }
-  | { outcome: 'no such invitation' }
-  | { outcome: 'limited'; retryAfterSeconds: number }
-
-export interface OwnInvitation {
-  accountId: string
-  invitationId: string
+export async function inviteMember(
+  tx: Tx,
+  { role, ...sending }: Sending & { role: Role },
+  now: Date,
+): Promise<
+  Sent | { memberId: string } | Refusal<'invited_already' | 'members_maximum' | 'rate_limited'>
+> {
+  const { accountId, email, invitedBy } = sending
+  const members = await lockMemberships(tx, accountId)
+  const member = members.find((one) => one.email === email)
+  if (member !== undefined) return { memberId: member.userId }
+  const open = await findOpenInvitations(tx, { accountId, now })
+  if (open.some((one) => one.email === email)) return refuse('invited_already')
+  if (members.length + open.length >= membersMax) return refuse('members_maximum')
+  const isFirst = !(await wasInvited(tx, { accountId, email }))
+  const limited = await spend(tx, { ...sending, isFirst })
+  if (limited !== null) return limited
+  await expireInvitation(tx, { accountId, email, now })
+  const id = uuidV7(now)
+  const expiresAt = new Date(now.getTime() + invitationDays * dayMs)
+  await insertInvitation(tx, { id, accountId, email, role, invitedBy, createdAt: now, expiresAt })
+  return { invitationId: id, token: await deliver(tx, { id, ...sending, now }) }
 }
 
 /** Mails an open invitation again, or returns a new link, which replaces the one handed over. */
-export function resendInvitation(
-  context: ActionContext,
-  {
-    accountId,
-    invitationId: id,
-    invitedBy,
-    isMailed,
-  }: OwnInvitation & Pick<NewInvitation, 'invitedBy' | 'isMailed'>,
-): Promise<Resent> {
-  return audited(context, 'users.invitation_resent', async (tx, now) => {
-    const open = await lockOpenInvitation(tx, { id, accountId, now })
-    if (open === undefined) return unchanged({ outcome: 'no such invitation' })
-    const { email, mailedAt } = open
-    const waitMs = mailedAt === null ? 0 : mailedAt.getTime() + dayMs - now.getTime()
-    const retryAfterSeconds =
-      isMailed && invitedBy !== null && waitMs > 0
-        ? Math.ceil(waitMs / 1_000)
-        : await spend(tx, { accountId, email, invitedBy, isMailed, isFirst: false })
-    if (retryAfterSeconds !== null) return unchanged({ outcome: 'limited', retryAfterSeconds })
-    const token = await deliver(tx, { id, email, invitedBy, isMailed, now })
-    return changed({ outcome: 'sent', token }, { subjects: [id], details: { account: accountId } })
-  })
+export async function resendInvitation(
+  tx: Tx,
+  sending: Sending,
+  now: Date,
+): Promise<Sent | Refusal<'invitation_not_found' | 'rate_limited'>> {
+  const { invitedBy, isMailed } = sending
+  const open = await lockOpenInvitation(tx, { ...sending, now })
+  if (open === undefined) return refuse('invitation_not_found')
+  const { id, mailedAt } = open
+  const waitMs = mailedAt === null ? 0 : mailedAt.getTime() + dayMs - now.getTime()
+  if (isMailed && invitedBy !== null && waitMs > 0) return limit(Math.ceil(waitMs / 1_000))
+  const limited = await spend(tx, { ...sending, isFirst: false })
+  if (limited !== null) return limited
+  return { invitationId: id, token: await deliver(tx, { id, ...sending, now }) }
 }
 
 /** Withdraws an open invitation: its links end with the commit, and a waiting mail is not sent. */
-export function withdrawInvitation(
-  context: ActionContext,
-  { accountId, invitationId: id }: OwnInvitation,
-): Promise<boolean> {
-  return audited(context, 'users.invitation_withdrawn', async (tx, now) => {
-    if ((await lockOpenInvitation(tx, { id, accountId, now })) === undefined)
-      return unchanged(false)
-    await updateAnswer(tx, { id, answer: 'withdrawn', now })
-    await deleteMailsOfInvitation(tx, id)
-    return changed(true, { subjects: [id], details: { account: accountId } })
-  })
+export async function withdrawInvitation(
+  tx: Tx,
+  of: OwnInvitation,
+  now: Date,
+): Promise<{ invitationId: string } | Refusal<'invitation_not_found'>> {
+  const open = await lockOpenInvitation(tx, { ...of, now })
+  if (open === undefined) return refuse('invitation_not_found')
+  await updateAnswer(tx, { id: open.id, answer: 'withdrawn', now })
+  await deleteMailsOfInvitation(tx, open.id)
+  return { invitationId: open.id }
 }
 
 /** Makes a link of an invitation. Returns its token. */
@@ -143,11 +121,8 @@ export function invitationUrl(publicUrl: string, token: string): string {
   return `${publicUrl}/invitations/${token}`
 }
 
-interface Delivery {
+interface Delivery extends Omit<Sending, 'accountId'> {
   id: string
-  email: string
-  invitedBy: string | null
-  isMailed: boolean
   now: Date
 }
 
@@ -166,16 +141,23 @@ async function deliver(
   return null
 }
 
-interface Spending extends Pick<NewInvitation, 'accountId' | 'email' | 'invitedBy' | 'isMailed'> {
-  isFirst: boolean
-}
-
-/** Returns null, or the seconds until the mail is allowed. Without mail, only invitations count. */
+/** Returns null, or a refusal. Without mail, only the invitations of the account count. */
 async function spend(
   tx: Tx,
-  { accountId, email, invitedBy, isMailed, isFirst }: Spending,
-): Promise<number | null> {
+  { accountId, email, invitedBy, isMailed, isFirst }: Sending & { isFirst: boolean },
+): Promise<Refusal<'rate_limited'> | null> {
   if (invitedBy === null) return null
   const ofAddress = isFirst ? invitationLimit(email) : strangersLimit(email)
-  return spendMailBudget(tx, [accountLimit(accountId), ...(isMailed ? [ofAddress] : [])])
+  const limits = [accountLimit(accountId), ...(isMailed ? [ofAddress] : [])]
+  const retryAfterSeconds = await spendMailBudget(tx, limits)
+  return retryAfterSeconds === null ? null : limit(retryAfterSeconds)
+}
+
+/** One text for all limits: it must not tell which one an address has reached. */
+function limit(retryAfterSeconds: number): Refusal<'rate_limited'> {
+  return refuse('rate_limited', {
+    message:
+      'An invitation is mailed once a day, and the mails of an account and to an address are limited.',
+    headers: { 'Retry-After': String(retryAfterSeconds) },
+  })
 }

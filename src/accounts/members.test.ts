@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
-import { contextAt } from '../../test/support/build/actions.ts'
+import { signInToken, userPerformer } from '../../test/support/build/accounts.ts'
 import { newSession, type TestSession } from '../../test/support/build/sessions.ts'
 import { ask, type Reply } from '../../test/support/start/ask.ts'
 import { startService, type TestService } from '../../test/support/start/service.ts'
 import { findAccountEntries } from '../audit/store.ts'
+import { perform } from '../operations/perform.ts'
 import { sql } from '../platform/db/db.ts'
 import { sweepInvitations } from './invitation-store.ts'
-import { inviteMember, membersMax } from './invitations.ts'
-import { removeMember } from './members.ts'
+import { membersMax } from './invitations.ts'
+import { membersMakeOwner, membersRemove } from './member-operations.ts'
+import { endMembership } from './members.ts'
 import { insertMembership, insertUser } from './store.ts'
-import { printLink } from './users.ts'
+import { usersInvite, usersResend, usersWithdraw } from './user-operations.ts'
 
 const publicUrl = 'https://scores.example.org'
 const smtp = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'no-reply@example.com' }
@@ -25,6 +27,7 @@ after(async () => {
   await service.stop()
 })
 
+const operator = { kind: 'operator', role: 'support', actor: 'test', by: 'test' } as const
 const team = '/dashboard/team'
 let addresses = 0
 const newEmail = () => `invited-${++addresses}@example.com`
@@ -73,11 +76,8 @@ const invitationId = async (email: string) =>
   ''
 const mailsTo = async (email: string) =>
   (await db.rows(sql`select from mails where email = ${email}`)).length
-const signIn = async (email: string) => {
-  const link = await printLink(contextAt(db), email)
-  assert.equal(link.outcome, 'made')
-  return send('/sign-in/confirm', { token: link.outcome === 'made' ? link.token : '' })
-}
+const signIn = async (email: string) =>
+  send('/sign-in/confirm', { token: await signInToken(db, email) })
 
 test('an invitation makes no user and no member; the list shows the typed address alone, whether or not a user has it', async () => {
   const pages = new Set<string>()
@@ -95,7 +95,7 @@ test('an invitation makes no user and no member; the list shows the typed addres
         .replaceAll(owner.email, 'OWNER')
         .replaceAll(/user \d+ \d+/g, 'ACCOUNT')
         .replaceAll(
-          /[0-9a-f]{8}-[0-9a-f-]{27}|"\d{4}-[^"]+"|title="[^"]+"|>\d+ s ago|just now/g,
+          /[0-9a-f]{8}-[0-9a-f-]{27}|"\d{4}-[^"]+"|title="[^"]+"|>\d+ s ago|just now|in \d days|\d+ \w{3} 20\d\d/g,
           '',
         ),
     )
@@ -233,7 +233,7 @@ test('a withdrawn invitation and one of 7 days cannot be used; its row is delete
   const first = await linkFor(owner, withdrawn)
   const member = await newSession(db, { accountId: owner.accountId, role: 'member' })
   const stranger = await newSession(db)
-  const fields = { do: 'withdraw', invitation: await invitationId(withdrawn) }
+  const fields = { do: 'withdraw', email: withdrawn }
   assert.equal((await send(team, fields, { of: member })).status, 403)
   assert.equal((await send(team, fields, { of: stranger })).status, 404)
   assert.equal((await send(team, fields, { of: owner })).status, 303)
@@ -261,13 +261,12 @@ test('a withdrawn invitation and one of 7 days cannot be used; its row is delete
 test('of 30 acceptances at once in an account of 97 members three join', async () => {
   const owner = await newSession(db)
   const { accountId } = owner
-  const context = contextAt(db)
   const links: string[] = []
   for (let n = 0; n < 30; n++) {
-    const invitation = { accountId, email: newEmail(), role: 'member', invitedBy: null } as const
-    const invited = await inviteMember(context, { ...invitation, isMailed: false })
-    assert.equal(invited.outcome, 'invited')
-    if (invited.outcome === 'invited') links.push(`/invitations/${invited.token}`)
+    const input = { account: accountId, email: newEmail(), role: 'member' } as const
+    const invited = await perform(userPerformer(db), usersInvite, operator, input)
+    assert.ok('output' in invited)
+    links.push((invited.output.url ?? '').slice(publicUrl.length))
   }
   await db.transaction(async (tx) => {
     for (let n = 0; n < membersMax - 4; n++) {
@@ -297,12 +296,10 @@ test('an invitation that is withdrawn and repeated sends one mail, and then ten 
     await send(team, { do: 'invite', email, role: 'member' }, { of: owner, at: mailing })
     sent += (await mailsTo(email)) - before
     const open = sql`select id from invitations where email = ${email} and answered_at is null`
-    const [row] = await db.rows<{ id: string }>(open)
-    if (row === undefined) continue
-    const { id } = row
-    const resend = await send(team, { do: 'resend', invitation: id }, { of: owner, at: mailing })
+    if ((await db.rows(open)).length === 0) continue
+    const resend = await send(team, { do: 'resend', email }, { of: owner, at: mailing })
     assert.match(String(resend.body), /No mail was sent\./, 'one mail a day for an invitation')
-    await send(team, { do: 'withdraw', invitation: id }, { of: owner, at: mailing })
+    await send(team, { do: 'withdraw', email }, { of: owner, at: mailing })
     assert.equal(await mailsTo(email), 0, 'a waiting mail is withdrawn as well')
   }
   assert.equal(sent, 11)
@@ -365,10 +362,10 @@ test('an owner makes a member an owner, and then can leave', async () => {
   const owner = await newSession(db)
   const { accountId } = owner
   const member = await newSession(db, { accountId, role: 'member' })
-  const promote = (of: TestSession, user: string) => send(team, { do: 'promote', user }, { of })
-  assert.equal((await promote(member, member.userId)).status, 403)
-  assert.equal((await promote(owner, (await newSession(db)).userId)).status, 404)
-  assert.equal((await promote(owner, member.userId)).status, 303)
+  const promote = (of: TestSession, email: string) => send(team, { do: 'promote', email }, { of })
+  assert.equal((await promote(member, member.email)).status, 403)
+  assert.equal((await promote(owner, (await newSession(db)).email)).status, 404)
+  assert.equal((await promote(owner, member.email)).status, 303)
   assert.match(await read('/dashboard/leave', owner), /to confirm/)
 })
 
@@ -388,7 +385,9 @@ test('a sign-in opens the account that was opened last, and asks for a choice wh
   const again = await signIn(first.email)
   assert.equal(again.headers.location, '/dashboard')
   assert.ok((await read(team, sessionOf(again))).includes(others[1]?.email ?? '-'))
-  await removeMember(contextAt(db), { accountId: account, userId: first.userId })
+  const { email } = first
+  const removed = await perform(userPerformer(db), membersRemove, operator, { account, email })
+  assert.ok('output' in removed)
   assert.equal((await signIn(first.email)).headers.location, '/dashboard/account')
 })
 
@@ -397,7 +396,52 @@ test('two owners remove each other at once: one of them stays', async () => {
   const { accountId } = first
   const second = await newSession(db, { accountId })
   const results = await Promise.all(
-    [first, second].map(({ userId }) => removeMember(contextAt(db), { accountId, userId })),
+    [first, second].map(({ userId }) =>
+      db.transaction((tx) => endMembership(tx, { accountId, userId })),
+    ),
   )
-  assert.deepEqual(new Set(results), new Set(['ended', 'last owner']))
+  assert.deepEqual(
+    results.flatMap((one) => ('refusal' in one ? one.refusal : [])),
+    ['last_owner'],
+  )
+})
+
+test('429: a limit of mails is a refusal with Retry-After, and the operator has none', async () => {
+  const { accountId, userId, email: own } = await newSession(db)
+  const performer = userPerformer(db, { sendsMail: true })
+  const at = { accountId, userId, actor: `user ${userId}`, by: `user ${userId}` }
+  const owner = { kind: 'member', role: 'owner', ...at } as const
+  const email = newEmail()
+  const input = { account: 'ignored', email, role: 'member' } as const
+  assert.ok('output' in (await perform(performer, usersInvite, owner, input)))
+  const limited = await perform(performer, usersResend, owner, { account: 'ignored', email })
+  assert.ok('refusal' in limited)
+  assert.equal(limited.refusal, 'rate_limited')
+  const seconds = Number(limited.headers?.['Retry-After'])
+  assert.ok(seconds > 86_390 && seconds <= 86_400, `${seconds}`)
+  const byOperator = { account: accountId, email }
+  assert.ok('output' in (await perform(performer, usersResend, operator, byOperator)))
+  const member = { kind: 'member', role: 'member', ...at } as const
+  for (const operation of [usersResend, usersWithdraw, membersRemove, membersMakeOwner]) {
+    const refused = await perform(performer, operation, member, { account: accountId, email: own })
+    assert.equal('refusal' in refused && refused.refusal, 'owner_required')
+  }
+})
+
+test('an owner of another account is answered as for an unknown address', async () => {
+  const [owner, stranger] = [await newSession(db), await newSession(db)]
+  const { accountId, userId } = stranger
+  const at = { accountId, userId, actor: `user ${userId}`, by: `user ${userId}` }
+  const caller = { kind: 'member', role: 'owner', ...at } as const
+  for (const operation of [usersResend, usersWithdraw, membersRemove, membersMakeOwner]) {
+    const answers = [owner.email, 'unknown-1@example.com'].map(async (email) => {
+      const input = { account: owner.accountId, email }
+      const answer = await perform(userPerformer(db), operation, caller, input)
+      return JSON.stringify(answer).replaceAll(email, 'ADDRESS')
+    })
+    const [known, unknown] = await Promise.all(answers)
+    assert.equal(known, unknown)
+    assert.match(known ?? '', /_not_found/)
+  }
+  assert.equal(await membersOf(owner.accountId), 1)
 })

@@ -5,6 +5,7 @@ import { changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { consoleRoles } from '../platform/http/callers.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
+import { emailField } from './email.ts'
 import {
   deleteOperatorRole,
   findOperators,
@@ -15,13 +16,7 @@ import { lockUserByEmail } from './store.ts'
 
 const { read, change } = operationsFor<object>()
 
-const email = Type.String({
-  maxLength: 254,
-  pattern: '^\\S+@\\S+$',
-  description: 'must be a mail address',
-  'x-help': 'the mail address of a user',
-  oneSpelling: (text: string) => text.trim().toLowerCase(),
-})
+const email = emailField
 const time = Type.String({ format: 'date-time' })
 const role = Type.Enum([...consoleRoles], { description: consoleRoles.join(', ') })
 

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { after, test } from 'node:test'
-import { contextAt } from '../../test/support/build/actions.ts'
 import { newSession } from '../../test/support/build/sessions.ts'
 import { cutOffEverywhere } from '../../test/support/fault/faults.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
@@ -207,16 +206,14 @@ test('an invitation is mailed with a link to join; withdrawn, it is not; an invi
   const sender = senderTo(server.url, { extraCa: server.ca })
   const owner = await newSession(db, { now: new Date(begun) })
   const invitation = { accountId: owner.accountId, role: 'member', isMailed: true } as const
-  const context = contextAt(db, new Date(begun))
-  const invite = (email: string) =>
-    inviteMember(context, { ...invitation, email, invitedBy: owner.userId })
-  await invite('invited@example.com')
-  const withdrawn = await invite('withdrawn@example.com')
-  assert.equal(withdrawn.outcome, 'invited')
-  if (withdrawn.outcome === 'invited') {
-    const { invitationId } = withdrawn
-    await withdrawInvitation(context, { accountId: owner.accountId, invitationId })
-  }
+  const now = new Date(begun)
+  await db.transaction(async (tx) => {
+    const sending = { ...invitation, invitedBy: owner.userId }
+    await inviteMember(tx, { ...sending, email: 'invited@example.com' }, now)
+    const withdrawn = { ...sending, email: 'withdrawn@example.com' }
+    await inviteMember(tx, withdrawn, now)
+    assert.ok('invitationId' in (await withdrawInvitation(tx, withdrawn, now)))
+  })
   assert.deepEqual(await sender.at(0), ['sent'])
   await queue('invited@example.com', 1)
   await queue('withdrawn@example.com', 1)

@@ -148,10 +148,27 @@ export interface ListedUser extends User {
   sessions: number
 }
 
-/** Returns all users, sorted by address. `sessions` counts valid sessions. */
+/**
+ * Returns users sorted by address: those whose address or name has the text `find`, after the
+ * address `after`. `sessions` counts valid sessions.
+ */
 export function findUsers(
   db: Queryable,
-  { now, idleSince }: { now: Date; idleSince: Date },
+  {
+    email = null,
+    find = null,
+    after = null,
+    limit,
+    now,
+    idleSince,
+  }: {
+    email?: string | null
+    find?: string | null
+    after?: string | null
+    limit: number
+    now: Date
+    idleSince: Date
+  },
 ): Promise<ListedUser[]> {
   return db.rows<ListedUser>(sql`
     select u.id, u.email, u.name, u.created_at as "createdAt", u.disabled_at as "disabledAt",
@@ -159,7 +176,12 @@ export function findUsers(
         from memberships m join accounts a on a.id = m.account_id where m.user_id = u.id), '[]') as accounts,
       (select count(*) from sessions s
         where s.user_id = u.id and s.ends_at > ${now} and s.last_seen_at > ${idleSince})::int as sessions
-    from users u order by u.email`)
+    from users u
+    where (${email}::text is null or u.email = ${email})
+      and (${find}::text is null or position(lower(${find}) in u.email) > 0
+        or position(lower(${find}) in lower(u.name)) > 0)
+      and (${after}::text is null or u.email > ${after})
+    order by u.email limit ${limit}`)
 }
 
 export interface Member {
@@ -184,13 +206,9 @@ export function findMembers(db: Queryable, accountId: string): Promise<Member[]>
  * another, and returns the members. Two statements: the second one sees what the previous holder of
  * the lock has committed.
  */
-export async function lockMemberships(
-  tx: Tx,
-  accountId: string,
-): Promise<{ userId: string; role: Role }[]> {
+export async function lockMemberships(tx: Tx, accountId: string): Promise<Member[]> {
   await tx.rows(sql`select from accounts where id = ${accountId} for no key update`)
-  return tx.rows<{ userId: string; role: Role }>(sql`
-    select user_id as "userId", role from memberships where account_id = ${accountId}`)
+  return findMembers(tx, accountId)
 }
 
 export async function updateRole(

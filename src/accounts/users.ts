@@ -1,7 +1,7 @@
-/** Operators' verbs for users. Each writes its audit entry in its own transaction. */
-import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
+/** Changes of users, by operators. */
 import type { Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
 import { deleteInvitationsTo } from './invitation-store.ts'
 import { deleteMailsTo, insertMail } from './mail-store.ts'
 import { deleteSessionsOf } from './session-store.ts'
@@ -27,73 +27,70 @@ export async function findOrCreateUser(
   return user
 }
 
-type Changed = { userId: string; changed: boolean } | null
+type Changed = { userId: string; changed: boolean } | Refusal<'user_not_found'>
 
-/**
- * Disables a user. Sessions end with the commit, on every node. Returns null for an unknown
- * address.
- */
-export function disableUser(context: ActionContext, email: string): Promise<Changed> {
-  return audited(context, 'users.disabled', async (tx, now) => {
-    const user = await lockUserByEmail(tx, email)
-    if (user === undefined) return unchanged(null)
-    if (user.disabledAt !== null) return unchanged({ userId: user.id, changed: false })
-    await updateDisabled(tx, user.id, now)
-    await deleteSessionsOf(tx, user.id)
-    await deleteMailsTo(tx, email)
-    return changed({ userId: user.id, changed: true }, { subjects: [user.id] })
-  })
+/** Disables a user. Sessions end with the commit, on every node. */
+export async function disableUser(tx: Tx, email: string, now: Date): Promise<Changed> {
+  const user = await lockUserByEmail(tx, email)
+  if (user === undefined) return unknownUser(email)
+  if (user.disabledAt !== null) return { userId: user.id, changed: false }
+  await updateDisabled(tx, user.id, now)
+  await deleteSessionsOf(tx, user.id)
+  await deleteMailsTo(tx, email)
+  return { userId: user.id, changed: true }
 }
 
-/** Lets a disabled user sign in again. Returns null for an unknown address. */
-export function enableUser(context: ActionContext, email: string): Promise<Changed> {
-  return audited(context, 'users.enabled', async (tx) => {
-    const user = await lockUserByEmail(tx, email)
-    if (user === undefined) return unchanged(null)
-    if (user.disabledAt === null) return unchanged({ userId: user.id, changed: false })
-    await updateDisabled(tx, user.id, null)
-    return changed({ userId: user.id, changed: true }, { subjects: [user.id] })
-  })
+/** Lets a disabled user sign in again. */
+export async function enableUser(tx: Tx, email: string): Promise<Changed> {
+  const user = await lockUserByEmail(tx, email)
+  if (user === undefined) return unknownUser(email)
+  if (user.disabledAt === null) return { userId: user.id, changed: false }
+  await updateDisabled(tx, user.id, null)
+  return { userId: user.id, changed: true }
 }
 
 /**
  * Erases a user, and the invitations to the address. The accounts stay, with their keys and
- * credits. Returns what was erased, or null for an unknown address.
+ * credits. `userId` is null if there were invitations alone.
  */
-export function eraseUser(
-  context: ActionContext,
+export async function eraseUser(
+  tx: Tx,
   email: string,
-): Promise<{ userId: string | null; invitations: number } | null> {
-  return audited(context, 'users.erased', async (tx) => {
-    const user = await lockUserByEmail(tx, email)
-    const invitationIds = await deleteInvitationsTo(tx, email)
-    await deleteMailsTo(tx, email)
-    if (user !== undefined) await deleteUser(tx, user.id)
-    const subjects = user === undefined ? invitationIds : [user.id]
-    if (subjects.length === 0) return unchanged(null)
-    return changed({ userId: user?.id ?? null, invitations: invitationIds.length }, { subjects })
-  })
+): Promise<{ userId: string | null; invitationIds: string[] } | Refusal<'user_not_found'>> {
+  const user = await lockUserByEmail(tx, email)
+  const invitationIds = await deleteInvitationsTo(tx, email)
+  await deleteMailsTo(tx, email)
+  if (user !== undefined) await deleteUser(tx, user.id)
+  else if (invitationIds.length === 0) return unknownUser(email)
+  return { userId: user?.id ?? null, invitationIds }
 }
 
-export type PrintedLink =
-  | { outcome: 'made'; userId: string; token: string }
-  | { outcome: 'no such user' }
-  | { outcome: 'disabled' }
-  | { outcome: 'no account' }
+/** Makes a sign-in link that is shown instead of mailed. */
+export async function makeShownLink(
+  tx: Tx,
+  email: string,
+  now: Date,
+): Promise<
+  | { userId: string; token: string }
+  | Refusal<'user_not_found' | 'user_disabled' | 'user_without_account'>
+> {
+  const user = await findUserByEmail(tx, email)
+  if (user === undefined) return unknownUser(email)
+  if (user.disabledAt !== null) return disabledUser(email)
+  if ((await findSignInAccount(tx, user.id)) === undefined)
+    return refuse('user_without_account', { message: `${email} is in no account.` })
+  const mailId = uuidV7(now)
+  const mail = { id: mailId, kind: 'sign_in', email, next: null } as const
+  await insertMail(tx, { ...mail, createdAt: now, dueAt: null })
+  const token = await makeLink(tx, { mailId, userId: user.id }, now)
+  if (token === null) throw new Error('a mail that was just written is gone')
+  return { userId: user.id, token }
+}
 
-/** Makes a sign-in link that is printed instead of mailed. */
-export function printLink(context: ActionContext, email: string): Promise<PrintedLink> {
-  return audited(context, 'users.link_made', async (tx, now) => {
-    const user = await findUserByEmail(tx, email)
-    if (user === undefined) return unchanged({ outcome: 'no such user' })
-    if (user.disabledAt !== null) return unchanged({ outcome: 'disabled' })
-    if ((await findSignInAccount(tx, user.id)) === undefined)
-      return unchanged({ outcome: 'no account' })
-    const mailId = uuidV7(now)
-    const mail = { id: mailId, kind: 'sign_in', email, next: null } as const
-    await insertMail(tx, { ...mail, createdAt: now, dueAt: null })
-    const token = await makeLink(tx, { mailId, userId: user.id }, now)
-    if (token === null) throw new Error('a mail that was just written is gone')
-    return changed({ outcome: 'made', userId: user.id, token }, { subjects: [user.id] })
-  })
+export function unknownUser(email: string): Refusal<'user_not_found'> {
+  return refuse('user_not_found', { message: `No user has the address ${email}.` })
+}
+
+export function disabledUser(email: string): Refusal<'user_disabled'> {
+  return refuse('user_disabled', { message: `${email} is disabled.` })
 }

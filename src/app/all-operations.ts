@@ -1,6 +1,9 @@
 /** Every operation, noun by noun. The operator API and its document are made from this list. */
+import { accountOperations } from '../access/account-operations.ts'
 import { operatorOperations } from '../access/operator-operations.ts'
+import { accountsMembers, memberOperations } from '../accounts/member-operations.ts'
 import { operatorUserOperations } from '../accounts/operator-operations.ts'
+import { userOperations } from '../accounts/user-operations.ts'
 import { reportOperations } from '../agent-decisions/operations.ts'
 import { evidenceOperations } from '../disputes/evidence-operations.ts'
 import { disputeOperations } from '../disputes/operations.ts'
@@ -36,6 +39,10 @@ export const allOperations: readonly Operation<Services>[] = [
   ...scoreOperations,
   ...credentialOperations,
   ...engineOperations,
+  ...accountOperations,
+  accountsMembers,
+  ...memberOperations,
+  ...userOperations,
   ...webhookOperations,
   ...operatorUserOperations,
   ...paymentOperations,

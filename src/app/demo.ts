@@ -1,17 +1,18 @@
 /** Prepares the demo for a serving process and starts the receiver of its webhooks. */
 import { findAccount } from '../access/store.ts'
 import { addMember } from '../accounts/members.ts'
-import { linkUrl } from '../accounts/sign-in.ts'
-import { printLink } from '../accounts/users.ts'
-import { operator } from '../audit/record.ts'
+import { usersSignInLink } from '../accounts/user-operations.ts'
+import { operator, recordAction } from '../audit/record.ts'
 import { withSearchIndex } from '../candidates/search-indexer.ts'
 import { accountName } from '../demo/account.ts'
 import { prepareDemo } from '../demo/prepare.ts'
 import { openDemoReceiver } from '../demo/receiver.ts'
 import { secondAccountName } from '../demo/story.ts'
+import { perform } from '../operations/perform.ts'
 import { systemClock } from '../platform/clock.ts'
-import { openDb } from '../platform/db/db.ts'
+import { openDb, type Tx } from '../platform/db/db.ts'
 import type { ServiceOptions } from './http-app.ts'
+import { openServices } from './operations.ts'
 import { releasedSkillNames } from './released-vocabulary.ts'
 import type { WebhookJobsOptions } from './webhooks.ts'
 
@@ -50,16 +51,26 @@ export async function createDemoSignInLink({
   db,
   clock,
 }: ServiceOptions): Promise<string | null> {
-  const context = { db, actor: operator(), clock }
   const account = await findAccount(db, accountName)
   if (account === undefined) return null
-  const member = { email: demoUser, role: 'owner' } as const
-  // The first account is the one that the link opens.
-  await addMember(context, { ...member, accountId: account.id })
   const second = await findAccount(db, secondAccountName)
-  if (second !== undefined) await addMember(context, { ...member, accountId: second.id })
-  const link = await printLink(context, demoUser)
-  return link.outcome === 'made' ? linkUrl(config.publicUrl, link.token) : null
+  // The first account is the one that the link opens.
+  for (const { id } of [account, ...(second === undefined ? [] : [second])])
+    await db.transaction((tx) => addOwner(tx, id, clock()))
+  const performer = { db, clock, services: openServices(config) }
+  const [actor, email] = [operator(), demoUser]
+  const caller = { kind: 'operator', role: 'admin', actor, by: actor } as const
+  const made = await perform(performer, usersSignInLink, caller, { email })
+  return 'refusal' in made ? null : made.output.url
+}
+
+async function addOwner(tx: Tx, account: string, now: Date): Promise<void> {
+  const details = { account, role: 'owner' } as const
+  const member = { accountId: account, email: demoUser, role: details.role }
+  const { userId, isNew } = await addMember(tx, member, now)
+  if (!isNew) return
+  const entry = { subjects: [userId], details, actor: operator() }
+  await recordAction(tx, { action: 'users.joined', ...entry }, now)
 }
 
 /** Starts the receiver. Returns undefined if it cannot be registered. `say` shows each event. */

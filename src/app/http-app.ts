@@ -208,7 +208,6 @@ function servicePages(
       sessionRules: sessions,
       performer: { db, clock, services },
       retryWaitsSeconds: webhooks.retryWaitsSeconds,
-      sendsMail: mail !== null,
       sandbox,
       verify: standard.verifier.verify,
       requestLog: {

@@ -6,8 +6,9 @@ import { sweepMails } from '../accounts/mail-store.ts'
 import { type MailSenderOptions, sendMails } from '../accounts/send-mails.ts'
 import { insertMembership } from '../accounts/store.ts'
 import { findOrCreateUser } from '../accounts/users.ts'
-import { audited, changed, contextWithin } from '../audit/action.ts'
+import { contextWithin } from '../audit/action.ts'
 import { theService } from '../audit/actions.ts'
+import { recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import { enterCredits } from '../credits/credits.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -97,13 +98,15 @@ export async function signUpUser(
   const user = await findOrCreateUser(tx, { email, name: null, now })
   const context = contextWithin(tx, { actor: theService, now })
   // An account is named without the address, which an erasure must be able to remove.
-  const account = await createAccount(context, `sign-up ${user.id}`)
+  const account = await createAccount(tx, `sign-up ${user.id}`, now)
   if (account === null) return user.id
   const [userId, accountId] = [user.id, account.id]
-  await audited(context, 'users.signed_up', async () => {
-    await insertMembership(tx, { userId, accountId, role: 'owner', createdAt: now })
-    return changed(null, { subjects: [userId], details: { account: accountId } })
-  })
+  await insertMembership(tx, { userId, accountId, role: 'owner', createdAt: now })
+  const actor = theService
+  const created = { action: 'accounts.created', subjects: [accountId], details: {} } as const
+  await recordAction(tx, { ...created, actor }, now)
+  const details = { account: accountId }
+  await recordAction(tx, { action: 'users.signed_up', subjects: [userId], details, actor }, now)
   if (credits > 0) {
     const entry = { accountId, kind: 'grant', delta: credits, reason: 'sign-up' } as const
     await enterCredits(context, { ...entry, reference: `sign-up ${accountId}` })

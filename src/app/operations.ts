@@ -1,4 +1,5 @@
 /** Builds the services that operations need. Each is opened by the first operation that needs it. */
+import type { UserServices } from '../accounts/user-operations.ts'
 import type { ReportServices } from '../agent-decisions/operations.ts'
 import type { Config } from '../config/config.ts'
 import type { DisputeServices } from '../disputes/operations.ts'
@@ -12,6 +13,7 @@ import type { WebhookServices } from '../webhooks/operation-parts.ts'
 /** Everything that some operation needs. */
 export type Services = DisputeServices &
   EvidenceServices &
+  UserServices &
   WebhookServices &
   ReportServices &
   CredentialServices
@@ -37,6 +39,11 @@ export function openServices(
         const { findAccountNames } = await import('../access/store.ts')
         return findAccountNames(db, ids)
       },
+    },
+    users: {
+      publicUrl: config.publicUrl,
+      sendsMail: config.mail !== null,
+      sessions: config.sessions,
     },
     webhooks: {
       rules: config.webhooks.rules,

@@ -7,7 +7,8 @@ const none = Type.Object({}, closed)
 
 export const userActions = {
   'users.invited': facts({
-    meaning: 'An address was invited to an account; the subject is the invitation.',
+    meaning:
+      'An address was invited to an account, by an operator perhaps once more; the subject is the invitation.',
     subject: uuid,
     account: 'details',
     details: Type.Object({ account: uuid, role: Type.Enum([...roles]) }, closed),

@@ -5,7 +5,6 @@
 import { InvalidArgumentError } from 'commander'
 import { networkText } from '../access/allowed-from.ts'
 import { allowedNetworksMax } from '../access/schema.ts'
-import { parseEmail } from '../accounts/email.ts'
 import { isMonth } from '../credits/months.ts'
 import { dayOf } from '../platform/instant.ts'
 import { faultOfText } from '../workers/profile.ts'
@@ -35,7 +34,7 @@ export function wholeNumber(min: number, max: number): Parser<number> {
 
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-export function isUuid(text: string): boolean {
+function isUuid(text: string): boolean {
   return uuidForm.test(text)
 }
 
@@ -76,10 +75,6 @@ function parseActor(text: string): string {
   return fault === null ? text : invalid(`The name ${fault.reason}.`)
 }
 
-export function parseEmailAddress(text: string): string {
-  return parseEmail(text) ?? invalid('Use a mail address, such as ada@example.org.')
-}
-
 /** Parses an address that begins with http:// or https://. */
 export function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null
@@ -96,9 +91,6 @@ export function textUpTo(max: number): Parser<string> {
       : invalid(`Use 1 to ${max} characters, none of them a control character.`)
   }
 }
-
-/** Parses the name of an account or a user. */
-export const parseName = textUpTo(120)
 
 /** Parses a number of credits, which may be below 0. */
 export function parseCredits(text: string): number {

@@ -88,12 +88,27 @@ export const commands: readonly CommandRow[] = [
   {
     name: 'accounts',
     description: 'Accounts, which own API keys and credits',
-    load: () => import('./commands/accounts.ts'),
+    load: fromOperations(async () => {
+      const [{ accountOperations }, { accountsMembers }] = await Promise.all([
+        import('../access/account-operations.ts'),
+        import('../accounts/member-operations.ts'),
+      ])
+      return [...accountOperations, accountsMembers]
+    }),
   },
   {
     name: 'users',
     description: 'Developers who sign in with a browser',
-    load: () => import('./commands/users.ts'),
+    load: fromOperations(
+      async () => (await import('../accounts/user-operations.ts')).userOperations,
+    ),
+  },
+  {
+    name: 'members',
+    description: 'Members of accounts',
+    load: fromOperations(
+      async () => (await import('../accounts/member-operations.ts')).memberOperations,
+    ),
   },
   {
     name: 'api-keys',

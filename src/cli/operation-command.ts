@@ -225,7 +225,7 @@ function rendered(
   const { said, columns, output: shape, none = 'There are none.', finding = 'notFound' } = operation
   const found: unknown = Reflect.get(output, finding)
   const exitCode = found == null || (Array.isArray(found) && found.length === 0) ? 0 : 1
-  const hidden = isDryRun ? secretFields(shape).map((name) => [name, '(not made)']) : []
+  const hidden = isDryRun ? secretFields(shape, output).map((name) => [name, '(not made)']) : []
   const shown = { ...output, ...Object.fromEntries(hidden) }
   const report = isDryRun ? { dryRun: true, ...shown } : shown
   const sentences = () => said?.(shown as never, input as never).map(harmless)

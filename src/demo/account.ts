@@ -2,11 +2,11 @@
 import { chmod } from 'node:fs/promises'
 import { shownKey } from '../access/api-key.ts'
 import { createAccount, createApiKey, isActive } from '../access/manage.ts'
-import { findAccount, findKeys } from '../access/store.ts'
-import { type ActionContext, contextWithin } from '../audit/action.ts'
-import { operator } from '../audit/record.ts'
+import { type Account, findAccount, findKeys } from '../access/store.ts'
+import { contextWithin } from '../audit/action.ts'
+import { operator, recordAction } from '../audit/record.ts'
 import { enterCredits } from '../credits/credits.ts'
-import type { Db } from '../platform/db/db.ts'
+import type { Db, Tx } from '../platform/db/db.ts'
 import { type Environment, environments, scopes } from '../platform/http/callers.ts'
 import { keyFile, readText, writeFileAtomically } from './files.ts'
 
@@ -22,9 +22,7 @@ export async function ensureDemoAccount(db: Db, dataDir: string, now: Date): Pro
     const file = keyFile(dataDir, environment)
     const known = (await readText(file))?.trim() ?? ''
     if (await isKeyOfDemo(db, known, now)) continue
-    const key = await db.transaction((tx) =>
-      makeKey(contextWithin(tx, { actor: operator(), now }), environment),
-    )
+    const key = await db.transaction((tx) => makeKey(tx, environment, now))
     if (key === null) continue
     await writeFileAtomically(file, `${key}\n`)
     await chmod(file, 0o600)
@@ -38,9 +36,10 @@ async function isKeyOfDemo(db: Db, key: string, now: Date): Promise<boolean> {
 }
 
 /** Creates the account, a key and credits. Returns null if the account is at its key limit. */
-async function makeKey(context: ActionContext, environment: Environment): Promise<string | null> {
-  const made = await createAccount(context, accountName)
-  const accountId = made?.id ?? (await findAccount(context.db, accountName))?.id ?? ''
+async function makeKey(tx: Tx, environment: Environment, now: Date): Promise<string | null> {
+  const context = contextWithin(tx, { actor: operator(), now })
+  const made = await createDemoAccount(tx, accountName, now)
+  const accountId = made?.id ?? (await findAccount(tx, accountName))?.id ?? ''
   const name = environment === 'live' ? accountName : 'sandbox'
   const allowed = environment === 'live' ? scopes : readScopes
   const rights = { environment, scopes: allowed, allowedFrom: null, expiresAt: null } as const
@@ -49,6 +48,15 @@ async function makeKey(context: ActionContext, environment: Environment): Promis
   const entry = { accountId, kind: 'grant', delta: credits, reason: 'demo' } as const
   await enterCredits(context, { ...entry, reference: `demo ${accountId}` })
   return created.key
+}
+
+/** Creates an account with its audit entry. Returns null if the name is in use. */
+export async function createDemoAccount(tx: Tx, name: string, now: Date): Promise<Account | null> {
+  const account = await createAccount(tx, name, now)
+  if (account === null) return null
+  const entry = { action: 'accounts.created', subjects: [account.id], details: {} } as const
+  await recordAction(tx, { ...entry, actor: operator() }, now)
+  return account
 }
 
 const readScopes = ['candidates:read', 'scores:read'] as const

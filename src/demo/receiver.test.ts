@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request } from 'node:https'
 import { after, test } from 'node:test'
-import { contextAt } from '../../test/support/build/actions.ts'
 import { began, testRing } from '../../test/support/build/webhooks.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { createAccount } from '../access/manage.ts'
@@ -18,7 +17,7 @@ after(() => database.drop())
 
 test('400: the receiver does not show an event with a missing or foreign signature as verified', async () => {
   const said: string[] = []
-  const account = await createAccount(contextAt(db, began), accountName)
+  const account = await db.transaction((tx) => createAccount(tx, accountName, began))
   assert.ok(account)
   const parts = { db, clock: () => began, ring: testRing, activeMax: 5 }
   const receiver = await openDemoReceiver({ ...parts, say: (line) => void said.push(line) })

@@ -2,7 +2,7 @@
  * The story of the dashboard: an expired key, two reports of decisions, and a second account, which
  * is locked and has requested a review. The failing endpoint is in `receiver.ts`.
  */
-import { createAccount, createApiKey } from '../access/manage.ts'
+import { createApiKey } from '../access/manage.ts'
 import { findAccount } from '../access/store.ts'
 import { type ReportContent, reportFingerprint } from '../agent-decisions/report-request.ts'
 import { insertReports } from '../agent-decisions/store.ts'
@@ -11,7 +11,7 @@ import { contextWithin } from '../audit/action.ts'
 import { operator, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
-import { accountName } from './account.ts'
+import { accountName, createDemoAccount } from './account.ts'
 import { dayMs } from './days.ts'
 import { sampleWorkers } from './scenario.ts'
 
@@ -52,9 +52,8 @@ const reviewNote = 'Our agent reported each decision twice. It sends an Idempote
 export async function ensureStory(db: Db, now: Date): Promise<void> {
   if ((await findAccount(db, secondAccountName)) !== undefined) return
   await db.transaction(async (tx) => {
-    const context = contextWithin(tx, { actor: operator(), now })
     const account = await findAccount(tx, accountName)
-    const second = await createAccount(context, secondAccountName)
+    const second = await createDemoAccount(tx, secondAccountName, now)
     // Null: another process of this database has added the story since.
     if (account === undefined || second === null) return
     await addExpiredKey(tx, { accountId: account.id, now })

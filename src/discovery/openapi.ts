@@ -124,6 +124,7 @@ function tagOf(name: string): Json {
 const areas: Readonly<Record<string, string>> = {
   account:
     'The account of a signed-in user: API keys, credits, usage, requests, members and sessions.',
+  accounts: 'Accounts, their credits and keys, and who signs in for them.',
   audit: 'The log of what operators, members and the service did.',
   consent: 'What workers allow, and its history.',
   'agent decisions': 'Reports of the decisions that agents make with candidate and score data.',
@@ -134,6 +135,7 @@ const areas: Readonly<Record<string, string>> = {
   engines: 'The engines that compute scores, and their recall.',
   evidence: 'The evidence that scores are computed from.',
   identity: 'Checks of the identity of workers.',
+  members: 'Members of accounts.',
   operators: 'Tokens of the systems that call this API.',
   payments: 'x402 payments, their revenue, and those that need a decision.',
   reports: 'Reports of agent decisions, and the accounts that may send them.',
@@ -142,6 +144,7 @@ const areas: Readonly<Record<string, string>> = {
   'score credentials': 'Signed scores: their verification, their status and revocations.',
   scores: 'Public scores and their credentials.',
   'skill standard': 'The skills, their evidence and weights, score bands, terms and releases.',
+  users: 'Developers who sign in with a browser, and invitations.',
   workers: 'Workers and their data.',
   webhooks: 'Endpoints that receive events, their deliveries, and the feed of events.',
 }

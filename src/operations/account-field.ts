@@ -21,6 +21,7 @@ export const accountField = Type.String({
   minLength: 1,
   maxLength: 120,
   description: 'name or id of the account',
+  'x-shown-by': 'accounts list',
 })
 
 /** Returns the account of a member or a key, whatever `text` says, and of an operator the named one. */

@@ -7,8 +7,8 @@ type Of<Kind> = Extract<OperationCaller, { kind: Kind }>
 
 export function memberCaller(session: SessionCaller, requestId: string): Of<'member'> {
   const actor = actorOf(session)
-  const { accountId, role } = session
-  return { kind: 'member', accountId, role, actor, by: actor, requestId }
+  const { accountId, role, userId } = session
+  return { kind: 'member', accountId, role, userId, actor, by: actor, requestId }
 }
 
 /** `scope` is that of the route, which admitted the key because it has it. */

@@ -12,8 +12,8 @@ import type { ErrorName, Refusal } from '../platform/http/errors.ts'
 
 /** The callers of an operation. An absent kind of caller is refused. */
 export interface Who {
-  /** The lowest role. */
-  operator: Exclude<OperatorRole, 'ingest'>
+  /** The lowest role. Without it, the operation has no operator door. */
+  operator?: Exclude<OperatorRole, 'ingest'>
   /** A token of the operator's own systems may call it. */
   ingest?: true
   member?: Role
@@ -26,6 +26,8 @@ export type Owner = 'any' | { userId: string }
 export interface Context<Services> {
   now: Date
   owner: Owner
+  /** The signed-in user, if a member asks. */
+  userId: string | null
   /** Named in the audit log. */
   actor: string
   /** Named in the history of the record, for example of a dispute. */

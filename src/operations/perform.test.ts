@@ -157,8 +157,8 @@ test('each caller reaches only the operations of its role, scope or membership',
     role,
   })
   const at = { actor: 'x', by: 'x', accountId: 'a' }
-  const member: OperationCaller = { kind: 'member', role: 'member', ...at }
-  const owner: OperationCaller = { kind: 'member', role: 'owner', ...at }
+  const member: OperationCaller = { kind: 'member', role: 'member', userId: 'u', ...at }
+  const owner: OperationCaller = { kind: 'member', role: 'owner', userId: 'u', ...at }
   const key: OperationCaller = { kind: 'key', scopes: ['webhooks:write'], ...at }
   const cases = [
     [{ operator: 'support' }, operator('viewer'), 'operator_role_required'],

@@ -32,7 +32,7 @@ export type OperationCaller = {
 } & (
   | /** An operator: at the machine, by a token, or in the console. */
   { kind: 'operator'; role: OperatorRole }
-  | { kind: 'member'; accountId: string; role: Role }
+  | { kind: 'member'; accountId: string; role: Role; userId: string }
   | { kind: 'key'; accountId: string; scopes: readonly Scope[] }
 )
 
@@ -105,6 +105,7 @@ export async function performAny<Services>(
   const contextAt = (): Context<Services> => ({
     now: performer.clock(),
     owner: caller.kind === 'operator' ? 'any' : { userId: caller.accountId },
+    userId: caller.kind === 'member' ? caller.userId : null,
     actor: caller.actor,
     by: caller.by,
     idempotencyKey,
@@ -173,16 +174,16 @@ function fingerprint({ name }: { name: string }, input: object): { fingerprint: 
 
 /** An output with a secret is not stored: it is shown once. */
 function storedAnswer(
-  { output }: { output: TObject },
-  result: Done<object, ActionName>,
+  { output: shape }: { output: TObject },
+  { output, more }: Done<object, ActionName>,
 ): object | null {
-  return secretFields(output).length > 0 ? null : { output: result.output, more: result.more }
+  return secretFields(shape, output).length > 0 ? null : { output, more }
 }
 
-/** Returns the names of the members that hold a secret. */
-export function secretFields({ properties }: TObject): string[] {
+/** Returns the names of the members that hold a secret, of an output those that it has. */
+export function secretFields({ properties }: TObject, output: object = properties): string[] {
   return Object.entries(properties).flatMap(([name, schema]) =>
-    'x-secret' in schema ? [name] : [],
+    'x-secret' in schema && name in output ? [name] : [],
   )
 }
 
@@ -196,7 +197,8 @@ export function whyForbidden(who: Who, caller: OperationCaller): ErrorName | nul
   const isAllowed =
     caller.role === 'ingest'
       ? who.ingest === true
-      : operatorRoles.indexOf(caller.role) >= operatorRoles.indexOf(who.operator)
+      : who.operator !== undefined &&
+        operatorRoles.indexOf(caller.role) >= operatorRoles.indexOf(who.operator)
   return isAllowed ? null : 'operator_role_required'
 }
 

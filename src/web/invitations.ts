@@ -105,14 +105,14 @@ export function invitationEndpoints(options: SignInOptions, pages: SignInPages):
   })
 
   const acceptedAnswer = (accepted: Accepted): Answer => {
-    if (accepted.outcome === 'joined')
+    if ('session' in accepted)
       return accepted.session === null
         ? redirect(startPath)
         : redirect(startPath, { 'Set-Cookie': begun(accepted.session) })
     // The token stays out of the outbox, which keeps the page to open after sign-in.
-    if (accepted.outcome === 'sign in first')
+    if (accepted.refusal === 'session_required')
       return redirect(`/sign-in?next=${encodeURIComponent(accountsPath)}`)
-    return accepted.outcome === 'too many members' ? show(fullView, 409) : show(endedView, 410)
+    return accepted.refusal === 'members_maximum' ? show(fullView, 409) : show(endedView, 410)
   }
 
   return [shown, answered]

@@ -8,7 +8,6 @@ import { eventually } from '../../test/support/start/processes.ts'
 import { startService } from '../../test/support/start/service.ts'
 import { addMember } from '../accounts/members.ts'
 import { disableUser } from '../accounts/users.ts'
-import { systemClock } from '../platform/clock.ts'
 import { sql } from '../platform/db/db.ts'
 import { openLog } from '../platform/observability/log.ts'
 
@@ -19,7 +18,6 @@ const lines: string[] = []
 const log = openLog({ level: 'warn', to: { write: (text) => lines.push(text) } })
 const service = await startService(publicUrl, undefined, { env: provider.env, log })
 const { db } = service.database
-const context = { db, actor: 'test', clock: systemClock }
 after(async () => {
   await service.close()
   await service.stop()
@@ -34,6 +32,8 @@ afterEach(() => {
   lines.length = 0
 })
 
+const disable = (email: string) => db.transaction((tx) => disableUser(tx, email, new Date()))
+
 let users = 0
 
 /** Makes a user, who is the next one at the provider. */
@@ -41,7 +41,8 @@ async function newMember(over: { email_verified?: unknown } = {}) {
   const n = ++users
   const { accountId } = await newSession(db)
   const email = `user-${n}@example.com`
-  const userId = await addMember(context, { email, accountId, role: 'member' })
+  const member = { email, accountId, role: 'member' } as const
+  const { userId } = await db.transaction((tx) => addMember(tx, member, new Date()))
   provider.user = {
     sub: `subject-${n}`,
     email: `User-${n}@Example.com`,
@@ -302,11 +303,11 @@ test('403: with invitations alone an unknown address gets no user', async () => 
 
 test('403: a disabled user does not sign in, neither by mail nor by subject', async () => {
   const first = await newMember()
-  await disableUser(context, first.email)
+  await disable(first.email)
   await assertNoSession(await signIn(), 403, /Your user is disabled/, first.userId)
   const known = await newMember()
   assert.equal((await signIn()).status, 303)
-  await disableUser(context, known.email)
+  await disable(known.email)
   assert.equal((await signIn()).status, 403)
   const rows = await db.rows(sql`select 1 from sessions where user_id = ${known.userId}`)
   assert.equal(rows.length, 0)

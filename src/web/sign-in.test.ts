@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { signInToken } from '../../test/support/build/accounts.ts'
 import { newSession } from '../../test/support/build/sessions.ts'
 import { ask, type Question, type Reply } from '../../test/support/start/ask.ts'
 import { openRaw, post as rawPost } from '../../test/support/start/edge.ts'
 import { startService } from '../../test/support/start/service.ts'
 import { insertMail } from '../accounts/mail-store.ts'
 import { makeLink } from '../accounts/sign-in.ts'
-import { printLink } from '../accounts/users.ts'
-import { systemClock } from '../platform/clock.ts'
 import { sql } from '../platform/db/db.ts'
 
 const publicUrl = 'https://scores.example.org'
@@ -33,12 +32,7 @@ function posting(
 
 const post = (...args: Parameters<typeof posting>) => ask(service.base, posting(...args))
 
-async function linkOf(email: string, now = new Date()): Promise<string> {
-  const context = { db, actor: 'test', clock: () => now }
-  const link = await printLink(context, email)
-  assert.equal(link.outcome, 'made')
-  return link.outcome === 'made' ? link.token : ''
-}
+const linkOf = (email: string, now = new Date()) => signInToken(db, email, now)
 
 const confirm = (token: string, headers?: Record<string, string>) =>
   post('/sign-in/confirm', { token }, headers)
@@ -471,9 +465,7 @@ test('without a mail server the pages say how to get a link, and a link still wo
     const reply = await ask(silent.base, { method: 'POST', path: '/sign-in', headers: local, body })
     assert.equal(reply.status, 503)
     const { email } = await newSession(silent.database.db, { publicUrl: silent.publicUrl })
-    const context = { db: silent.database.db, actor: 'test', clock: systemClock }
-    const link = await printLink(context, email)
-    const token = link.outcome === 'made' ? link.token : ''
+    const token = await signInToken(silent.database.db, email)
     const confirmed = await ask(silent.base, {
       method: 'POST',
       path: '/sign-in/confirm',

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { findKeys } from '../../src/access/store.ts'
-import { removeMember } from '../../src/accounts/members.ts'
+import { membersRemove } from '../../src/accounts/member-operations.ts'
 import { insertMembership } from '../../src/accounts/store.ts'
 import { reportsLock } from '../../src/agent-decisions/operations.ts'
 import { declineUnlockReview } from '../../src/agent-decisions/unlock.ts'
@@ -31,7 +31,7 @@ import {
   lockedAccount,
   sandboxPath,
 } from '../support/build/account-drives.ts'
-import { contextAt } from '../support/build/actions.ts'
+import { userPerformer } from '../support/build/accounts.ts'
 import { apiKeyRequests } from '../support/build/api-key-drives.ts'
 import { newKey, type TestKey } from '../support/build/keys.ts'
 import { lock, reportPerformer } from '../support/build/reports.ts'
@@ -325,7 +325,6 @@ test('the audit log of an account has what its members, the operator and the ser
   const { keyId } = await newKey(db, { accountId })
   const member = await newSession(db, { accountId, role: 'member' })
   const keys = apiKeyRequests(session, { rotated: keyId, revoked: keyId })
-  const byUser = { ...contextAt(db), actor: `user ${userId}` }
   const caller = memberCaller(
     { kind: 'session', role: 'owner', operatorRole: null, signedInAt: new Date(), ...session },
     'req_test',
@@ -341,7 +340,9 @@ test('the audit log of an account has what its members, the operator and the ser
     accountRequests(session.ownOrigin, { endpointId: '' }).requestUnlockReview,
   ])
     assert.ok((await ask(service.base, question as Question)).status < 300)
-  assert.equal(await removeMember(byUser, { accountId, userId: member.userId }), 'ended')
+  const { email } = member
+  const input = { account: accountId, email }
+  assert.ok('output' in (await perform(userPerformer(db), membersRemove, caller, input)))
   const gone = [foreignId, endpointId]
   await db.transaction((tx) =>
     recordGaveUp(tx, { endpointIds: gone, reason: 'gone', at: new Date() }),

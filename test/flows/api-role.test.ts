@@ -152,7 +152,8 @@ test('the role may do everything that the routes of webhooks and agent decisions
   const userId = randomUUID()
   const performer = webhookPerformer(asServer)
   const actor = `user ${userId}`
-  const member = { kind: 'member', accountId: userId, role: 'member', actor, by: actor } as const
+  const own = { accountId: userId, userId, role: 'member', actor, by: actor } as const
+  const member = { kind: 'member', ...own } as const
   const creation = { account: userId, url: 'https://hooks.example.com/' }
   const events = ['score.updated' as const]
   const create = (idempotencyKey: string) =>

@@ -263,9 +263,12 @@ async function joinedPages(path: string, member: string): Promise<object[]> {
 }
 
 test('the pages of a list, joined by their Link headers, equal one big page', async () => {
+  for (let n = 0; n < 5; n++) await newSession(service.database.db)
   for (const [path, member, id] of [
     ['/operator-tokens', 'tokens', 'id'],
     ['/audit', 'entries', 'seq'],
+    ['/accounts', 'accounts', 'name'],
+    ['/users', 'users', 'email'],
   ] as const) {
     const rows = await joinedPages(path, member)
     assert.ok(rows.length > 4, path)
@@ -402,4 +405,82 @@ test('a user gets an operator role, has it in the session on the next request, a
     entries.map(({ action }) => action),
     ['operators.granted', 'operators.granted', 'operators.withdrawn'],
   )
+})
+
+test('an account is created once, invites, and keeps an owner; the log names the token', async () => {
+  const created = await call('POST /accounts', { body: { name: ' Harbour Ltd ' } })
+  const account = created.json.account as { id: string; name: string }
+  assert.equal(account.name, 'Harbour Ltd')
+  const taken = await call('POST /accounts', { body: { name: account.name } })
+  assert.deepEqual([taken.status, taken.json.error], [409, 'account_name_taken'])
+  for (const name of [account.id, ' ', 'a\u0007b'])
+    assert.equal((await call('POST /accounts', { body: { name } })).json.error, 'invalid_field')
+  assert.equal((await call('GET /accounts/Nobody')).json.error, 'account_not_found')
+
+  const body = { email: 'Mia@Example.com', role: 'member' }
+  const invite = (headers = {}) =>
+    call('POST /accounts/Harbour%20Ltd/invitations', { body, headers, token: tokens.support })
+  const keyed = { 'Idempotency-Key': 'invite-0123456789abcd' }
+  const first = await invite(keyed)
+  assert.match(String(first.json.url), /\/invitations\/[\w-]{43}$/)
+  assert.equal((await invite(keyed)).json.error, 'idempotency_key_spent')
+  const again = await invite()
+  assert.deepEqual([again.json.changed, again.json.invitationId], [false, first.json.invitationId])
+  assert.notEqual(again.json.url, first.json.url)
+  const invitation = `/accounts/${account.id}/invitations/mia@example.com`
+  assert.match(String((await call(`POST ${invitation}/resend`)).json.url), /\/invitations\//)
+  assert.equal((await call(`POST ${invitation}/withdraw`)).status, 200)
+  for (const verb of ['withdraw', 'resend'])
+    assert.equal((await call(`POST ${invitation}/${verb}`)).json.error, 'invitation_not_found')
+
+  const { db } = service.database
+  const owner = await newSession(db, { accountId: account.id })
+  const member = await newSession(db, { accountId: account.id, role: 'member' })
+  const of = (email: string, verb: string) =>
+    call(`POST /accounts/${account.id}/members/${email}/${verb}`)
+  assert.equal((await of(owner.email, 'remove')).json.error, 'last_owner')
+  assert.equal((await of(member.email, 'make-owner')).json.changed, true)
+  assert.equal((await of(member.email, 'make-owner')).json.changed, false)
+  assert.equal((await of(owner.email, 'remove')).status, 200)
+  assert.equal((await of(owner.email, 'remove')).json.error, 'member_not_found')
+  const shown = await call(`GET /accounts/${account.id}/members`)
+  const members = shown.json.members as { email: string }[]
+  assert.deepEqual([members.length, members[0]?.email], [1, member.email])
+  const entries = await db.rows<{ action: string }>(sql`
+    select action from audit_log where details like ${`%${account.id}%`} and actor like 'token %'
+    order by seq`)
+  assert.deepEqual(
+    entries.map(({ action }) => action.replace('users.', '')),
+    ['invited', 'invited', 'invitation_resent', 'invitation_withdrawn', 'made_owner', 'removed'],
+  )
+})
+
+test('a user is found by a part of the address, disabled, enabled and erased with stored answers', async () => {
+  const { db, url } = service.database
+  const { email, userId } = await newSession(db)
+  const find = async (text: string) =>
+    (await call(`GET /users?find=${encodeURIComponent(text)}`)).json.users as { email: string }[]
+  assert.deepEqual(
+    (await find(email.slice(2).toUpperCase())).map((one) => one.email),
+    [email],
+  )
+  assert.deepEqual(await find('%'), [])
+  const user = `/users/${email}`
+  const change = async (verb: string, headers = {}) =>
+    (await call(`POST ${user}/${verb}`, { headers })).json
+  assert.deepEqual(await change('disable'), { userId, changed: true })
+  assert.equal((await change('sign-in-link')).error, 'user_disabled')
+  const shown = (await call(`GET ${user}`)).json.user as { sessions: number; disabledAt: string }
+  assert.deepEqual([shown.sessions, typeof shown.disabledAt], [0, 'string'])
+  assert.deepEqual(await change('enable'), { userId, changed: true })
+  assert.match(String((await change('sign-in-link')).url), /\/sign-in\/confirm\?token=/)
+  const headers = { 'Idempotency-Key': 'grant-0123456789abcdef' }
+  await call(`POST /operators/${email}/grant`, { body: { role: 'viewer' }, headers })
+  assert.ok((await everythingStored(url)).includes(email))
+  const erased = await call(`POST ${user}/erase`, {
+    headers: { 'Idempotency-Key': 'erase-0123456789abcdef' },
+  })
+  assert.deepEqual(erased.json, { userId, invitations: 0 })
+  assert.ok(!(await everythingStored(url)).includes(email))
+  assert.equal((await change('erase')).error, 'user_not_found')
 })

@@ -2,16 +2,16 @@
  * `assay api-keys`: the API keys of accounts. A key is printed only by the command that makes it.
  */
 import type { Command } from 'commander'
+import { keyColumns, wireKey } from '../../access/listed-key.ts'
 import {
   activeKeysMax,
   createApiKey,
-  isActive,
   restrictApiKey,
   revokeApiKey,
   rotateApiKey,
 } from '../../access/manage.ts'
 import { keyNameLengthMax, overlapHoursMax } from '../../access/schema.ts'
-import { findKeys, type StoredKey } from '../../access/store.ts'
+import { findKeys } from '../../access/store.ts'
 import { wireTime } from '../../platform/clock.ts'
 import { type Environment, environments, type Scope, scopes } from '../../platform/http/callers.ts'
 import {
@@ -28,7 +28,7 @@ import { withContext } from '../context.ts'
 import { failure, usageError } from '../fail.ts'
 import { accountNamed } from '../names.ts'
 import { done, type Outcome } from '../output.ts'
-import { type Columns, listed } from '../render.ts'
+import { listed } from '../render.ts'
 
 const keyArgument = ['<id>', 'id of the key', idFrom('assay api-keys list ACCOUNT')] as const
 
@@ -154,11 +154,9 @@ function list(named: string): Promise<Outcome> {
     const account = await accountNamed(db, named)
     const now = clock()
     const rows = await findKeys(db, account.id)
-    const keys = rows.map((key) => keyReport(key, now))
-    return listed(
-      { keys },
-      { rows, columns: keyColumns(now), none: `${account.name} has no API key.` },
-    )
+    const keys = rows.map((key) => wireKey(key, now))
+    const none = `${account.name} has no API key.`
+    return listed({ keys }, { rows: keys, columns: keyColumns, none })
   })
 }
 
@@ -213,43 +211,6 @@ function revoke(id: string): Promise<Outcome> {
 }
 
 /** Shows the beginning and the end of a key, never the key. */
-export function keyColumns(now: Date): Columns<StoredKey> {
-  return {
-    id: ({ id }) => id,
-    key: ({ shown }) => shown,
-    state: (key) => stateOf(key, now),
-    name: ({ name }) => name,
-    scopes: ({ scopes }) => scopes.join(' '),
-    from: ({ allowedFrom }) => allowedFrom?.join(' ') ?? 'anywhere',
-    created: ({ createdAt }) => createdAt,
-    ends: ({ expiresAt, revokedAt }) => revokedAt ?? expiresAt,
-    lastUsed: ({ lastUsedAt }) => lastUsedAt,
-  }
-}
-
-export function keyReport(key: StoredKey, now: Date) {
-  const { id, shown, name, environment, scopes, allowedFrom, createdAt, expiresAt, revokedAt } = key
-  const { lastUsedAt } = key
-  return {
-    id,
-    shown,
-    name,
-    environment,
-    scopes,
-    allowedFrom,
-    state: stateOf(key, now),
-    createdAt: wireTime(createdAt),
-    expiresAt: expiresAt && wireTime(expiresAt),
-    revokedAt: revokedAt && wireTime(revokedAt),
-    lastUsedAt: lastUsedAt && wireTime(lastUsedAt),
-  }
-}
-
-function stateOf(key: StoredKey, now: Date): 'active' | 'expired' | 'revoked' {
-  if (isActive(key, now)) return 'active'
-  return key.revokedAt === null ? 'expired' : 'revoked'
-}
-
 function unknownKey(id: string): Error {
   return failure(`No API key has the id ${id}. \`assay api-keys list ACCOUNT\` shows them.`)
 }

@@ -1,11 +1,14 @@
 /** The page of the user's own accounts: open another one, and answer invitations. */
-import { acceptOwnInvitation, declineOwnInvitation } from '../../accounts/accept-invitation.ts'
 import type { Invitation } from '../../accounts/invitation.ts'
 import { findInvitationsTo } from '../../accounts/invitation-store.ts'
 import { membersMax } from '../../accounts/invitations.ts'
+import { membersAccept, membersDecline } from '../../accounts/member-operations.ts'
 import { updateSessionAccount } from '../../accounts/session-store.ts'
 import { accountsPath } from '../../accounts/sign-in.ts'
 import { findSignedIn } from '../../accounts/store.ts'
+import type { UserServices } from '../../accounts/user-operations.ts'
+import { memberCaller } from '../../operations/callers.ts'
+import { type Performer, perform } from '../../operations/perform.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
 import { uuidForm } from '../../platform/http/fields.ts'
@@ -16,7 +19,10 @@ import { accountTitle } from '../layout.ts'
 import { dashboardPage, type PagesContext, type View } from '../page.ts'
 import { timeTag } from '../text.ts'
 
-export function accountPage(context: PagesContext): Endpoint[] {
+export function accountPage({
+  performer,
+  ...context
+}: PagesContext & { performer: Performer<UserServices> }): Endpoint[] {
   const { db, publicUrl } = context
   const host = new URL(publicUrl).host
   const view = async (
@@ -55,15 +61,19 @@ ${card({
           ? { redirectTo: '/dashboard' }
           : refuse('not_found', { message: 'You are not a member of this account.' })
       },
-      async join({ session, action, now }, { invitation: invitationId = '' }) {
-        const { outcome } = await acceptOwnInvitation(action, { session, invitationId })
-        if (outcome === 'joined') return { redirectTo: '/dashboard' }
-        return outcome === 'too many members' ? view(session, now, true) : noInvitation()
+      async join({ session, requestId, now }, { invitation: invitationId = '' }) {
+        const caller = memberCaller(session, requestId)
+        const joined = await perform(performer, membersAccept, caller, { invitationId })
+        if ('refusal' in joined)
+          return joined.refusal === 'members_maximum' ? view(session, now, true) : noInvitation()
+        const { sessionId, userId } = session
+        await updateSessionAccount(db, { sessionId, userId, ...joined.output })
+        return { redirectTo: '/dashboard' }
       },
-      async decline({ session: { userId }, action }, { invitation: invitationId = '' }) {
-        return (await declineOwnInvitation(action, { userId, invitationId }))
-          ? { redirectTo: accountsPath }
-          : noInvitation()
+      async decline({ session, requestId }, { invitation: invitationId = '' }) {
+        const caller = memberCaller(session, requestId)
+        const declined = await perform(performer, membersDecline, caller, { invitationId })
+        return 'refusal' in declined ? noInvitation() : { redirectTo: accountsPath }
       },
     },
   })

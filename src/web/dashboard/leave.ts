@@ -1,11 +1,14 @@
 /** The page on which a user leaves the account. */
 import { isActive } from '../../access/manage.ts'
 import { findShownKeys } from '../../access/store.ts'
-import { leaveAccount } from '../../accounts/members.ts'
+import { membersLeave } from '../../accounts/member-operations.ts'
 import { countSessionsIn } from '../../accounts/session-store.ts'
-import { type SessionRules, sessionTimes } from '../../accounts/sessions.ts'
+import { sessionTimes } from '../../accounts/sessions.ts'
 import { findMembers, findSignedIn } from '../../accounts/store.ts'
+import type { UserServices } from '../../accounts/user-operations.ts'
 import { findKeysMadeBy } from '../../audit/store.ts'
+import { memberCaller } from '../../operations/callers.ts'
+import { type Performer, perform } from '../../operations/perform.ts'
 import type { SessionCaller } from '../../platform/http/callers.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
@@ -19,10 +22,11 @@ const path = '/dashboard/leave'
 const above = [{ title: 'Team', url: '/dashboard/team' }]
 
 export function leavePage({
-  rules,
+  performer,
   ...context
-}: PagesContext & { rules: SessionRules }): Endpoint[] {
+}: PagesContext & { performer: Performer<UserServices> }): Endpoint[] {
   const { db } = context
+  const { sessions: rules } = performer.services.users
   const view = async (session: SessionCaller, now: Date, error?: string): Promise<View> => {
     const { accountId, userId, role } = session
     const members = await findMembers(db, accountId)
@@ -64,14 +68,13 @@ export function leavePage({
     entry: '/dashboard/team',
     show: ({ session, now }) => view(session, now),
     actions: {
-      async leave({ session, action, now }, { confirm = '' }) {
+      async leave({ session, requestId, now }, { confirm = '' }) {
         const account = await titleOf(session, now)
         if (confirm.trim() !== account) return view(session, now, `Type ${account} to leave.`)
-        const { accountId, userId } = session
-        const left = await leaveAccount(action, { accountId, userId })
-        if (left === 'last owner') return view(session, now)
-        return left === 'ended'
-          ? { redirectTo: '/sign-in?left=yes' }
+        const left = await perform(performer, membersLeave, memberCaller(session, requestId), {})
+        if (!('refusal' in left)) return { redirectTo: '/sign-in?left=yes' }
+        return left.refusal === 'last_owner'
+          ? view(session, now)
           : refuse('not_found', { message: 'You are not a member of this account.' })
       },
     },

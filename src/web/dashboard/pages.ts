@@ -1,6 +1,7 @@
 /** Every page of the dashboard. */
 
 import type { SessionRules } from '../../accounts/sessions.ts'
+import type { UserServices } from '../../accounts/user-operations.ts'
 import type { ReportServices } from '../../agent-decisions/operations.ts'
 import type { Performer } from '../../operations/perform.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
@@ -29,11 +30,10 @@ import { webhooksPage } from './webhooks.ts'
 
 export interface DashboardOptions extends PagesContext {
   sessionRules: SessionRules
-  sendsMail: boolean
   sandbox: Sandbox
   verify: Verify
   requestLog: Pick<RequestsOptions, 'requestLogDays' | 'validSessions'>
-  performer: Performer<WebhookServices & ReportServices>
+  performer: Performer<UserServices & WebhookServices & ReportServices>
   /** The waits between the attempts at a delivery. */
   retryWaitsSeconds: readonly number[]
 }
@@ -42,7 +42,6 @@ export function dashboardPages({
   sessionRules,
   performer,
   retryWaitsSeconds,
-  sendsMail,
   sandbox,
   verify,
   requestLog,
@@ -50,7 +49,7 @@ export function dashboardPages({
 }: DashboardOptions): Endpoint[] {
   return [
     ...homePage(context),
-    ...accountPage(context),
+    ...accountPage({ ...context, performer }),
     ...usagePage({ ...context, requestLogDays: requestLog.requestLogDays }),
     ...requestsPages({ ...context, ...requestLog }),
     ...keysPage(context),
@@ -63,8 +62,8 @@ export function dashboardPages({
     ...webhookEventPage({ ...context, performer }),
     ...sandboxPage({ ...context, sandbox, verify }),
     ...decisionsPages({ ...context, performer }),
-    ...teamPage({ ...context, sendsMail }),
-    ...leavePage({ ...context, rules: sessionRules }),
+    ...teamPage({ ...context, performer }),
+    ...leavePage({ ...context, performer }),
     ...auditPage(context),
     ...sessionsPage({ ...context, rules: sessionRules }),
   ]

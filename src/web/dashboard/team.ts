@@ -1,21 +1,21 @@
 /** The page of the members of the account, and of the addresses that it has invited. */
 import { Type } from 'typebox'
-import { parseEmail } from '../../accounts/email.ts'
 import { findOpenInvitations, type OpenInvitation } from '../../accounts/invitation-store.ts'
-import {
-  type Invited,
-  invitationDays,
-  invitationUrl,
-  inviteMember,
-  membersMax,
-  resendInvitation,
-  withdrawInvitation,
-} from '../../accounts/invitations.ts'
-import { makeOwner, removeMember } from '../../accounts/members.ts'
+import { invitationDays, membersMax } from '../../accounts/invitations.ts'
+import { membersMakeOwner, membersRemove } from '../../accounts/member-operations.ts'
 import { findMembers, type Member } from '../../accounts/store.ts'
-import type { Role, SessionCaller } from '../../platform/http/callers.ts'
+import {
+  type UserServices,
+  usersInvite,
+  usersResend,
+  usersWithdraw,
+} from '../../accounts/user-operations.ts'
+import { memberCaller } from '../../operations/callers.ts'
+import type { Operation } from '../../operations/operation.ts'
+import { type Performer, perform, performAny } from '../../operations/perform.ts'
+import type { SessionCaller } from '../../platform/http/callers.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
-import { refuse } from '../../platform/http/errors.ts'
+import { type Refusal, refuse } from '../../platform/http/errors.ts'
 import { uuidForm } from '../../platform/http/fields.ts'
 import {
   actionForm,
@@ -34,13 +34,21 @@ import {
   textField,
 } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
-import { dashboardPage, type PagesContext, queryText, type View } from '../page.ts'
+import {
+  dashboardPage,
+  type Fields,
+  type PagesContext,
+  queryText,
+  type Shown,
+  type View,
+  type Visit,
+} from '../page.ts'
 import { dateTag, timeTag, waitingTime } from '../text.ts'
 
 const path = '/dashboard/team'
 
 export interface TeamPageOptions extends PagesContext {
-  sendsMail: boolean
+  performer: Performer<UserServices>
 }
 
 interface Form {
@@ -52,7 +60,8 @@ interface Form {
 const emptyForm: Form = { email: '', role: 'member', errors: {} }
 
 export function teamPage(options: TeamPageOptions): Endpoint[] {
-  const { db, publicUrl, sendsMail } = options
+  const { db, performer } = options
+  const { sendsMail } = performer.services.users
   const view = async (
     session: SessionCaller,
     { now, result, form = emptyForm }: { now: Date; result?: Part; form?: Form },
@@ -83,8 +92,25 @@ ${isOwner && inviteCard(form)}
     }
   }
   /** The link is in the answer to the POST itself, so a reload makes no other one. */
-  const linkView = (session: SessionCaller, now: Date, token: string): Promise<View> =>
-    view(session, { now, result: linkNotice(invitationUrl(publicUrl, token)) })
+  const linkView = (session: SessionCaller, now: Date, url: string): Promise<View> =>
+    view(session, { now, result: linkNotice(url) })
+  const by =
+    (operation: Operation<UserServices>, done: string, unknown: Refusal) =>
+    async (
+      { session, requestId }: Pick<Visit, 'session' | 'requestId'>,
+      { email = '' }: Fields,
+    ): Promise<Shown> => {
+      const input = { account: session.accountId, email }
+      const changed = await performAny(
+        performer,
+        operation,
+        memberCaller(session, requestId),
+        input,
+      )
+      return 'refusal' in changed
+        ? refused(changed, unknown)
+        : { redirectTo: `${path}?done=${done}` }
+    }
 
   return dashboardPage(options, {
     name: 'teamPage',
@@ -101,71 +127,63 @@ ${isOwner && inviteCard(form)}
       return member === undefined ? view(session, { now, result }) : removalView(member)
     },
     actions: {
-      async invite({ session, action, now }, { email: typed = '', role = '' }) {
-        if (session.role !== 'owner') return refuse('owner_required')
-        const email = parseEmail(typed)
+      async invite({ session, requestId, now }, { email: typed = '', role: wanted = '' }) {
         const form = (text: string, field: 'email' | 'form' = 'email') => {
           const errors = { [field]: text }
-          return view(session, { now, form: { email: typed.slice(0, 254), role, errors } })
+          return view(session, { now, form: { email: typed.slice(0, 254), role: wanted, errors } })
         }
-        if (email === null)
-          return form('This is not a mail address. Enter one such as ada@example.com.')
-        const wanted: Role = role === 'owner' ? 'owner' : 'member'
-        const { accountId, userId: invitedBy } = session
-        const invitation = { accountId, email, role: wanted, invitedBy, isMailed: sendsMail }
-        const invited = await inviteMember(action, invitation)
-        if (invited.outcome !== 'invited') {
-          const isOfAddress = invited.outcome.endsWith('already')
-          return form(refusedInvitation(invited), isOfAddress ? 'email' : 'form')
+        const caller = memberCaller(session, requestId)
+        const role = wanted === 'owner' ? 'owner' : 'member'
+        const input = { account: session.accountId, email: typed, role } as const
+        const invited = await perform(performer, usersInvite, caller, input)
+        if ('refusal' in invited) {
+          const text = invitationProblem(invited)
+          return text === undefined
+            ? invited
+            : form(text, invited.refusal in addressProblems ? 'email' : 'form')
         }
-        return invited.token === null
+        const { userId, url } = invited.output
+        if (userId !== undefined) return form('This address is a member already.')
+        return url === undefined
           ? { redirectTo: `${path}?done=invited` }
-          : linkView(session, now, invited.token)
+          : linkView(session, now, url)
       },
-      async resend({ session, action, now }, { invitation: invitationId = '' }) {
-        if (session.role !== 'owner') return refuse('owner_required')
-        const { accountId, userId: invitedBy } = session
-        if (!uuidForm.test(invitationId)) return noInvitation()
-        const own = { accountId, invitationId, invitedBy, isMailed: sendsMail }
-        const sent = await resendInvitation(action, own)
-        if (sent.outcome === 'no such invitation') return noInvitation()
-        if (sent.outcome === 'limited')
-          return view(session, { now, result: limitedNotice(sent.retryAfterSeconds) })
-        return sent.token === null
+      async resend({ session, requestId, now }, { email = '' }) {
+        const caller = memberCaller(session, requestId)
+        const input = { account: session.accountId, email }
+        const sent = await perform(performer, usersResend, caller, input)
+        if ('refusal' in sent)
+          return sent.refusal === 'rate_limited'
+            ? view(session, { now, result: limitedNotice(sent) })
+            : refused(sent, noInvitation)
+        const { url } = sent.output
+        return url === undefined
           ? { redirectTo: `${path}?done=resent` }
-          : linkView(session, now, sent.token)
+          : linkView(session, now, url)
       },
-      async withdraw({ session, action }, { invitation: invitationId = '' }) {
-        if (session.role !== 'owner') return refuse('owner_required')
-        const { accountId } = session
-        const isWithdrawn =
-          uuidForm.test(invitationId) &&
-          (await withdrawInvitation(action, { accountId, invitationId }))
-        return isWithdrawn ? { redirectTo: `${path}?done=withdrawn` } : noInvitation()
-      },
-      async promote({ session, action }, { user: userId = '' }) {
-        if (session.role !== 'owner') return refuse('owner_required')
-        const { accountId } = session
-        const isOwner = uuidForm.test(userId) && (await makeOwner(action, { accountId, userId }))
-        return isOwner ? { redirectTo: `${path}?done=promoted` } : noMember()
-      },
-      async remove({ session, action }, { user: userId = '' }) {
-        if (session.role !== 'owner') return refuse('owner_required')
-        if (userId === session.userId) return { redirectTo: '/dashboard/leave' }
-        const { accountId } = session
-        const removed = uuidForm.test(userId)
-          ? await removeMember(action, { accountId, userId })
-          : 'no such member'
-        if (removed === 'no such member') return noMember()
-        return { redirectTo: `${path}?done=${removed === 'ended' ? 'removed' : 'last-owner'}` }
+      withdraw: by(usersWithdraw, 'withdrawn', noInvitation),
+      promote: by(membersMakeOwner, 'promoted', noMember),
+      async remove(visit, fields) {
+        const members = await findMembers(db, visit.session.accountId)
+        const isOwn = members.some(
+          ({ userId, email }) => userId === visit.session.userId && email === fields.email,
+        )
+        return isOwn
+          ? { redirectTo: '/dashboard/leave' }
+          : by(membersRemove, 'removed', noMember)(visit, fields)
       },
     },
   })
 }
 
-const noMember = () => refuse('not_found', { message: 'This account has no such member.' })
-const noInvitation = () =>
-  refuse('not_found', { message: 'This account has no such open invitation.' })
+/** `unknown` answers an address that is none of the account. */
+function refused(refusal: Refusal, unknown: Refusal): Shown {
+  if (refusal.refusal === 'last_owner') return { redirectTo: `${path}?done=last-owner` }
+  return refusal.refusal === 'owner_required' ? refusal : unknown
+}
+
+const noMember = refuse('not_found', { message: 'This account has no such member.' })
+const noInvitation = refuse('not_found', { message: 'This account has no such open invitation.' })
 
 function positive(title: string, text: Part): Html {
   return notice({ tone: 'positive', title, text, isResult: true })
@@ -194,26 +212,30 @@ const results: Readonly<Record<string, Html>> = {
   }),
 }
 
-function limitedNotice(seconds: number): Html {
+function limitedNotice(refusal: Refusal): Html {
   return notice({
     tone: 'warning',
     title: 'No mail was sent.',
-    text: `${limitedText} Try again in ${waitingTime(seconds)}.`,
+    text: limitedText(refusal),
     isResult: true,
   })
 }
 
-/** One text for all limits: it must not tell which one an address has reached. */
-const limitedText =
-  'An invitation is mailed once a day, and the mails of an account and to an address are limited.'
+function limitedText({ message, headers }: Refusal): string {
+  return `${message} Try again in ${waitingTime(Number(headers?.['Retry-After']))}.`
+}
 
-function refusedInvitation(refused: Exclude<Invited, { outcome: 'invited' }>): string {
-  if (refused.outcome === 'invited already')
-    return 'This address is invited already. The list has its invitation.'
-  if (refused.outcome === 'member already') return 'This address is a member already.'
-  return refused.outcome === 'limited'
-    ? `${limitedText} Try again in ${waitingTime(refused.retryAfterSeconds)}.`
-    : `The account has ${membersMax} members and open invitations, which is the maximum.`
+/** Problems of the typed address. */
+const addressProblems: Readonly<Record<string, string>> = {
+  invalid_field: 'This is not a mail address. Enter one such as ada@example.com.',
+  invited_already: 'This address is invited already. The list has its invitation.',
+}
+
+function invitationProblem(refusal: Refusal): string | undefined {
+  if (refusal.refusal === 'rate_limited') return limitedText(refusal)
+  return refusal.refusal === 'members_maximum'
+    ? `The account has ${membersMax} members and open invitations, which is the maximum.`
+    : addressProblems[refusal.refusal]
 }
 
 function linkNotice(url: string): Html {
@@ -281,7 +303,7 @@ function actionsOf(
 ): Html | false {
   const of = html`<span class="hidden-visually"> ${row.email}</span>`
   if ('expiresAt' in row) {
-    const fields = { invitation: row.id }
+    const fields = { email: row.email }
     return (
       isOwner &&
       html`<div class="row">${actionForm(path, 'resend', {
@@ -291,7 +313,7 @@ function actionsOf(
       })}${actionForm(path, 'withdraw', { label: html`Withdraw${of}`, isSmall: true, fields })}</div>`
     )
   }
-  const { userId, role } = row
+  const { userId, email, role } = row
   if (userId === ownId) return html`<a class="button small" href="/dashboard/leave">Leave</a>`
   return (
     isOwner &&
@@ -300,13 +322,13 @@ function actionsOf(
       actionForm(path, 'promote', {
         label: html`Make owner${of}`,
         isSmall: true,
-        fields: { user: userId },
+        fields: { email },
       })
     }<a class="button danger small" href="${`${path}?remove=${userId}`}">Remove${of}</a></div>`
   )
 }
 
-function removalView({ userId, email, name }: Member): View {
+function removalView({ email, name }: Member): View {
   return {
     title: 'Remove member',
     main: confirmation({
@@ -314,7 +336,7 @@ function removalView({ userId, email, name }: Member): View {
       text: `${email} is signed out of this account at once, and cannot sign in to it again until the address accepts a new invitation. API keys stay valid: revoke those that the member knows.`,
       url: path,
       action: 'remove',
-      fields: { user: userId },
+      fields: { email },
       button: 'Remove member',
       cancel: { label: 'Keep member', url: path },
       above: [{ title: 'Team', url: path }],

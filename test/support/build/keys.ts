@@ -1,8 +1,9 @@
 /** Accounts, keys and credits, made by the modules that own them. */
-import { createAccount, createApiKey, type NewKey } from '../../../src/access/manage.ts'
+import { createApiKey, type NewKey } from '../../../src/access/manage.ts'
 import { enterCredits } from '../../../src/credits/credits.ts'
 import type { Db } from '../../../src/platform/db/db.ts'
 import { scopes } from '../../../src/platform/http/callers.ts'
+import { newAccount } from './accounts.ts'
 import { contextAt } from './actions.ts'
 
 export interface TestKey {
@@ -29,8 +30,8 @@ export async function newKey(
 ): Promise<TestKey> {
   const context = contextAt(db, now)
   const accountId =
-    over.accountId ?? (await createAccount(context, `customer ${process.pid} ${++accounts}`))?.id
-  if (accountId === undefined) throw new Error('the account was not made')
+    over.accountId ??
+    (await db.transaction((tx) => newAccount(tx, `customer ${process.pid} ${++accounts}`, now)))
   const wanted = {
     environment: 'live',
     name: 'test',

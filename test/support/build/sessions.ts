@@ -1,12 +1,11 @@
 /** Users with a session, made by the module that owns them. */
-import { createAccount } from '../../../src/access/manage.ts'
 import { sessionCookieName } from '../../../src/accounts/session-cookie.ts'
 import { beginSession } from '../../../src/accounts/sessions.ts'
 import { insertMembership, insertUser } from '../../../src/accounts/store.ts'
-import { contextWithin } from '../../../src/audit/action.ts'
 import type { Db } from '../../../src/platform/db/db.ts'
 import { uuidV7 } from '../../../src/platform/db/uuid-v7.ts'
 import type { Role } from '../../../src/platform/http/callers.ts'
+import { newAccount } from './accounts.ts'
 
 export interface TestSession {
   accountId: string
@@ -47,9 +46,7 @@ export async function newSession(
   return db.transaction(async (tx) => {
     const name = `user ${process.pid} ${++users}`
     const email = `${name.replaceAll(' ', '-')}@example.com`
-    const accountId =
-      over.accountId ?? (await createAccount(contextWithin(tx, { actor: 'test', now }), name))?.id
-    if (accountId === undefined) throw new Error('the account was not made')
+    const accountId = over.accountId ?? (await newAccount(tx, name, now))
     const userId = uuidV7(now)
     await insertUser(tx, { id: userId, email, name: null, createdAt: now, addressProvenAt: now })
     await insertMembership(tx, { userId, accountId, role, createdAt: now })

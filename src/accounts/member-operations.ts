@@ -1,0 +1,248 @@
+/** The operations on the members of an account. Those on invitations are in `user-operations.ts`. */
+import { Type } from 'typebox'
+import { accountField, ownerNamed } from '../operations/account-field.ts'
+import { closed, idField, orNull } from '../operations/fields.ts'
+import { type Context, changed, operationsFor, unchanged } from '../operations/operation.ts'
+import { wireTime } from '../platform/clock.ts'
+import { roles } from '../platform/http/callers.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
+import { renderTable } from '../platform/render-table.ts'
+import { findOwnInvitation, join } from './accept-invitation.ts'
+import { emailField } from './email.ts'
+import { findOpenInvitations, updateAnswer } from './invitation-store.ts'
+import { endMembership, makeOwner } from './members.ts'
+import { findMembers } from './store.ts'
+import type { UserServices } from './user-operations.ts'
+
+const { read, change } = operationsFor<UserServices>()
+
+const account = accountField
+const email = emailField
+const time = Type.String({ format: 'date-time' })
+const role = Type.Enum([...roles])
+
+export const accountsMembers = read({
+  name: 'accounts members',
+  http: 'GET /accounts/{account}/members',
+  summary: 'Show the users who may sign in for an account, and the open invitations',
+  who: { operator: 'viewer', member: 'member' },
+  path: { account },
+  input: {},
+  output: Type.Object(
+    {
+      members: Type.Array(
+        Type.Object(
+          {
+            userId: Type.String(),
+            email: Type.String(),
+            name: orNull(Type.String(), 'Null: the user has told none.'),
+            role,
+            createdAt: time,
+            disabledAt: orNull(time, 'Null if the user may sign in.'),
+          },
+          closed,
+        ),
+      ),
+      invitations: Type.Array(
+        Type.Object(
+          {
+            id: Type.String(),
+            email: Type.String(),
+            role,
+            createdAt: time,
+            expiresAt: time,
+            mailedAt: orNull(time, 'Null if its link was shown.'),
+          },
+          closed,
+        ),
+      ),
+    },
+    closed,
+  ),
+  refusals: ['account_not_found'],
+  example: { account: 'Example Ltd' },
+  said({ members, invitations }, { account: named }) {
+    const rows = [
+      ...members.map((one) => ({ ...one, state: one.disabledAt === null ? 'member' : 'disabled' })),
+      ...invitations.map((one) => ({ ...one, state: 'invited' })),
+    ]
+    if (rows.length === 0)
+      return [`${named} has no member. Run \`assay users invite EMAIL --account ACCOUNT\`.`]
+    return renderTable(rows, {
+      email: (row) => row.email,
+      role: (row) => row.role,
+      created: (row) => row.createdAt,
+      state: (row) => row.state,
+    })
+  },
+  async run(db, { account: named }, context) {
+    const of = await ownerNamed(db, named, context)
+    if ('refusal' in of) return of
+    const [members, open] = await Promise.all([
+      findMembers(db, of.id),
+      findOpenInvitations(db, { accountId: of.id, now: context.now }),
+    ])
+    return {
+      members: members.map(({ createdAt, disabledAt, ...member }) => ({
+        ...member,
+        createdAt: wireTime(createdAt),
+        disabledAt: disabledAt && wireTime(disabledAt),
+      })),
+      invitations: open.map(({ createdAt, expiresAt, mailedAt, ...invitation }) => ({
+        ...invitation,
+        createdAt: wireTime(createdAt),
+        expiresAt: wireTime(expiresAt),
+        mailedAt: mailedAt && wireTime(mailedAt),
+      })),
+    }
+  },
+})
+
+export const membersRemove = change({
+  name: 'members remove',
+  http: 'POST /accounts/{account}/members/{email}/remove',
+  summary: 'Remove a member from an account, and end the sessions in it',
+  who: { operator: 'support', member: 'owner' },
+  path: { account, email },
+  input: {},
+  positional: ['email'],
+  output: Type.Object({ userId: Type.String() }, closed),
+  refusals: ['account_not_found', 'member_not_found', 'last_owner'],
+  example: { account: 'Example Ltd', email: 'ada@example.org' },
+  audit: 'users.removed',
+  said: (_, { account: named, email: of }) => [
+    `removed ${of} from ${named}: API keys stay valid, revoke those that the member knows`,
+  ],
+  async run(tx, { account: named, email: who }, context) {
+    const of = await ownerNamed(tx, named, context)
+    if ('refusal' in of) return of
+    const ended = await endMembership(tx, { accountId: of.id, email: who })
+    if ('refusal' in ended) return named404(ended, of.name, who)
+    const { userId } = ended
+    return changed({ userId }, { subjects: [userId], details: { account: of.id } })
+  },
+})
+
+/** Names the account and the address. */
+function named404<Name extends 'member_not_found' | 'last_owner'>(
+  refusal: Refusal<Name>,
+  account: string,
+  email: string,
+): Refusal<Name> {
+  const isUnknown = refusal.refusal === 'member_not_found'
+  const message = isUnknown
+    ? `${account} has no member ${email}.`
+    : `${email} is the only owner of ${account}.`
+  return { ...refusal, message }
+}
+
+export const membersMakeOwner = change({
+  name: 'members make-owner',
+  http: 'POST /accounts/{account}/members/{email}/make-owner',
+  summary: 'Make a member of an account an owner as well',
+  who: { operator: 'support', member: 'owner' },
+  path: { account, email },
+  input: {},
+  positional: ['email'],
+  output: Type.Object({ userId: Type.String(), changed: Type.Boolean() }, closed),
+  refusals: ['account_not_found', 'member_not_found'],
+  example: { account: 'Example Ltd', email: 'ada@example.org' },
+  audit: 'users.made_owner',
+  said: ({ changed: isNew }, { account: named, email: of }) => [
+    isNew
+      ? `${of} is an owner of ${named}`
+      : `${of} is an owner of ${named} already: nothing changed.`,
+  ],
+  async run(tx, { account: named, email: who }, context) {
+    const of = await ownerNamed(tx, named, context)
+    if ('refusal' in of) return of
+    const made = await makeOwner(tx, { accountId: of.id, email: who })
+    if ('refusal' in made) return named404(made, of.name, who)
+    if (!made.changed) return unchanged(made)
+    return changed(made, { subjects: [made.userId], details: { account: of.id } })
+  },
+})
+
+export const memberOperations = [membersRemove, membersMakeOwner] as const
+
+export const membersLeave = change({
+  name: 'members leave',
+  http: 'POST /members/leave',
+  summary: 'Leave the account, and end the own sessions in it',
+  who: { member: 'member' },
+  path: {},
+  input: {},
+  output: Type.Object({ userId: Type.String() }, closed),
+  refusals: ['member_not_found', 'last_owner'],
+  example: {},
+  audit: 'users.left',
+  async run(tx, _, context) {
+    const [userId, accountId] = [userOf(context), accountOf(context)]
+    const ended = await endMembership(tx, { accountId, userId })
+    if ('refusal' in ended) return ended
+    return changed({ userId }, { subjects: [userId], details: { account: accountId } })
+  },
+})
+
+const invitationId = idField('an invitation', 'accounts members')
+
+export const membersAccept = change({
+  name: 'members accept',
+  http: 'POST /invitations/{invitationId}/accept',
+  summary: 'Accept an invitation to the own address',
+  who: { member: 'member' },
+  path: { invitationId },
+  input: {},
+  output: Type.Object({ accountId: Type.String() }, closed),
+  refusals: ['invitation_not_found', 'members_maximum'],
+  example: { invitationId: '01a2cf10-1c2a-7d0e-8a5f-4f8de5d2a901' },
+  audit: 'users.joined',
+  async run(tx, { invitationId: id }, context) {
+    const [userId, { now }] = [userOf(context), context]
+    const invitation = await findOwnInvitation(tx, { userId, invitationId: id, now })
+    if ('refusal' in invitation) return invitation
+    const joined = await join(tx, { invitation, userId, now })
+    if ('refusal' in joined) return joined
+    const { accountId, role: as } = invitation
+    const details = { account: accountId, role: as }
+    return joined.isNew
+      ? changed({ accountId }, { subjects: [userId], details })
+      : unchanged({ accountId })
+  },
+})
+
+export const membersDecline = change({
+  name: 'members decline',
+  http: 'POST /invitations/{invitationId}/decline',
+  summary: 'Decline an invitation to the own address',
+  who: { member: 'member' },
+  path: { invitationId },
+  input: {},
+  output: Type.Object({ accountId: Type.String() }, closed),
+  refusals: ['invitation_not_found'],
+  example: { invitationId: '01a2cf10-1c2a-7d0e-8a5f-4f8de5d2a901' },
+  audit: 'users.invitation_declined',
+  async run(tx, { invitationId: id }, context) {
+    const { now } = context
+    const own = { userId: userOf(context), invitationId: id, now }
+    const invitation = await findOwnInvitation(tx, own)
+    if ('refusal' in invitation) return invitation
+    if (!(await updateAnswer(tx, { id, answer: 'declined', now })))
+      return refuse('invitation_not_found')
+    const { accountId } = invitation
+    return changed({ accountId }, { subjects: [id], details: { account: accountId } })
+  },
+})
+
+function userOf({ userId }: Context<UserServices>): string {
+  if (userId === null) throw new Error('no user asks')
+  return userId
+}
+
+function accountOf({ owner }: Context<UserServices>): string {
+  if (owner === 'any') throw new Error('no member asks')
+  return owner.userId
+}
+
+/** What a signed-in user does alone: they have no operator door. */
+export const ownOperations = [membersLeave, membersAccept, membersDecline] as const
