@@ -1164,7 +1164,8 @@ create table score_credentials (
 create table score_evaluations (
   worker_id uuid not null,
   evaluated_at timestamp with time zone not null,
-  rules_sha256 bytea not null
+  rules_sha256 bytea not null,
+  ends_on date
 );
 create table score_recomputations (
   worker_id uuid not null,
@@ -1872,6 +1873,7 @@ CREATE INDEX score_credentials_name ON public.score_credentials USING btree (sub
 CREATE UNIQUE INDEX score_credentials_one_current ON public.score_credentials USING btree (subject) WHERE (superseded_at IS NULL);
 CREATE INDEX score_credentials_revoked ON public.score_credentials USING btree (list_id, list_index) WHERE (revoked_at IS NOT NULL);
 CREATE INDEX score_evaluations_by_age ON public.score_evaluations USING btree (evaluated_at);
+CREATE INDEX score_evaluations_ends_on ON public.score_evaluations USING btree (ends_on) WHERE (ends_on IS NOT NULL);
 CREATE INDEX score_recomputations_since ON public.score_recomputations USING btree (since);
 CREATE UNIQUE INDEX score_snapshots_one_active ON public.score_snapshots USING btree (worker_id) WHERE (state = 'active'::text);
 CREATE INDEX score_snapshots_worker ON public.score_snapshots USING btree (worker_id);

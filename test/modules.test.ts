@@ -112,7 +112,6 @@ const allowed: Record<string, readonly string[]> = {
   ],
   cli: [
     'platform',
-    'scoring-core',
     'audit',
     'operations',
     'access',

@@ -15,6 +15,7 @@ import type { Operation } from '../operations/operation.ts'
 import { workerOperations } from '../privacy/worker-operations.ts'
 import { credentialOperations } from '../scores/credential-operations.ts'
 import { engineOperations } from '../scores/engine-operations.ts'
+import { scoresExplain } from '../scores/explain-operation.ts'
 import { scoreOperations } from '../scores/operations.ts'
 import { consentOperations, identityOperations } from '../scores/sharing-operations.ts'
 import { workersImport } from '../scores/worker-ingest.ts'
@@ -37,6 +38,7 @@ export const allOperations: readonly Operation<Services>[] = [
   ...evidenceOperations,
   ...disputeOperations,
   ...scoreOperations,
+  scoresExplain,
   ...credentialOperations,
   ...engineOperations,
   ...accountOperations,

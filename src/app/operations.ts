@@ -8,6 +8,7 @@ import type { Keyring } from '../platform/crypto/keyring.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { CredentialServices } from '../scores/credential-operations.ts'
+import type { ExplainServices } from '../scores/explain-operation.ts'
 import type { WebhookServices } from '../webhooks/operation-parts.ts'
 
 /** Everything that some operation needs. */
@@ -16,7 +17,8 @@ export type Services = DisputeServices &
   UserServices &
   WebhookServices &
   ReportServices &
-  CredentialServices
+  CredentialServices &
+  ExplainServices
 
 /** `opened` is what a server has open already. */
 export function openServices(
@@ -62,6 +64,11 @@ export function openServices(
       const { releasedVocabulary } = await import('./released-vocabulary.ts')
       return releasedVocabulary()
     },
+    scoringRules: () =>
+      orUnavailable(async () => {
+        const { openRules } = await import('./scoring.ts')
+        return openRules(config)
+      }),
     scoring: (db) =>
       orUnavailable(async () => {
         const { openScoring } = await import('./scoring.ts')

@@ -79,17 +79,5 @@ async function findEngineChange(log: Log, root?: string): Promise<FoundChange> {
 
 function loadedOf(engine: Engine, change: FoundChange): LoadedEngine {
   const { path, size, binarySha256, goldenSha256, tableSha256, parameters } = engine
-  const { scorePrior, intervalPrior, scorePriorValue, ladder } = parameters
-  return {
-    path,
-    size,
-    binarySha256,
-    goldenSha256,
-    tableSha256,
-    scorePrior,
-    intervalPrior,
-    scorePriorValue,
-    ladder,
-    ...change,
-  }
+  return { path, size, binarySha256, goldenSha256, tableSha256, parameters, ...change }
 }

@@ -5,9 +5,9 @@ import type { Issuer } from '../score-credentials/issue.ts'
 import { originOf } from '../score-credentials/payload.ts'
 import { activeSigner, openSigners, SignerMissing } from '../score-credentials/signers.ts'
 import { KeyRefused } from '../score-credentials/signing-key.ts'
-import { type Engine, EngineRefused, loadEngine } from '../scores/engine.ts'
+import { EngineRefused, loadEngine } from '../scores/engine.ts'
 import { recalledEngines, refuseRecalled } from '../scores/recall-engine.ts'
-import { issueRuleOf, type Scoring, scoringRulesOf } from '../scores/scoring.ts'
+import { issueRuleOf, type Scoring, type ScoringRules, scoringRulesOf } from '../scores/scoring.ts'
 import { releasedVocabulary } from './released-vocabulary.ts'
 
 /** No score can be computed or issued on this machine. The message is a sentence. */
@@ -20,7 +20,7 @@ export class ScoringUnavailable extends Error {
  * during a long run. Both throw `ScoringUnavailable`.
  */
 export async function openScoring(config: Config): Promise<(db: Queryable) => Promise<Scoring>> {
-  const rules = scoringRulesOf(await releasedEngine(), releasedVocabulary(), issueRuleOf(config))
+  const rules = await openRules(config)
   const issuerNow = await openIssuer(config)
   return async (db) => {
     const recalled = await recalledEngines(db)
@@ -41,9 +41,10 @@ export async function openIssuer(config: Config): Promise<(db: Queryable) => Pro
     }))
 }
 
-/** Returns the engine of this release. */
-export function releasedEngine(): Promise<Engine> {
-  return explainRefusal(() => loadEngine())
+/** Returns the rules of this release and these settings. */
+export async function openRules(config: Config): Promise<ScoringRules> {
+  const engine = await explainRefusal(() => loadEngine())
+  return scoringRulesOf(engine, releasedVocabulary(), issueRuleOf(config))
 }
 
 async function explainRefusal<Result>(work: () => Promise<Result>): Promise<Result> {

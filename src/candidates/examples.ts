@@ -19,7 +19,7 @@ const score = {
   scoreBand: 'strong' as const,
   issuedAt: '2026-05-14T09:00:00Z',
   evidenceCount: 18,
-  engineVersion: '1.0.0',
+  engineVersion: '2.0.0',
   scoreVc: {
     sha256: '5198254e5730f1642c3bdf23cb57b7d642ca869c92dd949a88e491e661d8f2a2',
     statusUrl: `https://scores.example.org/standard/v1/score-vc-status/${token}`,

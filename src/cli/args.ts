@@ -49,19 +49,15 @@ export function parseKid(text: string): string {
   return text.slice(text.indexOf('#') + 1)
 }
 
-export function isSha256(text: string): boolean {
-  return /^[0-9a-f]{64}$/i.test(text)
-}
-
 /** Parses 64 hex characters into lowercase. */
 export function parseSha256(text: string): string {
-  return isSha256(text) ? text.toLowerCase() : invalid('Use 64 hex characters.')
+  return /^[0-9a-f]{64}$/i.test(text) ? text.toLowerCase() : invalid('Use 64 hex characters.')
 }
 
 const usernameForm = new RegExp(usernamePattern)
 
 /** Parses a username, with or without a leading `@`. */
-export function parseUsername(text: string): string {
+function parseUsername(text: string): string {
   const username = text.startsWith('@') ? text.slice(1) : text
   if (usernameForm.test(username)) return username
   return invalid(

@@ -2,18 +2,11 @@
 import { flag, integer, type Reading, readerOf, type SettingTable, setting } from './setting.ts'
 
 export const scoresSettings = {
-  SCORE_EVIDENCE_MIN: setting({
-    default: '3',
-    unit: 'items',
-    effect:
-      'A worker with fewer counted items of evidence has no score; a change recomputes every score.',
-    parse: integer(1, 100),
-  }),
   SCORE_GROUPS_MIN: setting({
     default: '2',
-    unit: 'groups of sources',
+    unit: 'sources',
     effect:
-      'A worker with evidence from fewer independent groups has no score; a change recomputes every score.',
+      'A worker whose score has fewer independent sources has no published score; a change recomputes every score.',
     parse: integer(1, 100),
   }),
   DISPUTE_DUE_DAYS: setting({
@@ -32,7 +25,6 @@ export const scoresSettings = {
 } as const satisfies SettingTable
 
 export interface ScoresConfig {
-  scoreEvidenceMin: number
   scoreGroupsMin: number
   disputeDueDays: number
   disputeHidesScore: boolean
@@ -41,7 +33,6 @@ export interface ScoresConfig {
 export function readScores(reading: Reading): ScoresConfig {
   const { readOr } = readerOf(scoresSettings, reading)
   return {
-    scoreEvidenceMin: readOr('SCORE_EVIDENCE_MIN'),
     scoreGroupsMin: readOr('SCORE_GROUPS_MIN'),
     disputeDueDays: readOr('DISPUTE_DUE_DAYS'),
     disputeHidesScore: readOr('DISPUTE_HIDES_SCORE'),

@@ -82,7 +82,7 @@ type Item = Omit<EvidenceLine, 'username' | 'externalId' | 'observedOn'> & { day
 /** Returns item `i` of a skill: one item in about 80 days, newest first, near the skill's value. */
 function itemOf(
   { username, employer }: DemoWorker,
-  { slug, value }: SkillEvidence,
+  { slug, value, daysAgo }: SkillEvidence,
   { i, types }: { i: number; types: TypesOfSkills },
 ): Item {
   const [a, b, c] = numbersOf(`${username} ${slug} ${i}`)
@@ -94,7 +94,7 @@ function itemOf(
     skillId,
     type,
     value: Math.min(1_000, value - 60 + (c % 121)),
-    daysAgo: 5 + i * 80 + (a % 75),
+    daysAgo: daysAgo + 5 + i * 80 + (a % 75),
     ...(type === 'work_product' && { private: { notes: `Piece of work ${i + 1}. Fictional.` } }),
   }
 }

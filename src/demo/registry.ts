@@ -110,7 +110,6 @@ function areSamplesLasting(found: DemoRecords['credentials'], now: Date): boolea
 
 /** The default settings. The deployment's own could leave the demo without scores. */
 const settings = {
-  scoreEvidenceMin: 3,
   scoreGroupsMin: 2,
   credentialValidityDays: validityDays,
 }

@@ -25,6 +25,8 @@ export interface SkillEvidence {
   /** On the rubric's scale; the items lie around it. */
   value: number
   items: number
+  /** Age of the newest item in days. */
+  daysAgo: number
 }
 
 const lacks = {
@@ -37,7 +39,10 @@ const lacks = {
 
 type Lack = (typeof lacks)[keyof typeof lacks]
 
-/** Columns: handle, name, title, joined days ago, employer, letters of `lacks`, skills. */
+/**
+ * Columns: handle, name, title, joined days ago, employer, letters of `lacks`, skills. A skill is a
+ * name, a value and the number of items. After `@` stands the age of the newest item in days.
+ */
 const table = `
 amara-okonkwo | Amara Okonkwo | Backend engineer | 380 | harbour | - | typescript 860 7, api-design 830 5, sql 790 4, debugging 810 4, mentoring 720 3
 sofia-lindqvist | Sofia Lindqvist | Principal engineer | 396 | harbour | - | software-architecture 935 8, api-design 920 7, data-modelling 905 6, mentoring 890 6, written-communication 900 5, team-leadership 860 4
@@ -65,7 +70,7 @@ sunniva-dahl | Sunniva Dahl | Solar installer | 90 | craft | - | solar-pv-instal
 tariq-benali | Tariq Benali | Intensive care nurse | 375 | clinic | - | medication-administration 900 6, infection-prevention 880 5, personal-care 830 4, de-escalation 760 3, active-listening 800 3
 wanjiru-kamau | Wanjiru Kamau | Care assistant | 200 | clinic | - | personal-care 510 4, first-aid 430 2, active-listening 540 3
 emrys-vaughan | Emrys Vaughan | Paramedic in training | 110 | clinic | s | first-aid 640 3, de-escalation 520 2, personal-care 560 2
-pilar-quintana | Pilar Quintana | Infection control adviser | 320 | clinic | - | infection-prevention 860 5, public-speaking 650 3, instructional-design 620 2, data-protection-compliance 580 2
+pilar-quintana | Pilar Quintana | Infection control adviser | 320 | clinic | - | infection-prevention 860 3@700, medication-administration 780 2@900
 anselm-richter | Anselm Richter | Head chef | 395 | kitchen | - | professional-cooking 940 7, food-safety 890 5, team-leadership 820 4, inventory-management 760 3, giving-feedback 740 3
 thuy-pham | Thủy Phạm | Pastry chef | 240 | kitchen | - | professional-cooking 770 4, food-safety 720 3, attention-to-detail 780 2
 gideon-marsh | Gideon Marsh | Bar supervisor | 150 | kitchen | l | customer-service 710 4, de-escalation 620 3, inventory-management 480 2
@@ -123,8 +128,9 @@ function lackOf(letter: string): Lack | undefined {
 }
 
 function parseSkill(text: string): SkillEvidence {
-  const [slug = '', value, items] = text.split(' ')
-  return { slug, value: Number(value), items: Number(items) }
+  const [slug = '', value, amount = ''] = text.split(' ')
+  const [items, daysAgo = 0] = amount.split('@').map(Number)
+  return { slug, value: Number(value), items: Number(items), daysAgo }
 }
 
 /** The version of the consent texts and terms. */

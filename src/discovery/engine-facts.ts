@@ -23,11 +23,8 @@ export interface LoadedEngine {
   goldenSha256: string
   /** SHA-256 of the engine's decay table. */
   tableSha256: string
-  /** Parameters of the bundle. */
-  scorePrior: number
-  intervalPrior: number
-  scorePriorValue: number
-  ladder: readonly number[]
+  /** Parameters of the bundle, by name. */
+  parameters: Readonly<Record<string, number | readonly number[]>>
   /** The previous engine, or null if there was none. */
   previousVersion: string | null
   /** Null if the previous engine cannot be run. */

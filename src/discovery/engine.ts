@@ -104,18 +104,21 @@ const recalled = {
     'The operator found the engine of this release to be wrong: no score is computed or issued until another one is installed.',
 }
 
-/** The parameters have the names of the published algorithm. */
+/** The parameters have the names of the engine, in the spelling of this document. */
 function loadedEngine(engine: LoadedEngine, state: string): Record<string, unknown> {
   return {
     ...(state === 'recalled' ? recalled : { lifecycle: 'stable' }),
     binary_sha256: engine.binarySha256,
     golden_vectors_sha256: engine.goldenSha256,
     parameters: {
-      SP: engine.scorePrior,
-      SI: engine.intervalPrior,
-      T: engine.scorePriorValue,
-      ladder: engine.ladder,
+      ...Object.fromEntries(
+        Object.entries(engine.parameters).map(([name, value]) => [snakeCase(name), value]),
+      ),
       table_sha256: engine.tableSha256,
     },
   }
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }

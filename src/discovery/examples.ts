@@ -7,18 +7,15 @@ import { type ReleaseFacts, releaseManifestOf } from './release-manifest.ts'
 
 export const exampleEngine: EngineFacts & { loaded: LoadedEngine } = {
   id: 'hsc',
-  version: '1.0.0',
+  version: '2.0.0',
   state: 'ok',
   loaded: {
-    path: 'engines/hsc-1.0.0-51a1f05af85e.mjs',
+    path: 'engines/hsc-2.0.0-51a1f05af85e.mjs',
     size: 26_198,
     binarySha256: '51a1f05af85e342e3c849b47d387086476282d5f50dc240c19216d6edfb1eb5a',
     goldenSha256: '27797c38d61703cd0cda11841a4ec49230ca08ef242b592bb9446f3edd17d471',
     tableSha256: '676f678d86d37db4805f134a64fcd1b370d7fe59651755978fae503123897ba6',
-    scorePrior: 100_000,
-    intervalPrior: 300_000,
-    scorePriorValue: 250,
-    ladder: [700, 820, 900, 960, 1_000],
+    parameters: { massMin: 150_000, halfWidthMax: 500, ladder: [700, 820, 900, 960, 1_000] },
     previousVersion: null,
     change: 'none',
   },

@@ -126,12 +126,11 @@ test('discovery: the engine document and the release manifest describe the engin
       published.binary_sha256,
       published.golden_vectors_sha256,
     ],
-    ['hsc', '1.0.0', 'stable', loaded.binarySha256, loaded.goldenSha256],
+    ['hsc', '2.0.0', 'stable', loaded.binarySha256, loaded.goldenSha256],
   )
   assert.deepEqual(published.parameters, {
-    SP: 100_000,
-    SI: 300_000,
-    T: 250,
+    mass_min: 150_000,
+    half_width_max: 500,
     ladder: [700, 820, 900, 960, 1_000],
     table_sha256: loaded.tableSha256,
   })
@@ -141,7 +140,7 @@ test('discovery: the engine document and the release manifest describe the engin
   const { sha256, size, name } = Object(manifest.binary)
   assert.deepEqual(
     [sha256, size, name],
-    [loaded.binarySha256, loaded.size, 'hsc-1.0.0-51a1f05af85e.mjs'],
+    [loaded.binarySha256, loaded.size, 'hsc-2.0.0-51a1f05af85e.mjs'],
   )
   const { previous_version, change } = Object(manifest.engine)
   assert.deepEqual([previous_version, change], [null, 'none'])
@@ -156,7 +155,7 @@ test('discovery: a refused engine is reported as refused, and the manifest is st
   const { engine } = parsed(await documentOf('getEngineDiscovery'))
   const { lifecycle, refusal, binary_sha256, version } = Object(engine)
   assert.deepEqual([lifecycle, refusal, binary_sha256], ['refused', 'altered', null])
-  assert.equal(version, '1.0.0')
+  assert.equal(version, '2.0.0')
   const manifest = parsed(await documentOf('getReleaseManifest'))
   assert.ok(Compile(releaseManifest).Check(manifest))
   assert.equal(Object(manifest.binary).sha256, null)

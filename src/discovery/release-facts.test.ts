@@ -23,10 +23,10 @@ const files: Record<string, string> = {
   'migrations/0001_first.sql': 'select 1',
   'vocabulary/sql.json': '{"id":"hss:sql"}',
   'openapi/2026-05-14.json': '{"openapi":"3.1.0"}',
-  'engines/hsc-1.0.0-0123456789ab.mjs': 'bundle',
+  'engines/hsc-2.0.0-0123456789ab.mjs': 'bundle',
   'events/score.updated.v1.json': '{}',
-  'vectors/scoring.json': 'golden',
-  'vectors/scoring-goldens.json': 'goldens',
+  'vectors/scoring-hsc2.json': 'golden',
+  'vectors/scoring-hsc2-extra.json': 'goldens',
   'vectors/status-list.json': 'not of the scores',
   'README.md': 'not released',
   'CHANGELOG.md': '# Changelog',
@@ -48,7 +48,7 @@ test('release: every file that runs is hashed and sorted by path; tests and pros
   assert.deepEqual(
     facts.files.map(({ path, role }) => `${path} ${role}`),
     [
-      'engines/hsc-1.0.0-0123456789ab.mjs bundle',
+      'engines/hsc-2.0.0-0123456789ab.mjs bundle',
       'events/score.updated.v1.json schema',
       'migrations/0001_first.sql schema',
       'openapi/2026-05-14.json schema',
@@ -58,8 +58,8 @@ test('release: every file that runs is hashed and sorted by path; tests and pros
       'src/module/verb.ts source',
       'src/scoring-core/decay-table.ts table',
       'src/skill-standard/context.ts context',
-      'vectors/scoring-goldens.json golden',
-      'vectors/scoring.json golden',
+      'vectors/scoring-hsc2-extra.json golden',
+      'vectors/scoring-hsc2.json golden',
       'vocabulary/sql.json vocabulary',
     ],
   )

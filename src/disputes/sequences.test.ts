@@ -146,7 +146,7 @@ class Oracle {
     const before = this.scored
     const active = all.difference(this.revoked).difference(this.excluded)
     const groups = new Set([...active].map((item) => groupOf[item]))
-    this.scored = active.size >= 3 && groups.size >= 2 ? active : null
+    this.scored = groups.size >= 2 ? active : null
     if (this.scored === null) return []
     const isSame = before?.size === active.size && before.isSubsetOf(active)
     if (isSame && revised === undefined) return []

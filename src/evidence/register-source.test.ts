@@ -93,13 +93,25 @@ test('the history of a source only grows', async () => {
 })
 
 test('eight registrations of one source at once: one row, and a history without a gap', async () => {
-  const lines = Array.from({ length: 8 }, (_, i) => ({ ...acme, id: 'busy', assurance: i * 10 }))
+  const lines = Array.from({ length: 8 }, (_, i) => ({ ...acme, id: 'busy', assurance: i * 100 }))
   const answers = await Promise.all(lines.map((line) => register(line)))
   assert.equal(answers.filter((result) => result === 'registered').length, 1)
   assert.deepEqual(
     (await history('busy')).map(({ number }) => number),
     [1, 2, 3, 4, 5, 6, 7, 8],
   )
+})
+
+test('an assurance from 1 to 99 is refused, because so light a result can drift a score', () => {
+  const line = { id: 'light', name: 'Light', kind: 'organisation', group: 'light' } as const
+  for (const assurance of [1, 99]) {
+    const refused = {
+      field: 'assurance',
+      reason: `is ${assurance}: use 0, or a number from 100 on`,
+    }
+    assert.deepEqual(sourceOf({ ...line, assurance }), { refused })
+  }
+  for (const assurance of [0, 100]) assert.ok(!('refused' in sourceOf({ ...line, assurance })))
 })
 
 test('the assurance of a source is at most the maximum of its kind, which is also the default', () => {

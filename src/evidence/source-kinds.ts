@@ -21,6 +21,12 @@ export const sourceKindNames = [
 ] as const
 export type SourceKindName = (typeof sourceKindNames)[number]
 
+/**
+ * The lowest assurance above 0. A lighter result could drift a score with its age, where the pulls
+ * of the others cancel.
+ */
+export const assuranceMin = 100
+
 export const sourceKinds: Readonly<Record<SourceKindName, SourceKind>> = {
   self: {
     assuranceMax: 0,

@@ -5,7 +5,7 @@ import type { Fault } from '../platform/json/shape-fault.ts'
 import { KeyRefused, publicKeyOfKid, trustedPublicKey } from '../score-credentials/signing-key.ts'
 import { type Refused, refused, valueReader } from './line-reader.ts'
 import { type SourceLine, sourceLine } from './schema.ts'
-import { type SourceKindName, sourceKindNames, sourceKinds } from './source-kinds.ts'
+import { assuranceMin, type SourceKindName, sourceKindNames, sourceKinds } from './source-kinds.ts'
 
 export interface Source {
   id: string
@@ -29,6 +29,8 @@ export function sourceOf(line: SourceLine): Source | Refused {
   const { assuranceMax, group: sharedGroup } = sourceKinds[kind]
   if (assurance !== undefined && assurance > assuranceMax)
     return refused('assurance', `is at most ${assuranceMax} for a source of this kind`)
+  if (assurance !== undefined && assurance > 0 && assurance < assuranceMin)
+    return refused('assurance', `is ${assurance}: use 0, or a number from ${assuranceMin} on`)
   if (sharedGroup !== undefined && group !== undefined && group !== sharedGroup)
     return refused('group', `is always ${sharedGroup} for a source of this kind`)
   const own = sharedGroup ?? group

@@ -1,4 +1,7 @@
-/** Pure: forty fictional candidates, the same in every deployment and at any time. */
+/**
+ * Pure: forty fictional candidates, the same in every deployment and at any time. Their ranges are
+ * about as wide as the engine makes them.
+ */
 import type { Profile, ProfileSkill } from '../workers/profile.ts'
 
 export interface FictionalCandidate {
@@ -26,46 +29,46 @@ export interface FictionalScore {
  * `x` a revoked one.
  */
 const table = `
-amara-okoye | Amara Okoye | Software Engineer | TypeScript a*, React a*, JavaScript e*, Automated testing i | 742 690 791 21
-anselm-brandt | Anselm Brandt | Electrician | Electrical installation e*, Workplace risk assessment a*, First aid i* | 688 611 749 14
-ayesha-rahman | Ayesha Rahman | Data Analyst | SQL a*, Data visualisation a*, Spreadsheet modelling i, Statistical analysis i* | 604 540 668 12
-beatriz_lobo | Beatriz Lobo | UX Designer | Interface design a*, Typography i*, Web accessibility a | 571 480 655 9
-bjorn-dahl | Bjørn Dahl | Welder | Welding e*, Workplace risk assessment i* | 623 533 702 10
-carys-pugh | Carys Pugh | Technical Writer | Technical writing e*, Copy-editing a*, Git n, Written communication a* | 655 598 711 17
-chidi-eze | Chidi Eze | Site Reliability Engineer | Linux administration e*, Observability a*, Cloud infrastructure a*, Containerisation a* | 761 715 806 26
-clara-vogt | Clara Vogt | Accountant | Bookkeeping a*, Financial statement analysis i*, Payroll administration i | 512 420 600 8
-dao-nguyen | Dao Nguyen | Chef de Partie | Professional cooking a*, Food safety a*, Teamwork - | 498 402 590 7
-dmitri-sokol | Dmitri Sokol | CNC Machinist | CNC machining e*, Computer-aided design i*, PLC programming n | 634 551 708 11
-elif-aydin | Elif Aydın | Product Manager | Stakeholder management a*, Project management a*, Facilitation i | 547 449 640 8
-emeka-nwosu | Emeka Nwosu | Machine Learning Engineer | Machine learning a*, Python e*, Data pipelines i*, SQL i | 709 652 760 19
-esther-kim | Esther Kim | Nurse | Medication administration a*, Infection prevention and control a*, Personal care a | 666 590 731 13
-farid-haddad | Farid Haddad | Network Technician | Computer networking a*, IT support a*, Linux administration i | 529 431 622 8
-freya-lind | Freya Lind | Graphic Designer | Graphic design a*, Illustration a, Typography a*, Visual composition i | 583 492 666 10
-gael-moreau | Gaël Moreau | Backend Developer | Java a*, SQL i*, API design a*, Software architecture i | 637 571 700 15
-greta-holm | Greta Holm | Teacher | Classroom teaching e*, Instructional design i*, Giving feedback a | 601 512 681 9 x
-hana-sato | Hana Satō | Illustrator | Illustration e*, Animation i, Visual composition a* | 560 455 655 7
-henrik-maas | Henrik Maas | Solar Installer | Solar PV installation a*, Electrical installation i*, First aid - | 474 371 573 6
-imani-odhiambo | Imani Odhiambo | Customer Service Lead | Customer service a*, De-escalation a*, Team leadership i | 488 384 588 6
-ivan-petrov | Ivan Petrov | Java Developer | Java e*, JavaScript n, Debugging a*, Git a | 620 541 693 12
-jaya-menon | Jaya Menon | Security Analyst | Application security a*, Security incident response a*, Python i | 696 633 752 16
-jonas-weiss | Jonas Weiß | Audio Producer | Audio production a*, Video editing i | 405 300 517 4
-kaia-tamm | Kaia Tamm | Front-end Developer | HTML and CSS e*, JavaScript a*, Web accessibility a*, React i | 678 616 735 16
-kofi-asante | Kofi Asante | Procurement Officer | Procurement a*, Negotiation i, Customs clearance i* | 457 351 560 6
+amara-okoye | Amara Okoye | Software Engineer | TypeScript a*, React a*, JavaScript e*, Automated testing i | 742 585 998 21
+anselm-brandt | Anselm Brandt | Electrician | Electrical installation e*, Workplace risk assessment a*, First aid i* | 688 510 972 14
+ayesha-rahman | Ayesha Rahman | Data Analyst | SQL a*, Data visualisation a*, Spreadsheet modelling i, Statistical analysis i* | 604 420 896 12
+beatriz_lobo | Beatriz Lobo | UX Designer | Interface design a*, Typography i*, Web accessibility a | 571 378 875 9
+bjorn-dahl | Bjørn Dahl | Welder | Welding e*, Workplace risk assessment i* | 623 433 923 10
+carys-pugh | Carys Pugh | Technical Writer | Technical writing e*, Copy-editing a*, Git n, Written communication a* | 655 486 927 17
+chidi-eze | Chidi Eze | Site Reliability Engineer | Linux administration e*, Observability a*, Cloud infrastructure a*, Containerisation a* | 761 619 997 26
+clara-vogt | Clara Vogt | Accountant | Bookkeeping a*, Financial statement analysis i*, Payroll administration i | 512 316 820 8
+dao-nguyen | Dao Nguyen | Chef de Partie | Professional cooking a*, Food safety a*, Teamwork - | 498 299 810 7
+dmitri-sokol | Dmitri Sokol | CNC Machinist | CNC machining e*, Computer-aided design i*, PLC programming n | 634 447 930 11
+elif-aydin | Elif Aydın | Product Manager | Stakeholder management a*, Project management a*, Facilitation i | 547 351 855 8
+emeka-nwosu | Emeka Nwosu | Machine Learning Engineer | Machine learning a*, Python e*, Data pipelines i*, SQL i | 709 546 973 19
+esther-kim | Esther Kim | Nurse | Medication administration a*, Infection prevention and control a*, Personal care a | 666 485 954 13
+farid-haddad | Farid Haddad | Network Technician | Computer networking a*, IT support a*, Linux administration i | 529 333 837 8
+freya-lind | Freya Lind | Graphic Designer | Graphic design a*, Illustration a, Typography a*, Visual composition i | 583 393 883 10
+gael-moreau | Gaël Moreau | Backend Developer | Java a*, SQL i*, API design a*, Software architecture i | 637 462 917 15
+greta-holm | Greta Holm | Teacher | Classroom teaching e*, Instructional design i*, Giving feedback a | 601 408 905 9 x
+hana-sato | Hana Satō | Illustrator | Illustration e*, Animation i, Visual composition a* | 560 361 872 7
+henrik-maas | Henrik Maas | Solar Installer | Solar PV installation a*, Electrical installation i*, First aid - | 474 272 790 6
+imani-odhiambo | Imani Odhiambo | Customer Service Lead | Customer service a*, De-escalation a*, Team leadership i | 488 286 804 6
+ivan-petrov | Ivan Petrov | Java Developer | Java e*, JavaScript n, Debugging a*, Git a | 620 436 912 12
+jaya-menon | Jaya Menon | Security Analyst | Application security a*, Security incident response a*, Python i | 696 524 972 16
+jonas-weiss | Jonas Weiß | Audio Producer | Audio production a*, Video editing i | 405 197 729 4
+kaia-tamm | Kaia Tamm | Front-end Developer | HTML and CSS e*, JavaScript a*, Web accessibility a*, React i | 678 506 954 16
+kofi-asante | Kofi Asante | Procurement Officer | Procurement a*, Negotiation i, Customs clearance i* | 457 255 773 6
 lena-fischer | Lena Fischer | Photographer | Photography a, Video editing n | -
-luca-conti | Luca Conti | Site Manager | Construction site management a*, Workplace risk assessment a*, Time management - | 536 440 626 8
-mairead-burke | Mairéad Burke | Solicitor | Contract drafting e*, Legal research a*, Negotiation a* | 715 655 770 18
+luca-conti | Luca Conti | Site Manager | Construction site management a*, Workplace risk assessment a*, Time management - | 536 340 844 8
+mairead-burke | Mairéad Burke | Solicitor | Contract drafting e*, Legal research a*, Negotiation a* | 715 549 983 18
 mateo-rios | Mateo Ríos | Student | Programming fundamentals n, Python n | -
-mei-lin-chan | Mei-Lin Chan | Data Engineer | Data pipelines a*, Data modelling a*, SQL e*, Python a | 728 673 779 20
-nadia-karim | Nadia Karim | Recruiter | Selection interviewing a*, Active listening i, Intercultural communication i | 369 262 489 4
-nils-aker | Nils Aker | HVAC Technician | Refrigeration and air conditioning a*, Customer service - | 441 331 551 5
-oriol-serra | Oriol Serra | Mobile Developer | Mobile app development a*, TypeScript i*, API design i | 593 508 671 11 !
-priya-nair | Priya Nair | Cloud Engineer | Cloud infrastructure e*, Continuous delivery a*, Containerisation a*, Git a | 751 702 797 23
-quentin-roy | Quentin Roy | Copywriter | Copywriting a*, Copy-editing i, English language a | 418 311 528 5 !
-rosa-delgado | Rosa Delgado | Social Worker | Social benefits casework a*, Conflict resolution a, Active listening a* | 539 441 632 8
+mei-lin-chan | Mei-Lin Chan | Data Engineer | Data pipelines a*, Data modelling a*, SQL e*, Python a | 728 568 988 20
+nadia-karim | Nadia Karim | Recruiter | Selection interviewing a*, Active listening i, Intercultural communication i | 369 161 693 4
+nils-aker | Nils Aker | HVAC Technician | Refrigeration and air conditioning a*, Customer service - | 441 236 761 5
+oriol-serra | Oriol Serra | Mobile Developer | Mobile app development a*, TypeScript i*, API design i | 593 406 889 11 !
+priya-nair | Priya Nair | Cloud Engineer | Cloud infrastructure e*, Continuous delivery a*, Containerisation a*, Git a | 751 600 999 23
+quentin-roy | Quentin Roy | Copywriter | Copywriting a*, Copy-editing i, English language a | 418 213 738 5 !
+rosa-delgado | Rosa Delgado | Social Worker | Social benefits casework a*, Conflict resolution a, Active listening a* | 539 343 847 8
 sami-virtanen | Sami Virtanen | Farm Manager | Crop management a*, Inventory management i | -
-tamsin-hale | Tamsin Hale | Trainer | Facilitation a*, Public speaking a, Mentoring i* | 486 383 584 7
-tomasz-zielinski | Tomasz Zieliński | Architect | Interior design a*, Computer-aided design a*, Visual composition - | 552 455 642 8
-zainab-bello | Zainab Bello | Graduate | Reading comprehension i, Digital literacy i | 251 96 437 3
+tamsin-hale | Tamsin Hale | Trainer | Facilitation a*, Public speaking a, Mentoring i* | 486 287 798 7
+tomasz-zielinski | Tomasz Zieliński | Architect | Interior design a*, Computer-aided design a*, Visual composition - | 552 356 860 8
+zainab-bello | Zainab Bello | Graduate | Reading comprehension i, Digital literacy i | 251 40 579 3
 `
 
 const levels: Record<string, string> = {

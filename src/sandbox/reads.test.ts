@@ -113,10 +113,10 @@ test('a sandbox credential is always the same, and no deployment trusts its issu
     username: 'chidi-eze',
     score: 761,
     scoreBand: 'exceptional',
-    confidenceLow: 715,
-    confidenceHigh: 806,
+    confidenceLow: 619,
+    confidenceHigh: 997,
     evidenceCount: 26,
-    engineVersion: '1.0.0',
+    engineVersion: '2.0.0',
     engineBinarySha256: '0'.repeat(64),
   }
   const origin = sandboxOriginOf(publicUrl)

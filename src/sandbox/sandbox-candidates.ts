@@ -22,7 +22,7 @@ export function sandboxCandidates(origin: Origin): SandboxCandidate[] {
   })
 }
 
-const engineVersion = '1.0.0'
+const engineVersion = '2.0.0'
 
 /**
  * Returns the public row. Every sandbox candidate grants every consent; a candidate without a score

@@ -210,7 +210,7 @@ export async function supersedeCredentials(
   return rows.map((row) => row.vcSha256)
 }
 
-/** Marks these credentials as superseded, for subjects whose username has changed. */
+/** Marks these credentials as superseded: their subject has another name now, or no score. */
 export async function supersedeReplaced(
   tx: Tx,
   replaced: readonly Buffer[],

@@ -26,8 +26,7 @@ function projectWith(past: Record<string, (engine: string) => string>): string {
 }
 
 const alike = (engine: string): string => `${engine}// a comment\n`
-const otherwise = (engine: string): string =>
-  engine.replace('scorePrior: 100_000', 'scorePrior: 90_000')
+const otherwise = (engine: string): string => engine.replace('reach: 200', 'reach: 150')
 
 test('the change of the first engine is `none`', async () => {
   assert.deepEqual(await engineChange(projectWith({})), { previousVersion: null, change: 'none' })

@@ -24,8 +24,8 @@ import { readGoldens } from './goldens.ts'
 const root = join(import.meta.dirname, '../..')
 const core = join(root, 'src/scoring-core')
 const text = coreBundle(core)
-const goldens = readFileSync(join(root, 'vectors/scoring.json'), 'utf8')
-const moreGoldens = readFileSync(join(root, 'vectors/scoring-goldens.json'), 'utf8')
+const goldens = readFileSync(join(root, 'vectors/scoring-hsc2.json'), 'utf8')
+const moreGoldens = readFileSync(join(root, 'vectors/scoring-hsc2-extra.json'), 'utf8')
 
 const scratch = mkdtempSync(join(tmpdir(), 'assay-engine-'))
 after(() => rmSync(scratch, { recursive: true, force: true }))
@@ -44,8 +44,8 @@ function projectWith(
   mkdirSync(join(project, 'vectors'))
   for (const [name, bundle] of Object.entries(engines))
     writeFileSync(join(project, 'engines', name), bundle)
-  writeFileSync(join(project, 'vectors/scoring-goldens.json'), moreGoldens)
-  if (vectors !== null) writeFileSync(join(project, 'vectors/scoring.json'), vectors)
+  writeFileSync(join(project, 'vectors/scoring-hsc2-extra.json'), moreGoldens)
+  if (vectors !== null) writeFileSync(join(project, 'vectors/scoring-hsc2.json'), vectors)
   return project
 }
 
@@ -120,7 +120,7 @@ test('one flipped bit anywhere in the bundle is refused as altered', async () =>
 })
 
 test('an engine with wrong results is refused, even under the name of its own hash', async () => {
-  const changed = text.replace('scorePrior: 100_000', 'scorePrior: 100_001')
+  const changed = text.replace('reach: 200', 'reach: 199')
   assert.notEqual(changed, text)
   await refused(loadEngine(projectWith(named(changed))), 'wrong_result', /golden vector \d+/)
   const throwing = text.replace(
@@ -131,7 +131,7 @@ test('an engine with wrong results is refused, even under the name of its own ha
 })
 
 test('no engine is loaded if the golden vectors are altered, empty or missing', async () => {
-  const altered = goldens.replace('"score":635', '"score":636')
+  const altered = goldens.replace('"score":116', '"score":117')
   assert.notEqual(altered, goldens)
   await refused(loadEngine(projectWith(named(text), altered)), 'wrong_result', /vector/)
   await refused(loadEngine(projectWith(named(text), '{"cases":[]}')), 'missing', /no golden/)
@@ -162,7 +162,7 @@ test('a missing engine, two of one version and an unusable one: each has its own
 })
 
 test('an engine of an earlier release is found by its whole hash', async () => {
-  const past = text.replace(`'${engineVersion}'`, "'0.9.0'").replace('from: 750', 'from: 760')
+  const past = text.replace(`'${engineVersion}'`, "'0.9.0'").replace('expert: 750', 'expert: 760')
   const hash = sha256Hex(past)
   const name = `hsc-0.9.0-${hash.slice(0, 12)}.mjs`
   const project = projectWith({ ...named(text), [name]: past })

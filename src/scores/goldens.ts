@@ -5,14 +5,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
-import type { ScoreInput, Vocabulary } from '../scoring-core/evidence.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
+import type { ScoreInput } from '../scoring-core/evidence.ts'
 import type { ScoreResult } from '../scoring-core/score.ts'
 
-/**
- * Relative to the root of the project, sorted. The first file was made by the core's prototype, the
- * second by the oracle of the tests.
- */
-const goldensPaths = ['vectors/scoring-goldens.json', 'vectors/scoring.json'] as const
+/** Relative to the root of the project, sorted. The oracle of the tests computes them too. */
+const goldensPaths = ['vectors/scoring-hsc2-extra.json', 'vectors/scoring-hsc2.json'] as const
 
 /** Root of the project. */
 const ownRoot = join(import.meta.dirname, '../..')
@@ -23,10 +21,17 @@ export interface Goldens {
   sha256: string
 }
 
-interface Vectors {
-  asOfDay: number
-  vocabulary: Vocabulary
-  cases: readonly { evidence: ScoreInput['evidence']; expected: ScoreResult }[]
+export interface Vectors extends Omit<ScoreInput, 'evidence'> {
+  cases: readonly GoldenCase[]
+}
+
+/** A case may have a vocabulary and a day of its own. */
+interface GoldenCase extends Partial<Omit<ScoreInput, 'evidence'>> {
+  name: string
+  evidence: ScoreInput['evidence']
+  expected: ScoreResult | { error: true }
+  /** The reason of each item that does not count, by id. */
+  notCounted?: Record<string, string>
 }
 
 /**
@@ -43,25 +48,24 @@ export function readGoldens(root = ownRoot): Goldens {
 }
 
 /**
- * Returns the place of the first result that differs, such as `vector 3 of vectors/scoring.json`,
- * or null. The order of members counts too.
+ * Returns the place of the first result that differs, such as `vector 3 of vectors/scoring-hsc2.json`,
+ * or null.
  */
 export function firstWrong(score: (input: ScoreInput) => ScoreResult, goldens: Goldens) {
-  for (const { path, vectors } of goldens.files) {
-    const { cases, vocabulary, asOfDay } = vectors
-    for (const [at, { evidence, expected }] of cases.entries()) {
-      const result = resultOf(score, { evidence, vocabulary, asOfDay })
-      if (JSON.stringify(result) !== JSON.stringify(expected)) return `vector ${at} of ${path}`
+  for (const { path, vectors } of goldens.files)
+    for (const [at, golden] of vectors.cases.entries()) {
+      const { vocabulary, asOfDay } = { ...vectors, ...golden }
+      const result = resultOf(score, { evidence: golden.evidence, vocabulary, asOfDay })
+      if (canonicalJson(result) !== canonicalJson(golden.expected)) return `vector ${at} of ${path}`
     }
-  }
   return null
 }
 
 function resultOf(score: (input: ScoreInput) => ScoreResult, input: ScoreInput) {
   try {
     return score(input)
-  } catch {
-    return null
+  } catch (error) {
+    return error instanceof RangeError ? { error: true } : null
   }
 }
 

@@ -4,10 +4,10 @@
  * not replaced every day.
  */
 import type { Band } from '../scoring-core/parameters.ts'
+import type { ScoreResult } from '../scoring-core/score.ts'
 
 export interface IssueRule {
-  /** Minimum numbers of items and of independent groups for a score. */
-  evidenceMin: number
+  /** Minimum number of sources for a score. The engine has a minimum of mass besides. */
   groupsMin: number
   /** Age in days at which an unchanged score is issued anew, before its credential expires. */
   renewAfterDays: number
@@ -17,6 +17,8 @@ export interface IssueRule {
 export interface Held {
   evidenceIds: ReadonlySet<string>
   score: number
+  low: number
+  high: number
   band: Band
   issuedAt: Date
   /**
@@ -30,7 +32,7 @@ export interface Held {
 export interface Fresh {
   evidenceIds: ReadonlySet<string>
   /** Null if the engine rejects the evidence. */
-  result: { score: number; band: Band; evidenceCount: number; sourceCount: number } | null
+  result: Pick<ScoreResult, 'score' | 'low' | 'high' | 'band' | 'sourceCount'> | null
   /** True if the current score is wrong: it counts revoked evidence or was found wrong. */
   isCorrection: boolean
   now: Date
@@ -43,20 +45,36 @@ export function decide(held: Held | null, fresh: Fresh, rule: IssueRule): Decisi
   const { result } = fresh
   // A worker that cannot be scored keeps the current score, unless this is known to be wrong.
   if (result === null) return held === null ? 'none' : fresh.isCorrection ? 'withdraw' : 'keep'
-  const isEnough = result.evidenceCount >= rule.evidenceMin && result.sourceCount >= rule.groupsMin
-  if (held === null) return isEnough ? 'issue' : 'none'
-  if (!isEnough) return 'withdraw'
+  if (!isPublished(result, rule)) return held === null ? 'none' : 'withdraw'
+  if (held === null) return 'issue'
   const saysNew =
     held.mustReplace ||
     !isSameSet(held.evidenceIds, fresh.evidenceIds) ||
     held.band !== result.band ||
-    Math.abs(held.score - result.score) >= differenceMin ||
+    Math.abs(held.score - result.score) >= scoreDifferenceMin ||
+    Math.abs(held.low - result.low) >= rangeDifferenceMin ||
+    Math.abs(held.high - result.high) >= rangeDifferenceMin ||
     fresh.now.getTime() - held.issuedAt.getTime() >= rule.renewAfterDays * 86_400_000
   return saysNew ? 'issue' : 'keep'
 }
 
-/** Minimum change in points for a new score. */
-const differenceMin = 5
+/** Returns whether a result is published: it has a score, and enough sources. */
+export function isPublished<Result extends Pick<ScoreResult, 'score' | 'sourceCount'>>(
+  result: Result,
+  { groupsMin }: Pick<IssueRule, 'groupsMin'>,
+): result is Result & Published {
+  return result.score !== null && result.sourceCount >= groupsMin
+}
+
+/** The values that are null without a score. */
+export type Published = Record<'score' | 'low' | 'high', number> & { band: Band }
+
+/**
+ * Minimum changes in points for a new score. Time widens the range and leaves the score, so without
+ * the second one a credential would keep a range that is too narrow.
+ */
+const scoreDifferenceMin = 5
+const rangeDifferenceMin = 20
 
 function isSameSet(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
   return a.size === b.size && a.isSubsetOf(b)

@@ -204,7 +204,7 @@ test('if too little evidence is left, the score is withdrawn with its credential
   const { workerId } = await scoredBy(release)
   await recall(release)
   await markRecalled(db, now)
-  await recompute({ ...scoring, issueRule: { ...scoring.issueRule, evidenceMin: 10 } })
+  await recompute({ ...scoring, issueRule: { ...scoring.issueRule, groupsMin: 10 } })
   assert.partialDeepStrictEqual(await scoresOf(db, workerId), [
     { state: 'withdrawn', vcRevokedAt: now },
   ])

@@ -302,6 +302,43 @@ test('after a change of the vocabulary each worker is evaluated once, and an equ
   assert.equal(row?.count, 2, 'both vocabularies are kept')
 })
 
+test('a score that fades out is withdrawn on the day that was known, without an event; its credential stays valid and is superseded', async () => {
+  const [workerId = ''] = await addPublicWorkers(db, 1)
+  const line = { type: 'work_product', observedOn: '2025-03-01' }
+  await addEvidence(db, workerId, [line, { ...line, sourceId: 'employer' }])
+  const endsOn = async () => {
+    const [row] = await db.rows<{ endsOn: string | null }>(sql`
+      select to_char(ends_on, 'YYYY-MM-DD') as "endsOn" from score_evaluations
+      where worker_id = ${workerId}`)
+    return row?.endsOn ?? null
+  }
+  const evaluate = async (now: Date) => {
+    await markFaded(db, now)
+    const scored = await recompute(100, now)
+    return scored.find((one) => one.workerId === workerId)?.outcome ?? 'not due'
+  }
+  await recompute()
+  let now = scoredAt
+  while ((await endsOn()) === null) {
+    now = daysAfter(31, now)
+    assert.notEqual(await evaluate(now), 'withdrawn')
+  }
+  const day = new Date(`${await endsOn()}T00:00:00Z`)
+  const eventsBefore = (await eventsOf(db, workerId)).length
+  assert.equal(await evaluate(new Date(day.getTime() - 1)), 'not due')
+  assert.equal(await evaluate(day), 'withdrawn')
+  assert.equal((await eventsOf(db, workerId)).length, eventsBefore)
+  const last = (await scoresOf(db, workerId)).at(-1)
+  assert.partialDeepStrictEqual(last, { state: 'withdrawn', vcRevokedAt: null })
+  assert.deepEqual(
+    await db.rows(sql`
+      select count(*) as current from score_credentials c join score_snapshots s using (vc_sha256)
+      where s.worker_id = ${workerId} and c.superseded_at is null`),
+    [{ current: 0 }],
+  )
+  assert.equal(await endsOn(), null)
+})
+
 test('more workers than one page holds: exactly the workers evaluated under other rules are marked', async () => {
   const [present = '', outdated = ''] = await addPublicWorkers(db, 2)
   await recompute(1_000)

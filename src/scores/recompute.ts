@@ -13,9 +13,10 @@ import {
 } from '../evidence/recomputation-store.ts'
 import { type Db, planAnew, type Queryable, type Tx } from '../platform/db/db.ts'
 import { tryLockWorkers } from '../workers/store.ts'
+import { evaluatedEveryDays } from './score-change.ts'
 import { type ScoredWorker, scoreWorkers } from './score-workers.ts'
 import type { Scoring, ScoringRules } from './scoring.ts'
-import { findEvaluatedBefore, findEvaluatedUnderOthers } from './store.ts'
+import { findEvaluatedUnderOthers, findEvaluationsDue } from './store.ts'
 
 /**
  * Scores at most `limit` marked workers, oldest mark first, within the caller's transaction. Never
@@ -77,17 +78,15 @@ export function recomputeBatch(
   })
 }
 
-/** Days after which a score is evaluated again, because evidence decays. */
-const evaluatedEveryDays = 30
-
 /**
- * Marks at most `limit` workers that were not evaluated for 30 days, the longest unevaluated first.
- * They stay candidates until they are evaluated.
+ * Marks workers that were not evaluated for 30 days, the longest unevaluated first, and workers
+ * whose score ends today, at most `limit` of each. They stay candidates until they are evaluated.
  */
 export async function markFaded(db: Db, now: Date, limit = 1_000): Promise<void> {
   const before = new Date(now.getTime() - evaluatedEveryDays * 86_400_000)
   await db.transaction(async (tx) => {
-    const ids = await findEvaluatedBefore(tx, before, limit)
+    const today = now.toISOString().slice(0, 10)
+    const ids = await findEvaluationsDue(tx, { before, today, limit })
     await markForRecomputation(tx, ids, { reason: 'evaluation_due', now })
   })
 }

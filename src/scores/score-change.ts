@@ -1,10 +1,11 @@
 /** Pure: the change of one worker's score that follows from its scoring inputs. */
 
 import { canonicalJson } from '../platform/json/canonical-json.ts'
-import type { Evidence } from '../scoring-core/evidence.ts'
+import type { Evidence, ScoreInput } from '../scoring-core/evidence.ts'
 import type { ScoreResult } from '../scoring-core/score.ts'
 import type { WorkerFacts } from '../workers/gate.ts'
-import { type Decision, decide, scoredIds } from './issue-rule.ts'
+import { type Decision, decide, isPublished, type Published, scoredIds } from './issue-rule.ts'
+import { endsOnDay } from './published-until.ts'
 import type { ScoringRules } from './scoring.ts'
 import { mayShare } from './sharing.ts'
 import type { ActiveSnapshot, NewSnapshot, RevisionReason, Snapshot } from './snapshot.ts'
@@ -54,6 +55,8 @@ export interface ScoreChange {
   correction: Correction | null
   /** Null if the engine rejects the evidence. */
   result: ScoreResult | null
+  /** `YYYY-MM-DD`: the day on which the score ends, if it comes before the next evaluation. */
+  endsOn: string | null
 }
 
 export interface Moment {
@@ -64,6 +67,9 @@ export interface Moment {
 
 const dayMs = 86_400_000
 
+/** Days after which a score is evaluated again, because evidence decays. */
+export const evaluatedEveryDays = 30
+
 export function scoreChangeOf(
   inputs: ScoringInputs,
   rules: ScoringRules,
@@ -73,7 +79,12 @@ export function scoreChangeOf(
   const evidenceIds = scoredIdsOf(inputs.active)
   const correction = correctionOf(inputs, evidenceIds, now)
   const held = heldOf(inputs, evidenceIds, correction)
-  const result = resultOf(rules, evidence, Math.floor(now.getTime() / dayMs))
+  const input = {
+    evidence,
+    vocabulary: rules.vocabulary,
+    asOfDay: Math.floor(now.getTime() / dayMs),
+  }
+  const result = resultOf(rules, input)
   const fresh = {
     evidenceIds: scoredIds(evidence),
     result,
@@ -82,10 +93,20 @@ export function scoreChangeOf(
   }
   const decision = decide(held, fresh, rules.issueRule)
   const snapshot =
-    decision === 'issue' && result !== null
+    decision === 'issue' && result !== null && isPublished(result, rules.issueRule)
       ? snapshotOf({ ...inputs, correction }, { rules, result, now, nonce })
       : null
-  return { decision, snapshot, correction, result }
+  return { decision, snapshot, correction, result, endsOn: endsOnOf(rules, input, result) }
+}
+
+function endsOnOf(
+  { engine, issueRule }: ScoringRules,
+  input: ScoreInput,
+  result: ScoreResult | null,
+): string | null {
+  if (result === null || !isPublished(result, issueRule)) return null
+  const day = endsOnDay(engine.score, input, { issueRule, daysMax: evaluatedEveryDays })
+  return day === null ? null : new Date(day * dayMs).toISOString().slice(0, 10)
 }
 
 function scoredIdsOf(active: ActiveSnapshot | null): Set<string> {
@@ -99,9 +120,9 @@ function heldOf(
   correction: Correction | null,
 ) {
   if (active === null) return null
-  const { score, band, issuedAt } = active
+  const { score, low, high, band, issuedAt } = active
   const mustReplace = isRecalled || correction?.isForced === true
-  return { evidenceIds, score, band, issuedAt, mustReplace }
+  return { evidenceIds, score, low, high, band, issuedAt, mustReplace }
 }
 
 /**
@@ -123,13 +144,9 @@ function correctionOf(
  * Returns null if the engine rejects the evidence, so that one such worker does not block the
  * others.
  */
-function resultOf(
-  { engine, vocabulary }: ScoringRules,
-  evidence: readonly Evidence[],
-  asOfDay: number,
-): ScoreResult | null {
+function resultOf({ engine }: ScoringRules, input: ScoreInput): ScoreResult | null {
   try {
-    return engine.score({ evidence, vocabulary, asOfDay })
+    return engine.score(input)
   } catch (error) {
     if (error instanceof RangeError) return null
     throw error
@@ -138,7 +155,7 @@ function resultOf(
 
 interface Computed extends Moment {
   rules: ScoringRules
-  result: ScoreResult
+  result: ScoreResult & Published
 }
 
 function snapshotOf(

@@ -10,6 +10,7 @@ import { randomBytes } from 'node:crypto'
 import type { Tx } from '../platform/db/db.ts'
 import { type IssuedCredential, issueCredentials } from '../score-credentials/issue.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
+import { supersedeReplaced } from '../score-credentials/store.ts'
 import type { ScoreResult } from '../scoring-core/score.ts'
 import { type NewEvent, publishEvents } from '../webhooks/events/outbox.ts'
 import { credentialOf, digestsOf, type Reissued, reissueMarked } from './reissue.ts'
@@ -84,7 +85,11 @@ export async function rescore(
   await deleteReissues(tx, shared.flatMap(revisedBy))
   const workerIds = allInputs.map(({ workerId }) => workerId)
   const reissued = await reissueMarked(tx, scoring.issuer, workerIds, now)
-  await markEvaluated(tx, workerIds, { rulesSha256: scoring.sha256, now })
+  const evaluations = steps.map(({ inputs: { workerId }, change: { endsOn } }) => ({
+    workerId,
+    endsOn,
+  }))
+  await markEvaluated(tx, evaluations, { rulesSha256: scoring.sha256, now })
   return {
     scored: steps.map((step) => scoredOf(step, reissued)),
     events: [...shared.map((step) => eventOf(step, now)), ...reissued.events],
@@ -104,6 +109,11 @@ async function endReplaced(tx: Tx, steps: readonly Step[], now: Date): Promise<v
     return { snapshotId: active.snapshotId, to }
   })
   if (ended.length > 0) await endSnapshots(tx, ended, now)
+  // The credential of a withdrawn score stays valid for its date, and nothing newer replaces it.
+  const withdrawn = steps.flatMap(({ inputs: { active }, change: { decision } }) =>
+    decision === 'withdraw' ? (active?.vcSha256 ?? []) : [],
+  )
+  if (withdrawn.length > 0) await supersedeReplaced(tx, withdrawn, now)
 }
 
 /** A step whose score now has a credential. */

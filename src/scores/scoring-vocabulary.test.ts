@@ -27,7 +27,7 @@ test('the engine scores evidence of a published skill with it', () => {
   const vocabulary = scoringVocabulary(records)
   const evidence = [item({ id: 'e1', skillId: 'hss:typescript', type: 'work_product' })]
   const { skills } = score({ evidence, vocabulary, asOfDay: 20_400 })
-  assert.equal(skills[0]?.mass, 400_000)
+  assert.equal(skills[0]?.mass, 350_000)
 })
 
 test('a weight of four decimals is refused', () => {

@@ -12,7 +12,6 @@ test('the rules hash changes with engine, vocabulary or minimum, and only with t
     scoring,
     scoringRulesOf({ ...engine, binarySha256: sha256Hex('another') }, vocabulary, issueRule),
     scoringRulesOf(engine, { ...vocabulary, 'hss:new': rule }, issueRule),
-    scoringRulesOf(engine, vocabulary, { ...issueRule, evidenceMin: issueRule.evidenceMin + 1 }),
     scoringRulesOf(engine, vocabulary, { ...issueRule, groupsMin: issueRule.groupsMin + 1 }),
     scoringRulesOf(engine, vocabulary, { ...issueRule, renewAfterDays: 1 }),
   ]
@@ -28,8 +27,8 @@ test('a score is issued anew after three quarters of its credential’s days, ro
     [100, 75],
     [1, 1],
   ] as const)
-    assert.deepEqual(
-      issueRuleOf({ scoreEvidenceMin: 3, scoreGroupsMin: 2, credentialValidityDays: days }),
-      { evidenceMin: 3, groupsMin: 2, renewAfterDays },
-    )
+    assert.deepEqual(issueRuleOf({ scoreGroupsMin: 2, credentialValidityDays: days }), {
+      groupsMin: 2,
+      renewAfterDays,
+    })
 })

@@ -46,12 +46,10 @@ export function scoringRulesOf(
  * credential's validity have passed.
  */
 export function issueRuleOf(settings: {
-  scoreEvidenceMin: number
   scoreGroupsMin: number
   credentialValidityDays: number
 }): IssueRule {
   return {
-    evidenceMin: settings.scoreEvidenceMin,
     groupsMin: settings.scoreGroupsMin,
     renewAfterDays: Math.ceil((settings.credentialValidityDays * 3) / 4),
   }

@@ -40,7 +40,7 @@ test('the id is SHA-256 over the prefix, a line feed and the canonical JSON of t
   const text =
     `service.score_snapshot.v1\n{"asOf":"2026-05-14","engine":{"binarySha256":"${'51'.repeat(32)}","id":"hsc","version":"1.0.0"},` +
     `"evidenceRoot":"${facts.evidenceRoot.toString('hex')}","nonce":"${'07'.repeat(32)}","result":{"band":"${band}","evidenceCount":${evidenceCount},"high":${high},"low":${low},"score":${facts.result.score},` +
-    `"skills":[{"high":${skill?.high},"level":"${skill?.level}","low":${skill?.low},"mass":${skill?.mass},"score":${skill?.score},"skillId":"hss:git","verified":${skill?.verified}}],"sourceCount":${sourceCount}},` +
+    `"skills":[{"cautious":${skill?.cautious},"freshMass":${skill?.freshMass},"high":${skill?.high},"level":"${skill?.level}","low":${skill?.low},"mass":${skill?.mass},"score":${skill?.score},"skillId":"hss:git","verified":${skill?.verified}}],"sourceCount":${sourceCount}},` +
     `"vocabularyHash":"${'ab'.repeat(32)}","workerId":"${facts.workerId}"}`
   assert.equal(snapshotId(facts).toString('hex'), createHash('sha256').update(text).digest('hex'))
 })
@@ -66,7 +66,7 @@ test('a change of any fact changes the id', () => {
     { ...facts, engine: { ...facts.engine, binarySha256: '52'.repeat(32) } },
     { ...facts, vocabularySha256: 'ac'.repeat(32) },
     { ...facts, evidenceRoot: Buffer.alloc(32) },
-    { ...facts, result: { ...facts.result, high: facts.result.high - 1 } },
+    { ...facts, result: { ...facts.result, evidenceCount: 3 } },
   ]
   const ids = [facts, ...others].map((one) => snapshotId(one).toString('hex'))
   assert.equal(new Set(ids).size, ids.length)

@@ -162,32 +162,45 @@ export async function keepVocabulary(
     on conflict do nothing`)
 }
 
+export interface Evaluation {
+  workerId: string
+  /** `YYYY-MM-DD`: the day of the withdrawal, if it comes before the next evaluation. */
+  endsOn: string | null
+}
+
 /**
  * Records the time and the rules of an evaluation. Rows are written in order of worker id, against
  * deadlocks.
  */
 export async function markEvaluated(
   tx: Tx,
-  workerIds: readonly string[],
+  evaluations: readonly Evaluation[],
   { rulesSha256, now }: { rulesSha256: Buffer; now: Date },
 ): Promise<void> {
   await tx.run(sql`
-    insert into score_evaluations (worker_id, evaluated_at, rules_sha256)
-    select id, ${now}::timestamptz, ${rulesSha256}::bytea from unnest(${workerIds}::uuid[]) as id
+    insert into score_evaluations (worker_id, evaluated_at, rules_sha256, ends_on)
+    select id, ${now}::timestamptz, ${rulesSha256}::bytea, ends_on
+    from unnest(${evaluations.map(({ workerId }) => workerId)}::uuid[],
+      ${evaluations.map(({ endsOn }) => endsOn)}::date[]) as new(id, ends_on)
     order by id
     on conflict (worker_id) do update set evaluated_at = excluded.evaluated_at,
-      rules_sha256 = excluded.rules_sha256`)
+      rules_sha256 = excluded.rules_sha256, ends_on = excluded.ends_on`)
 }
 
-/** Returns workers last evaluated before `before`, the longest unevaluated first. */
-export async function findEvaluatedBefore(
+/**
+ * Returns workers last evaluated before `before`, the longest unevaluated first, and workers whose
+ * score ends on `today` or ended before.
+ */
+export async function findEvaluationsDue(
   db: Queryable,
-  before: Date,
-  limit: number,
+  { before, today, limit }: { before: Date; today: string; limit: number },
 ): Promise<string[]> {
   const rows = await db.rows<{ workerId: string }>(sql`
-    select worker_id as "workerId" from score_evaluations
-    where evaluated_at < ${before} order by evaluated_at limit ${limit}`)
+    (select worker_id as "workerId" from score_evaluations
+      where evaluated_at < ${before} order by evaluated_at limit ${limit})
+    union
+    (select worker_id from score_evaluations
+      where ends_on <= ${today}::date order by ends_on limit ${limit})`)
   return rows.map(({ workerId }) => workerId)
 }
 

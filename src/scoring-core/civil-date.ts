@@ -1,14 +1,17 @@
-/** Pure: `YYYY-MM-DD` and days since 1970-01-01 (UTC, Gregorian also before 1582), by whole numbers alone. Years 0000 to 9999. */
+/**
+ * Pure: converts between `YYYY-MM-DD` and days since 1970-01-01 in whole numbers: UTC, years 0000
+ * to 9999, Gregorian also before 1582.
+ */
 import { floorOf } from './whole.ts'
 
-/** Days from 0000-03-01 to 1970-01-01. Years begin in March, so that the leap day is the last of a year. */
+/** Days from 0000-03-01 to 1970-01-01. Years begin in March, so the leap day is the last of a year. */
 const epochFromMarch = 719_468
 const daysPerEra = 146_097
 const yearsPerEra = 400
 /** Four centuries more, so that January and February of the year 0000 are not negative. */
 const erasBefore = 1
 
-/** Null when it is no date of the calendar. */
+/** Returns null for a date that the calendar does not have. */
 export function dayOfDate(date: string): number | null {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(date)) return null
   const year = Number(date.slice(0, 4))

@@ -1,19 +1,20 @@
-/** Pure: how much of an item's weight is left at an age (HSC-1 step 4). */
+/** Pure: the share of an item that is left at an age (rule 4). */
 import { halves } from './decay-table.ts'
 import { floorOf } from './whole.ts'
 
-/** What nothing has decayed from: 2^20. */
+/** The share of an item of today: 2^20. */
 export const undecayed = 1_048_576
 
 /** A month is 30.4375 days: 487 / 16. */
 const sixteenthDaysPerMonth = 487
 
-/** Past so many half-lives nothing is left of 2^20; a shift by 32 would start again from none. */
-const halfLivesMax = 20
+/** After more half-lives the share is 0. A shift by 32 would shift by 0. */
+export const halfLivesMax = 20
 
 /**
- * What is left of 2^20 after `ageDays`: halved for every whole half-life, in between read off the table and interpolated. Off by
- * less than 2.4 millionths: 0.5 of the table, 0.9 of the straight line, 1 of the rounding. A half-life of 0 months: nothing decays.
+ * Returns the share after `ageDays`: halved for each whole half-life, in between read from the
+ * table and interpolated. It differs from the curve by less than 2.4 parts of 2^20: 0.5 of the
+ * table, 0.9 of the straight line, 1 of the rounding. With a half-life of 0 nothing decays.
  */
 export function decayOf(ageDays: number, halfLifeMonths: number): number {
   if (halfLifeMonths === 0) return undecayed
@@ -28,7 +29,7 @@ export function decayOf(ageDays: number, halfLifeMonths: number): number {
   return (before - floorOf((before - after) * (steps % halfLife), halfLife)) >> halvings
 }
 
-/** Whole days in which the weight of an item of any age halves at least; null when it does not decay. */
+/** Returns the whole days after which at most half the mass is left; null without decay. */
 export function halvesInDays(halfLifeMonths: number): number | null {
   if (halfLifeMonths === 0) return null
   return floorOf(halfLifeMonths * sixteenthDaysPerMonth + 15, 16)

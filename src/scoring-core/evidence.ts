@@ -1,6 +1,6 @@
 /**
- * Pure: what the core is given, and which of it counts (HSC-1 steps 1 and 3). The shapes are closed: nothing about the person is among
- * them, no name, age, school, picture or place.
+ * Pure: the input of the core. The shapes are closed. They hold no fact about the worker: no name,
+ * age, school, picture or place.
  */
 import { evidenceMax, valueMax } from './parameters.ts'
 
@@ -34,114 +34,65 @@ export interface SkillRule {
 export type Vocabulary = Readonly<Record<string, SkillRule>>
 
 export interface ScoreInput {
+  /** The ids are unique. */
   evidence: readonly Evidence[]
   vocabulary: Vocabulary
   /** The day of the score, in days since 1970-01-01, UTC. */
   asOfDay: number
 }
 
+/** Reasons why an item does not count, in the order in which they are examined. */
 export type DropReason =
   | 'unknown_skill'
   | 'unknown_type'
   | 'future'
   | 'excluded'
   | 'assurance_zero'
+  | 'expired'
   | 'duplicate'
 
-/** An item on its way through the steps; the later fields are 0 until their step has set them. */
-export interface Considered {
-  readonly item: Evidence
-  /** Weight before decay, in millionths: weight × assurance, both permille. */
-  readonly base: number
-  /** Remaining part of 2^20 at the item's age. */
-  decay: number
-  /** Base after decay, in millionths. */
-  decayed: number
-  /** Place in its group and type, heaviest first, from 1; 0 for a duplicate. */
-  rank: number
-  /** Final weight, in millionths. */
-  mass: number
-}
-
-/** What may count for one skill. */
-export interface SkillEvidence {
-  rule: SkillRule
-  items: Considered[]
-}
+/** The years 0000 to 9999. */
+export const dayMax = 2_932_896
+const days = [-719_528, dayMax] as const
 
 /**
- * The items that may count, by skill; no skill without any.
- * @throws RangeError on numbers outside their ranges: whoever calls has checked the evidence long before.
+ * Returns the items of each skill in new lists.
+ * @throws RangeError on more than 10,000 items, and on a number outside its range
  */
-export function consideredBySkill({ evidence, vocabulary, asOfDay }: ScoreInput) {
-  if (evidence.length > evidenceMax)
-    throw new RangeError(`${evidence.length} items of evidence; at most ${evidenceMax} are scored`)
-  whole('asOfDay', asOfDay, dayRange)
-  const bySkill = new Map<string, SkillEvidence>()
+export function itemsBySkill({ evidence, asOfDay }: ScoreInput): Map<string, Evidence[]> {
+  check('the number of items', evidence.length, 0, evidenceMax)
+  check('asOfDay', asOfDay, ...days)
+  const bySkill = new Map<string, Evidence[]>()
   for (const item of evidence) {
-    checkItem(item)
-    // The vocabulary is asked once for a skill, not once for an item: that is a third of the time.
-    const heard = bySkill.get(item.skillId)
-    const rule = heard?.rule ?? ruleOf(vocabulary, item.skillId)
-    if (rule === undefined || dropReasonOf(item, rule, asOfDay) !== null) continue
-    const considered = consider(item, rule)
-    if (heard === undefined) bySkill.set(item.skillId, { rule, items: [considered] })
-    else heard.items.push(considered)
+    check('assurance', item.assurance, 0, 1_000)
+    check('value', item.value, 0, valueMax)
+    check('observedDay', item.observedDay, ...days)
+    const items = bySkill.get(item.skillId)
+    if (items === undefined) bySkill.set(item.skillId, [item])
+    else items.push(item)
   }
   return bySkill
 }
 
-/** Why the item does not count whatever else there is, or null when it may. `rule` is that of its skill. */
-export function dropReasonOf(
-  item: Evidence,
-  rule: SkillRule | undefined,
-  asOfDay: number,
-): DropReason | null {
-  if (rule === undefined) return 'unknown_skill'
-  if (weightOf(rule, item.type) === undefined) return 'unknown_type'
-  if (item.observedDay > asOfDay) return 'future'
-  if (item.excluded === true) return 'excluded'
-  return item.assurance === 0 ? 'assurance_zero' : null
-}
-
-export function consider(item: Evidence, rule: SkillRule): Considered {
-  const weight = weightOf(rule, item.type) ?? 0
-  whole('a weight', weight, permille)
-  return { item, base: weight * item.assurance, decay: 0, decayed: 0, rank: 0, mass: 0 }
-}
-
-/** Undefined for a skill that is not in the vocabulary. */
+/**
+ * Returns undefined for a skill that is not in the vocabulary.
+ * @throws RangeError on a number outside its range
+ */
 export function ruleOf(vocabulary: Vocabulary, skillId: string): SkillRule | undefined {
   const rule = Object.hasOwn(vocabulary, skillId) ? vocabulary[skillId] : undefined
-  if (rule !== undefined) whole('halfLifeMonths', rule.halfLifeMonths, halfLifeRange)
+  if (rule === undefined) return undefined
+  check('halfLifeMonths', rule.halfLifeMonths, 0, 1_200)
+  let weights = 0
+  for (const type in rule.weightPermille) {
+    const permille = rule.weightPermille[type] ?? 0
+    check('a weight', permille, 0, 1_000)
+    weights += permille
+  }
+  check('the sum of the weights of a skill', weights, 0, 1_000)
   return rule
 }
 
-/** What every object has besides, such as `constructor`, is no number. */
-function weightOf({ weightPermille }: SkillRule, type: string): number | undefined {
-  const weight = weightPermille[type]
-  return typeof weight === 'number' ? weight : undefined
-}
-
-interface Range {
-  min: number
-  max: number
-}
-
-const permille: Range = { min: 0, max: 1_000 }
-const valueRange: Range = { min: 0, max: valueMax }
-/** A century; products of it stay far below 2^53. */
-const halfLifeRange: Range = { min: 0, max: 1_200 }
-/** The years 0000 to 9999. */
-const dayRange: Range = { min: -719_528, max: 2_932_896 }
-
-function checkItem({ assurance, value, observedDay }: Evidence): void {
-  whole('assurance', assurance, permille)
-  whole('value', value, valueRange)
-  whole('observedDay', observedDay, dayRange)
-}
-
-function whole(name: string, given: number, { min, max }: Range): void {
-  if (!Number.isInteger(given) || given < min || given > max)
-    throw new RangeError(`${name} is a whole number from ${min} to ${max}, not ${given}`)
+function check(name: string, number: number, min: number, max: number): void {
+  if (!Number.isInteger(number) || number < min || number > max)
+    throw new RangeError(`${name} is ${number}. It must be a whole number from ${min} to ${max}.`)
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { asOfDay, item } from '../../test/support/build/score-inputs.ts'
+import { dateOfDay } from './civil-date.ts'
 import type { Evidence } from './evidence.ts'
 import { explain } from './explain.ts'
 import { score } from './score.ts'
@@ -8,7 +9,7 @@ import { score } from './score.ts'
 const vocabulary = {
   'hss:a': {
     halfLifeMonths: 24,
-    weightPermille: { work_product: 300, assessment: 350, peer_review: 350 },
+    weightPermille: { assessment: 350, peer_review: 150, work_product: 300 },
   },
   'hss:b': { halfLifeMonths: 0, weightPermille: { assessment: 1_000 } },
 }
@@ -17,180 +18,121 @@ function explained(...evidence: Evidence[]) {
   return explain({ evidence, vocabulary, asOfDay })
 }
 
-test('every dropped item has its reason and counts for nothing', () => {
-  const { items, result } = explained(
-    item({ id: 'e1', skillId: 'hss:unknown', type: 'unknown', assurance: 0 }),
-    item({ id: 'e2', type: 'self_attestation', observedDay: asOfDay + 1 }),
-    item({ id: 'e3', observedDay: asOfDay + 1, excluded: true }),
-    item({ id: 'e4', excluded: true, assurance: 0 }),
-    item({ id: 'e5', assurance: 0 }),
-    item({ id: 'e6', group: 'g', digest: 'd' }),
-    item({ id: 'e7', group: 'g', digest: 'd', type: 'work_product' }),
+test('an item that counts shows weight, share, its part of the mass, its pull, its effect and its half-life', () => {
+  const { items, skills, result } = explained(
+    item({ id: 'e1', value: 820, observedDay: asOfDay - 30 }),
+    item({ id: 'e2', type: 'peer_review', value: 700, assurance: 400, observedDay: asOfDay - 200 }),
+    item({
+      id: 'e3',
+      type: 'work_product',
+      value: 760,
+      assurance: 700,
+      observedDay: asOfDay - 400,
+    }),
   )
-  assert.deepEqual(
-    items.map(({ id, reason }) => [id, reason]),
-    [
-      ['e1', 'unknown_skill'],
-      ['e2', 'unknown_type'],
-      ['e3', 'future'],
-      ['e4', 'excluded'],
-      ['e5', 'assurance_zero'],
-      ['e6', null],
-      ['e7', 'duplicate'],
-    ],
-  )
-  assert.equal(result.evidenceCount, 1)
-  for (const dropped of items.filter(({ reason }) => reason !== null)) {
-    const { decay, rank, mass, weighted, effect, halvesInDays } = dropped
-    assert.deepEqual([decay, rank, mass, weighted, effect, halvesInDays], [0, 0, 0, 0, 0, null])
-  }
-  assert.equal(items.at(-1)?.base, 300_000)
-})
-
-test('an item that counts shows base, decay, rank, mass, its share of A, its effect and its half-life date', () => {
-  const evidence = [
-    item({ id: 'e1', value: 820, observedDay: asOfDay - 30, group: 'g' }),
-    item({ id: 'e2', value: 600, assurance: 400, observedDay: asOfDay - 30, group: 'g' }),
-  ]
-  const { items, result } = explained(...evidence)
-  const [first] = evidence as [Evidence, Evidence]
-  const alone = score({ evidence: [first], vocabulary, asOfDay })
-  assert.deepEqual(items[0], {
+  const [first, second] = items
+  assert.deepEqual(first, {
     id: 'e1',
     skillId: 'hss:a',
     reason: null,
-    base: 350_000,
-    decay: 1_019_150,
-    rank: 1,
-    mass: 340_178,
-    weighted: 340_178 * 820,
-    effect: items[0]?.effect,
+    weight: 350_000,
+    share: 1_019_150,
+    mass: 356_702_500_000,
+    pull: 9_987_670_000_000,
+    effect: first?.effect,
     halvesInDays: 731,
   })
-  const { rank, mass, effect } = items[1] ?? assert.fail('the second item is told')
-  // 350 × 400 after 30 days of 24 months, halved because it is second in its group.
-  assert.deepEqual([rank, mass], [2, ((140_000 * 1_019_150) / 2 ** 20 / 2) | 0])
-  assert.equal(effect, result.score - alone.score)
-  assert.ok(effect < 0, 'a result below the mean of the skill lowers it')
+  assert.deepEqual(
+    [second?.weight, second?.share, second?.mass, second?.pull],
+    [60_000, 867_327, 52_039_620_000, -4_787_645_040_000],
+  )
+  assert.ok((first?.effect ?? 0) > 0)
+  assert.equal(skills[0]?.rest, 379_049_920_000)
+  assert.equal(result.skills[0]?.score, 792)
 })
 
-test('the effect of an item with a duplicate is the difference to the score in which the duplicate replaces it', () => {
+test('an item that does not count has its reason, no part, and no effect', () => {
+  const { items } = explained(
+    item({ id: 'e1', group: 'g', digest: 'd' }),
+    item({ id: 'e2', group: 'g', digest: 'd', value: 1_000 }),
+    item({ id: 'e3', skillId: 'hss:unknown' }),
+  )
+  for (const [at, reason] of [
+    [1, 'duplicate'],
+    [2, 'unknown_skill'],
+  ] as const)
+    assert.deepEqual(items[at], {
+      id: `e${at + 1}`,
+      skillId: at === 1 ? 'hss:a' : 'hss:unknown',
+      reason,
+      weight: 0,
+      share: 0,
+      mass: 0,
+      pull: 0,
+      effect: 0,
+      halvesInDays: null,
+    })
+})
+
+test('the effect of the first of two copies is the difference to the score in which the second counts', () => {
   const same = { group: 'g', digest: 'd' }
+  const other = item({ id: 'e3', skillId: 'hss:b', value: 600 })
   const { items } = explained(
     item({ id: 'e1', ...same, value: 900 }),
-    item({ id: 'e2', ...same, value: 899 }),
+    item({ id: 'e2', ...same, value: 880 }),
+    other,
   )
-  const [kept] = items
-  assert.ok(kept !== undefined && kept.reason === null && kept.effect <= 1, `${kept?.effect}`)
+  const effect = items[0]?.effect ?? 0
+  assert.ok(effect > 0 && effect <= 20, `${effect}`)
 })
 
-test('the effect of an item at the end of a group is exact if its duplicate of another type stands in front', () => {
-  const crowd = Array.from({ length: 24 }, (_, at) => item({ id: `e${at + 10}`, group: 'g' }))
-  const last = item({ id: 'e98', group: 'g', digest: 'd', value: 100, observedDay: asOfDay - 300 })
-  const other = item({ ...last, id: 'e99', type: 'work_product' })
-  const { items, result } = explained(...crowd, last, other)
-  const told = items.find(({ id }) => id === 'e98') ?? assert.fail('the item is told')
-  assert.deepEqual([told.rank, told.mass], [25, 0])
-  const without = score({ evidence: [...crowd, other], vocabulary, asOfDay })
-  assert.equal(told.effect, result.score - without.score)
-  assert.ok(told.effect > 0)
+test('the effect of the only item of the only skill is null, because there is no score without it', () => {
+  assert.equal(explained(item({ id: 'e1' })).items[0]?.effect, null)
 })
 
-test('if one artefact is sent twice, the lower id counts in either order', () => {
-  const [one, other] = ['e1', 'e2'].map((id) => item({ id, group: 'g', digest: 'd' }))
-  assert.ok(one !== undefined && other !== undefined)
-  for (const evidence of [
-    [one, other],
-    [other, one],
-  ])
-    assert.deepEqual(
-      explained(...evidence).items.map(({ id, reason }) => [id, reason]),
-      [
-        ['e1', null],
-        ['e2', 'duplicate'],
-      ],
-    )
+test('a skill has its last day with a score: the day before, the mass reaches the minimum, and on the day it does not', () => {
+  const evidence = [item({ id: 'e1' }), item({ id: 'e2', type: 'work_product', assurance: 700 })]
+  const { skills } = explained(...evidence)
+  const ends = skills[0]?.endsOnDay ?? assert.fail('it decays')
+  const scoreOn = (day: number) => score({ evidence, vocabulary, asOfDay: day }).skills[0]?.score
+  assert.notEqual(scoreOn(ends - 1), null)
+  assert.equal(scoreOn(ends), null)
+  assert.match(dateOfDay(ends), /^\d{4}-\d\d-\d\d$/)
 })
 
-test('if two items have equal weight and value, the lower id stands first in its group', () => {
-  const { items } = explained(
-    item({ id: 'e2', group: 'g', digest: 'a' }),
-    item({ id: 'e1', group: 'g', digest: 'b' }),
-  )
-  assert.deepEqual(
-    items.map(({ id, rank }) => [id, rank]),
-    [
-      ['e1', 1],
-      ['e2', 2],
-    ],
-  )
-})
-
-test('the effect of the only item of the only skill is the whole score', () => {
-  const { items, result } = explained(item({ id: 'e1' }))
-  assert.equal(items[0]?.effect, result.score)
-})
-
-test('evidence without decay has no half-life date', () => {
-  const { items } = explained(item({ id: 'e1', skillId: 'hss:b', observedDay: 0 }))
+test('a skill without decay has no last day, and its items never halve', () => {
+  const { skills, items } = explained(item({ id: 'e1', skillId: 'hss:b', observedDay: 0 }))
+  assert.equal(skills[0]?.endsOnDay, null)
   assert.equal(items[0]?.halvesInDays, null)
-  assert.equal(items[0]?.decay, 2 ** 20)
 })
 
-test('the largest rise of low comes from the heaviest type at the present level from a new source', () => {
-  const evidence = [
-    item({ id: 'e1', value: 640 }),
-    item({ id: 'e2', value: 700, type: 'work_product' }),
-  ]
+test('the addition that raises low most is the first of the best types, at the score of the skill', () => {
+  const evidence = [item({ id: 'e1', value: 640 })]
   const { skills, result } = explained(...evidence)
-  const { skillId, raise } = skills[0] ?? assert.fail('the skill is told')
-  const { score: level, low } = result.skills[0] ?? assert.fail('the skill is scored')
-  // Two types are equally heavy, so the first by name is chosen.
-  assert.deepEqual({ type: raise.type, value: raise.value }, { type: 'assessment', value: level })
-  assert.ok(raise.low > low)
-  for (const type of ['assessment', 'work_product', 'peer_review']) {
-    const more = [...evidence, item({ id: 'e3', skillId, type, value: level })]
-    const after = score({ evidence: more, vocabulary, asOfDay }).skills[0]?.low ?? 0
-    if (type === raise.type) assert.equal(after, raise.low)
-    assert.ok(after <= raise.low)
+  const { raise } = skills[0] ?? assert.fail('the skill is explained')
+  const level = result.skills[0]?.score
+  assert.deepEqual([raise?.type, raise?.value], ['assessment', level])
+  for (const type of Object.keys(vocabulary['hss:a'].weightPermille)) {
+    const more = [...evidence, item({ id: 'e3', type, value: level ?? 0 })]
+    const { low = 0 } = score({ evidence: more, vocabulary, asOfDay }).skills[0] ?? {}
+    assert.ok((low ?? 0) <= (raise?.low ?? 0))
   }
 })
 
-test('the last of a large group has no weight left and no half-life date', () => {
-  const { items } = explained(...crowdOf(30))
-  const [first, last] = [items[0], items.at(-1)]
-  assert.deepEqual([first?.rank, last?.rank, last?.mass], [1, 30, 0])
-  assert.deepEqual([first?.halvesInDays, last?.halvesInDays], [731, null])
+test('a skill without a score names the addition that gives it one, and no day of its end', () => {
+  const { skills } = explained(item({ id: 'e1', type: 'peer_review', assurance: 400, value: 700 }))
+  const [skill] = skills
+  assert.deepEqual([skill?.endsOnDay, skill?.rest], [null, 0])
+  assert.deepEqual([skill?.raise?.type, skill?.raise?.value], ['assessment', 500])
 })
 
-test('the last of a large group suppresses its duplicate, which would count under its own type', () => {
-  const evidence = crowdOf(22)
-  const last = evidence.at(-1) ?? assert.fail('there is a last')
-  const { digest, group } = last
-  const hidden = item({ id: 'hidden', digest, group, type: 'work_product', value: 0 })
-  const { items, result } = explained(...evidence, hidden)
-  const without = score({ evidence: [...evidence.slice(0, -1), hidden], vocabulary, asOfDay })
-  const told = items.find(({ id }) => id === last.id)
-  assert.deepEqual([told?.rank, told?.mass], [22, 0])
-  assert.equal(told?.effect, result.score - without.score)
-  assert.ok(told !== undefined && told.effect > 0)
-})
-
-/**
- * Items of one group and type, each later one older, so that they stand in the order of their ids.
- */
-function crowdOf(count: number): Evidence[] {
-  return Array.from({ length: count }, (_, at) =>
-    item({ id: `e${String(at).padStart(2, '0')}`, group: 'g', observedDay: asOfDay - at }),
-  )
-}
-
-test('500 items of one skill and three groups are explained by weighing one group for each item', () => {
-  const evidence = Array.from({ length: 500 }, (_, at) =>
-    item({ id: `e${at}`, group: `g${at % 3}`, value: at * 2, observedDay: asOfDay - at }),
+test('a skill of more than 1,000 items is explained without effects', () => {
+  const evidence = Array.from({ length: 1_001 }, (_, at) =>
+    item({ id: `e${at}`, value: at % 1_000 }),
   )
   const { items, skills } = explained(...evidence)
-  assert.equal(items.length, 500)
+  assert.ok(items.every(({ effect }) => effect === null))
   const mass = items.reduce((sum, part) => sum + part.mass, 0)
-  assert.equal(mass, skills[0]?.mass)
+  assert.equal(Math.floor(mass / 2 ** 20), 700_000)
+  assert.equal(skills.length, 1)
 })

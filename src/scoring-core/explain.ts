@@ -1,55 +1,65 @@
 /**
- * Pure: why a score is what it is, for the candidate and the operator alone. The parts of the items that are used sum exactly to the
- * totals of their skill, and those give the skill's score.
+ * Pure: explains a score to the worker and the operator. The parts of the items sum exactly: the
+ * mass parts of a skill, divided by 2^20 and rounded down once, are its mass, and its pulls sum to
+ * `rest`.
  */
-import { halvesInDays } from './decay.ts'
+import { halfLivesMax, halvesInDays } from './decay.ts'
 import {
-  type Considered,
-  consider,
-  consideredBySkill,
   type DropReason,
-  dropReasonOf,
+  dayMax,
   type Evidence,
+  itemsBySkill,
   ruleOf,
   type ScoreInput,
-  type SkillEvidence,
   type SkillRule,
 } from './evidence.ts'
-import { ladderFloor } from './ladder.ts'
-import { estimateOf, type ScoreResult, score, weigh } from './score.ts'
-import { ranksMax, type Totals } from './source-discount.ts'
+import { sortInPlace } from './order.ts'
+import { parameters } from './parameters.ts'
+import {
+  ladder,
+  type ScoreResult,
+  type Skill,
+  type SkillScore,
+  score,
+  skillOf,
+  skillScoreOf,
+  walk,
+} from './score.ts'
+import { floorOf } from './whole.ts'
 
 export interface ItemExplanation {
   id: string
   skillId: string
-  /** The reason why the item does not count, or null. */
+  /** The reason why the item does not count, or null. Such an item has 0 in the next four fields. */
   reason: DropReason | null
-  /** Weight × assurance, in millionths; 0 if the item was dropped, except for `duplicate`. */
-  base: number
-  /** Remaining part of 2^20 at its age. This and the next fields are 0 for a dropped item. */
-  decay: number
-  /** Place in its group and type, heaviest first, from 1. */
-  rank: number
-  /** Share of the skill's N, in millionths. */
+  /** Weight of the type × assurance, in millionths of an item. */
+  weight: number
+  /** Remaining part of 2^20 at its age. */
+  share: number
+  /** Its part of the mass of the skill, times 2^20. */
   mass: number
-  /** Its part of the skill's A: mass × value. */
-  weighted: number
-  /** The whole score with the item minus the score without it, where a duplicate replaces it. */
-  effect: number
-  /** Days until its mass is at most half; null without decay, and for a dropped item. */
+  /** Its pull at the score of the skill, times 2^20: above 0 it pulls up. 0 without a score. */
+  pull: number
+  /**
+   * The score of the worker minus the score without the item. Null if one of the two does not
+   * exist, and in a skill of more than `effectsMax` items.
+   */
+  effect: number | null
+  /** Days until its mass is at most half; null without decay, and if it does not count. */
   halvesInDays: number | null
 }
 
 export interface SkillExplanation {
   skillId: string
-  /** N and A. */
-  mass: number
-  weighted: number
+  /** Sum of all pulls at the score: less than one point of pull, because scores are whole. */
+  rest: number
+  /** First day on which the skill has no score without new evidence, or null. */
+  endsOnDay: number | null
   /**
-   * The new evidence that raises `low` most: the same level today, in the heaviest type of
-   * evidence, from a new source of full assurance. `low` is the resulting value.
+   * The addition that raises `low` most: an item of this type at the score of the skill, observed
+   * today, from a new group of full assurance. Null if no single item gives the skill a score.
    */
-  raise: { type: string; value: number; low: number }
+  raise: { type: string; value: number; low: number; workerScore: number } | null
 }
 
 export interface Explanation {
@@ -60,157 +70,122 @@ export interface Explanation {
   skills: SkillExplanation[]
 }
 
+/** Each effect needs the score of its skill once more, so their time grows with the square. */
+const effectsMax = 1_000
+
 /** @throws RangeError as `score` does */
 export function explain(input: ScoreInput): Explanation {
   const result = score(input)
-  const items = droppedAtOnce(input)
-  const bySkill = consideredBySkill(input)
-  const skills: SkillExplanation[] = []
-  for (const { skillId } of result.skills) {
-    const considered = bySkill.get(skillId)
-    if (considered === undefined) continue
-    const skill = skillOf(considered, input.asOfDay)
-    const others = result.skills.filter((other) => other.skillId !== skillId)
-    const elsewhere = others.map((other) => other.score)
-    for (const group of skill.groups.values())
-      for (const item of group.items)
-        items.push(explained(item, { skill, group, elsewhere, whole: result.score }))
-    skills.push({ skillId, ...skill.totals, raise: raiseOf(skill.rule, skill.totals) })
+  const items: ItemExplanation[] = []
+  const explained = new Map<string, SkillExplanation>()
+  for (const [skillId, own] of itemsBySkill(input)) {
+    const rule = ruleOf(input.vocabulary, skillId)
+    const reasons = new Map<string, DropReason>()
+    const skill = rule && skillOf(own, rule, input.asOfDay, reasons)
+    const uncounted = result.score === null ? null : 0
+    for (const { id } of own) {
+      const reason = rule === undefined ? 'unknown_skill' : reasons.get(id)
+      if (reason !== undefined) items.push({ ...nothing, id, skillId, reason, effect: uncounted })
+    }
+    const skillScore = result.skills.find((one) => one.skillId === skillId)
+    if (rule === undefined || skill === undefined || skillScore === undefined) continue
+    const given = { own, rule, skillScore, skill, result, asOfDay: input.asOfDay }
+    items.push(...countedItems(given))
+    explained.set(skillId, explainSkill(given))
   }
-  items.sort(itemOrder)
+  sortInPlace(items, (a, b) => (a.id < b.id ? -1 : 1))
+  const skills = result.skills.flatMap(({ skillId }) => explained.get(skillId) ?? [])
   return { result, items, skills }
 }
 
-/** All items of a skill from one group: neither duplicates nor discounts cross groups, so that each is a sum of its own. */
-interface Group extends SkillEvidence {
-  totals: Totals
-  hasDuplicates: boolean
-}
+const nothing = { weight: 0, share: 0, mass: 0, pull: 0, halvesInDays: null }
 
-interface Skill {
+interface Given {
+  own: Evidence[]
   rule: SkillRule
-  asOfDay: number
-  groups: Map<string, Group>
-  totals: Totals
-}
-
-function skillOf({ rule, items }: SkillEvidence, asOfDay: number): Skill {
-  const groups = new Map<string, Group>()
-  for (const one of items) {
-    const group = groups.get(one.item.group)
-    if (group !== undefined) group.items.push(one)
-    else groups.set(one.item.group, { rule, items: [one], totals: nothing, hasDuplicates: false })
-  }
-  const totals = { weighted: 0, mass: 0 }
-  for (const group of groups.values()) {
-    const weighed = weigh(group, asOfDay)
-    group.totals = weighed.totals
-    group.hasDuplicates = weighed.kept.length < group.items.length
-    totals.weighted += weighed.totals.weighted
-    totals.mass += weighed.totals.mass
-  }
-  return { rule, asOfDay, groups, totals }
-}
-
-const nothing: Totals = { weighted: 0, mass: 0 }
-
-interface Surroundings {
   skill: Skill
-  group: Group
-  /** The scores of the other skills. */
-  elsewhere: readonly number[]
-  /** The whole score. */
-  whole: number
+  skillScore: SkillScore
+  result: ScoreResult
+  asOfDay: number
 }
 
-function explained(considered: Considered, around: Surroundings): ItemExplanation {
-  const { item, base, decay, rank, mass } = considered
-  const { id, skillId } = item
-  if (rank === 0) return { ...untouched, id, skillId, reason: 'duplicate', base }
-  // Whoever stands behind a place that counts for nothing counts for nothing one place further up: a crowd needs no weighing again.
-  const isLost = rank > ranksMax + 1 && !around.group.hasDuplicates
-  const effect = isLost ? 0 : around.whole - wholeWithout(considered, around)
-  const weighted = mass * item.value
-  const halves = mass === 0 ? null : halvesInDays(around.skill.rule.halfLifeMonths)
-  return {
-    id,
+function countedItems(given: Given): ItemExplanation[] {
+  const { own, rule, skill, skillScore } = given
+  const { skillId, score: point } = skillScore
+  const masses: number[] = []
+  const pulls: number[] = []
+  walk(skill, null, masses)
+  if (point !== null) walk(skill, point, pulls)
+  return skill.items.map(({ item, permille, share }, at) => ({
+    id: item.id,
     skillId,
     reason: null,
-    base,
-    decay,
-    rank,
-    mass,
-    weighted,
-    effect,
-    halvesInDays: halves,
-  }
+    weight: permille * item.assurance,
+    share,
+    mass: masses[at] ?? 0,
+    pull: pulls[at] ?? 0,
+    effect: own.length > effectsMax ? null : effectOf(item, given),
+    halvesInDays: halvesInDays(rule.halfLifeMonths),
+  }))
 }
 
-const untouched = {
-  base: 0,
-  decay: 0,
-  rank: 0,
-  mass: 0,
-  weighted: 0,
-  effect: 0,
-  halvesInDays: null,
-}
-
-/** The whole score as if the item had never been there: its group alone is weighed again. */
-function wholeWithout(left: Considered, { skill, group, elsewhere }: Surroundings): number {
-  const rest: Considered[] = []
-  for (const other of group.items) if (other !== left) rest.push(consider(other.item, skill.rule))
-  if (rest.length === 0 && skill.groups.size === 1) return ladderFloor(elsewhere)
-  const again = weigh({ rule: skill.rule, items: rest }, skill.asOfDay).totals
-  const { totals } = skill
-  const { score } = estimateOf({
-    weighted: totals.weighted - group.totals.weighted + again.weighted,
-    mass: totals.mass - group.totals.mass + again.mass,
-  })
-  return ladderFloor([...elsewhere, score])
-}
-
-function droppedAtOnce({ evidence, vocabulary, asOfDay }: ScoreInput): ItemExplanation[] {
-  const dropped: ItemExplanation[] = []
-  for (const item of evidence) {
-    const reason = dropReasonOf(item, ruleOf(vocabulary, item.skillId), asOfDay)
-    if (reason !== null) dropped.push(explainDropped(item, reason))
-  }
-  return dropped
-}
-
-function explainDropped({ id, skillId }: Evidence, reason: DropReason): ItemExplanation {
-  return { ...untouched, id, skillId, reason }
-}
-
-/** Any result at least as good as `low` raises it the more, the heavier it is: so the heaviest type does most. */
-function raiseOf({ weightPermille }: SkillRule, totals: Totals): SkillExplanation['raise'] {
-  let type = ''
-  let weight = -1
-  for (const [name, permille] of Object.entries(weightPermille)) {
-    if (permille < weight || (permille === weight && name > type)) continue
-    type = name
-    weight = permille
-  }
-  const { score: value } = estimateOf(totals)
-  const mass = weight * 1_000
-  const more = { weighted: totals.weighted + mass * value, mass: totals.mass + mass }
-  return { type, value, low: estimateOf(more).low }
-}
-
-/** Total over what is told, so that the order of the evidence never shows, even where an id stands twice. */
-function itemOrder(a: ItemExplanation, b: ItemExplanation): number {
-  if (a.id !== b.id) return a.id < b.id ? -1 : 1
-  if (a.skillId !== b.skillId) return a.skillId < b.skillId ? -1 : 1
-  const reasonA = a.reason ?? ''
-  const reasonB = b.reason ?? ''
-  if (reasonA !== reasonB) return reasonA < reasonB ? -1 : 1
-  return (
-    b.base - a.base ||
-    b.decay - a.decay ||
-    a.rank - b.rank ||
-    b.mass - a.mass ||
-    b.weighted - a.weighted ||
-    b.effect - a.effect
+function effectOf(item: Evidence, given: Given): number | null {
+  const { own, result } = given
+  const without = withSkill(
+    given,
+    own.filter((other) => other !== item),
   )
+  const score = ladder(without, 'cautious')
+  return result.score === null || score === null ? null : result.score - score
+}
+
+/** Returns the skills of the worker if this one had these items. */
+function withSkill({ rule, skillScore, result, asOfDay }: Given, items: Evidence[]): SkillScore[] {
+  const { skillId } = skillScore
+  const others = result.skills.filter((other) => other !== skillScore)
+  return [...others, skillScoreOf(skillId, skillOf(items, rule, asOfDay))]
+}
+
+function explainSkill(given: Given): SkillExplanation {
+  const { skill, skillScore } = given
+  const { skillId, score: point } = skillScore
+  return {
+    skillId,
+    rest: point === null ? 0 : walk(skill, point),
+    endsOnDay: point === null ? null : endsOnDay(given),
+    raise: raiseOf(given),
+  }
+}
+
+function endsOnDay({ own, rule, asOfDay }: Given): number | null {
+  const halvings = halvesInDays(rule.halfLifeMonths)
+  if (halvings === null) return null
+  let last = asOfDay
+  let next = asOfDay + halvings * (halfLivesMax + 1)
+  while (next - last > 1) {
+    const middle = floorOf(next - last, 2) + last
+    const mass = skillScoreOf('', skillOf(own, rule, middle)).mass
+    if (mass >= parameters.massMin) last = middle
+    else next = middle
+  }
+  return next > dayMax ? null : next
+}
+
+function raiseOf(given: Given): SkillExplanation['raise'] {
+  const { own, rule, skillScore, asOfDay } = given
+  const { skillId, score: point } = skillScore
+  const value = point ?? 500
+  let raise: SkillExplanation['raise'] = null
+  const types = Object.keys(rule.weightPermille)
+  sortInPlace(types, (a, b) => (a < b ? -1 : 1))
+  for (const type of types) {
+    // The name is not that of any item, group or artefact that is stored.
+    const added = { id: '\uffff', skillId, type, group: '\uffff', digest: '\uffff', value }
+    const full = { ...added, assurance: 1_000, observedDay: asOfDay }
+    const skills = withSkill(given, [...own, full])
+    const low = skills.at(-1)?.low ?? null
+    if (low === null || low <= (raise?.low ?? -1)) continue
+    raise = { type, value, low, workerScore: ladder(skills, 'cautious') ?? 0 }
+  }
+  return raise
 }

@@ -1,9 +1,9 @@
-/** Pure: sorting in place, for lists that are mostly of a handful of items. */
+/** Pure: sorting in place, for lists that mostly hold few items. */
 
-/** Up to here it is quicker by hand: a call of `sort` alone costs as much as ordering a few. */
+/** Up to this length an insertion sort is faster: a call of `sort` costs as much as a short list. */
 const fewMax = 12
 
-/** Sorts in place; the order must be total over what matters, so that it never shows how the list came. */
+/** The order must be total, so that the result does not depend on the order of the input. */
 export function sortInPlace<Item>(items: Item[], order: (a: Item, b: Item) => number): void {
   if (items.length > fewMax) {
     items.sort(order)

@@ -47,7 +47,9 @@ test('bands: the document has the published shape and says what a band does not 
   assert.equal(document['@id'], 'https://scores.example.org/standard/v1/score-bands.jsonld')
   const notes = document.notes.join(' ')
   assert.match(notes, /not percentiles/)
-  assert.match(notes, /range over priors/)
+  assert.match(notes, /never lowers it/)
+  assert.match(notes, /at least 95 of 100 workers/)
+  assert.match(document.score_scale.interval, /150,000 ÷ mass/)
   for (const band of document.bands) {
     assert.ok(band.meaning.length >= 60 && band.guidance.length >= 60, band.band)
     assert.equal(bandOf(band.min), band.band)

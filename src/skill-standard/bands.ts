@@ -18,7 +18,7 @@ export const scoreBands = [
     min: 0,
     max: 299,
     meaning:
-      'Little independent evidence yet, or evidence of early work. The score stands close to the unknown baseline of 250.',
+      'Independent evidence of early or guided work, or thin evidence, which the worker’s score counts with caution.',
     guidance:
       'Read it as "not yet shown", not as "cannot". Ask for work or an assessment before drawing any conclusion.',
   },
@@ -90,17 +90,17 @@ export function scoreBandDefinitions(publicUrl: string) {
     description:
       'Bands of the overall score. A band is found from the score alone; bands follow each other without a gap.',
     notes: [
-      'Bands are not percentiles: a band says how much independent evidence supports what level of work, not how many people score lower.',
-      'The interval (confidence low and high) is a range over priors: the lowest and the highest score that any prior of the stated weight could give. It is not a frequentist confidence interval.',
-      'A score is a weighted mean of evidence: a new result below the present value lowers it.',
+      'Bands are not percentiles: a band says what level of work independent evidence supports, not how many workers score lower. Bands and the way from skills to the score are policy, and no forecast of success in a job.',
+      'The score of a skill is the point where its results balance: a result at or above it never lowers it, and one below it never raises it. A missing score means too little current evidence, never a low level.',
+      'The interval (confidence low and high) shows how little is known. In the published simulation the range of a skill contained the true level of at least 95 of 100 workers. The range of the overall score is wider still.',
     ],
     score_scale: {
       min: 0,
       max: scoreMax,
       type: 'integer',
       higher_is_better: true,
-      unknown_baseline: 250,
-      interval: 'lower/upper over priors',
+      interval:
+        'score ± 500 × √(150,000 ÷ mass), at least 95 % coverage in the published simulation',
     },
     // Each band has a name: canonicalising five unnamed nodes in one list exceeds the default limit
     // of JSON-LD libraries.

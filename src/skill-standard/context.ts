@@ -173,7 +173,6 @@ const skillStandardTypes = {
           max: 'std:max',
           type: 'std:valueType',
           higher_is_better: 'std:higherIsBetter',
-          unknown_baseline: 'std:unknownBaseline',
           interval: 'std:interval',
         },
       },

@@ -208,11 +208,6 @@ export const terms: Readonly<Record<string, Term>> = {
     'xsd:boolean',
     'Whether a higher value means more proficiency.',
   ),
-  unknownBaseline: property(
-    'unknown baseline',
-    integer,
-    'The value towards which a score without much evidence is drawn.',
-  ),
   interval: property('interval', text, 'The meaning of the range of a score.'),
   scoreBandDefinition: property('score band definition', 'rdf:List', 'The bands as a list.', {
     domain: bands,
@@ -240,13 +235,13 @@ export const terms: Readonly<Record<string, Term>> = {
   confidenceLow: property(
     'low end of the range',
     integer,
-    'The lowest score that any prior of the stated weight could give.',
+    'The score minus the half width that follows from the amount of evidence.',
     { domain: profile },
   ),
   confidenceHigh: property(
     'high end of the range',
     integer,
-    'The highest score that any prior of the stated weight could give.',
+    'The score plus the half width that follows from the amount of evidence.',
     { domain: profile },
   ),
   evidenceCount: property('evidence count', integer, 'The number of items that count.', {

@@ -48,13 +48,13 @@ after(() => rmSync(root, { recursive: true, force: true }))
 const ownEngines = join(import.meta.dirname, '../../engines')
 const [ownName = ''] = readdirSync(ownEngines)
 
-/** A project with the engine of this release and an older engine that has a higher prior. */
+/** A project with the engine of this release and an older engine that has a lower minimum. */
 const olderEngine = await (async () => {
   mkdirSync(join(root, 'engines'))
   copyFileSync(join(ownEngines, ownName), join(root, 'engines', ownName))
   const text = readFileSync(join(ownEngines, ownName), 'utf8')
     .replace(/engineVersion = '[\d.]+'/, "engineVersion = '0.9.0'")
-    .replace('scorePriorValue: 250', 'scorePriorValue: 500')
+    .replace('massMin: 150_000', 'massMin: 100_000')
   const digest = sha256Hex(text)
   writeFileSync(join(root, `engines/hsc-0.9.0-${digest.slice(0, 12)}.mjs`), text)
   return loadEngineOf(digest, root)

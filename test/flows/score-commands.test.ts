@@ -79,7 +79,7 @@ test('list: shows the active scores of all workers, of one band, page by page', 
   assert.deepEqual((await asked('list', '--band', other)).scores, [])
 })
 
-test('explain: an earlier score uses the evidence of its time, and the parts sum to N and A', async () => {
+test('explain: an earlier score uses the evidence of its time, and the parts sum to the mass and the rest', async () => {
   const { code, snapshotId, asOf, result, items, skills } = await asked('explain', first.id)
   assert.equal(code, 0)
   assert.deepEqual([snapshotId, asOf, result.score], [first.id, '2026-05-14', first.score])
@@ -87,11 +87,11 @@ test('explain: an earlier score uses the evidence of its time, and the parts sum
     items.map(({ id }: { id: string }) => id),
     [...evidence].sort((a, b) => (a < b ? -1 : 1)),
   )
-  for (const { skillId, mass, weighted } of skills) {
+  for (const { skillId, mass, rest } of skills) {
     const own = items.filter((one: { skillId: string }) => one.skillId === skillId)
     const sum = (name: string) =>
       own.reduce((total: number, one: Record<string, number>) => total + (one[name] ?? 0), 0)
-    assert.deepEqual([sum('mass'), sum('weighted')], [mass, weighted])
+    assert.deepEqual([Math.floor(sum('mass') / 2 ** 20), sum('pull')], [mass, rest])
   }
   const dropped = items.filter(({ reason }: { reason: string | null }) => reason !== null)
   assert.deepEqual(
@@ -112,10 +112,11 @@ test('explain in text: each item is a table row with its day, remaining weight a
   assert.equal(code, 0)
   assert.match(
     out,
-    new RegExp(`^${second.score} \\[\\d+, \\d+\\] \\w+: 6 items of 2 groups, as of`),
+    new RegExp(`^${second.score} \\[\\d+, \\d+\\] \\w+: 6 items of 2 sources, as of`),
   )
   assert.match(out, /raises low most: \w+ of \d+ from a new source of full assurance, to \d+/)
-  assert.match(out, /2026-05-01 +350000 +9\d\.\d % +\d +\d+ +[+-]?\d+ +731 days/)
+  assert.match(out, /2026-05-01 +350000 +9\d\.\d % +\d+ +[+-]?\d+ +[+-]?\d+ +731 days/)
+  assert.match(out, /has no score from \d{4}-\d\d-\d\d on, without new evidence/)
   assert.match(out, /not counted\n.*\n.* assurance_zero\n/)
 })
 

@@ -1,25 +1,17 @@
 /** `assay scores`: the scores that were computed, their explanation, and their replay. */
 import type { Command } from 'commander'
-import { releasedVocabulary } from '../../app/released-vocabulary.ts'
-import { releasedEngine } from '../../app/scoring.ts'
-import { findWorkerEvidence } from '../../evidence/store.ts'
+import type { OutputOf } from '../../operations/perform.ts'
 import { counted } from '../../platform/counted.ts'
-import type { Db } from '../../platform/db/db.ts'
-import { EngineRefused, type PastEngine } from '../../scores/engine.ts'
+import { scoresExplain } from '../../scores/explain-operation.ts'
 import { countSnapshots, findSnapshot, type StoredSnapshot } from '../../scores/history-store.ts'
 import { scoreOperations } from '../../scores/operations.ts'
-import { inputOf, MakersMissing, openMakers, replay } from '../../scores/replay.ts'
+import { openMakers, replay } from '../../scores/replay.ts'
 import { type ReplayTally, replayAll, type UnavailableEngine } from '../../scores/replay-all.ts'
-import { findActiveSnapshots } from '../../scores/store.ts'
-import { dateOfDay } from '../../scoring-core/civil-date.ts'
-import type { Evidence, ScoreInput } from '../../scoring-core/evidence.ts'
-import type { Explanation, ItemExplanation, SkillExplanation } from '../../scoring-core/explain.ts'
-import { isSha256, parseSha256, parseUsername } from '../args.ts'
+import { parseSha256 } from '../args.ts'
 import { act, command } from '../command.ts'
 import { type CommandContext, withContext } from '../context.ts'
-import { failure, interrupted, usageError } from '../fail.ts'
-import { workerNamed } from '../names.ts'
-import { declareOperations } from '../operation-command.ts'
+import { interrupted, usageError } from '../fail.ts'
+import { declareOperations, runOperation } from '../operation-command.ts'
 import { done, note, type Outcome } from '../output.ts'
 import { type Columns, renderTable } from '../render.ts'
 import { renderProgress } from '../render-progress.ts'
@@ -35,7 +27,7 @@ export function declareCommand(scores: Command): void {
     'Explain a score, item by item',
     'assay scores explain ada-lovelace --now',
   )
-    .argument('<score>', 'a username, or the id of a score', parseScore)
+    .argument('<score>', 'a username, or the id of a score')
     .option('--now', 'explain what the evidence of the worker gives today')
     .action(act(explain))
 
@@ -50,98 +42,34 @@ export function declareCommand(scores: Command): void {
     .action(act(replayScores, { failureCode: 2 }))
 }
 
-type ScoreName = { id: Buffer } | { username: string }
-
-function parseScore(text: string): ScoreName {
-  if (isSha256(text)) return { id: Buffer.from(text, 'hex') }
-  return { username: parseUsername(text) }
+async function explain(
+  score: string,
+  { now = false, json = false }: { now?: boolean; json?: boolean },
+): Promise<Outcome> {
+  const outcome = await runOperation(scoresExplain, { score, now }, { json })
+  return { ...outcome, lines: renderExplanation(outcome.report as unknown as Explained) }
 }
 
-function explain(named: ScoreName, { now = false }: { now?: boolean }): Promise<Outcome> {
-  if ('id' in named) {
-    if (now) throw usageError('--now explains a worker. Use a username instead of the score id.')
-    return withContext(({ db }) => explainStored(db, named.id))
-  }
-  const { username } = named
-  return withContext(async (context) => {
-    const { db } = context
-    const { workerId } = await workerNamed(db, username)
-    if (now) return explainNow(context, workerId)
-    const [active] = await findActiveSnapshots(db, [workerId])
-    if (active === undefined)
-      throw failure(`${username} has no score. Add --now to explain what the evidence gives today.`)
-    return explainStored(db, active.snapshotId)
-  })
+type Explained = OutputOf<typeof scoresExplain>
+type Skill = Explained['skills'][number]
+type Item = Explained['items'][number]
+
+function renderExplanation({ result, asOf, engine, endsOn, skills, items }: Explained): string[] {
+  const { band, evidenceCount, sourceCount } = result
+  const counts = `${counted(evidenceCount, 'item')} of ${counted(sourceCount, 'source')}`
+  return [
+    `${renderEstimate(result, band)}: ${counts}, as of ${asOf}, engine ${engine.version}`,
+    ...(endsOn === null ? [] : [`Without new evidence it is withdrawn on ${endsOn}.`]),
+    ...skills.flatMap((skill) => renderSkill(skill, items)),
+    ...renderDropped(items),
+  ]
 }
 
-async function explainStored(db: Db, id: Buffer): Promise<Outcome> {
-  const snapshotId = id.toString('hex')
-  const stored = await findSnapshot(db, id)
-  if (stored === undefined) throw failure(unknownScore(snapshotId))
-  try {
-    const { engine, vocabulary } = await openMakers(db)(stored)
-    const { workerId } = stored
-    return explained(engine, inputOf(stored, vocabulary), { snapshotId, workerId })
-  } catch (error) {
-    if (!(error instanceof MakersMissing || error instanceof EngineRefused)) throw error
-    throw failure(`The score ${snapshotId} cannot be explained: ${error.message}.`, {
-      cause: error,
-    })
-  }
-}
-
-function unknownScore(id: string): string {
-  return `No score has the id ${id}, or its evidence was erased with its worker.`
-}
-
-/** Evidence that no longer counts is shown as excluded. */
-async function explainNow({ db, clock }: CommandContext, workerId: string): Promise<Outcome> {
-  const engine = await releasedEngine()
-  const found = await findWorkerEvidence(db, [workerId])
-  const evidence = found.map(
-    ({ state, ...item }): Evidence => ({ ...item, excluded: state !== 'active' }),
-  )
-  const asOfDay = Math.floor(clock().getTime() / 86_400_000)
-  const input = { evidence, vocabulary: releasedVocabulary(), asOfDay }
-  return explained(engine, input, { snapshotId: null, workerId })
-}
-
-interface Named {
-  /** Null if the score was not issued. */
-  snapshotId: string | null
-  workerId: string
-}
-
-function explained(engine: PastEngine, input: ScoreInput, named: Named): Outcome {
-  const explanation = engine.explain(input)
-  const asOf = dateOfDay(input.asOfDay)
-  const { version, binarySha256 } = engine
-  const evidence = new Map(input.evidence.map((item) => [item.id, item]))
-  const items = explanation.items.map((item): Item => {
-    const {
-      type = '',
-      group = '',
-      assurance = 0,
-      value = 0,
-      observedDay = 0,
-    } = evidence.get(item.id) ?? {}
-    return { ...item, type, group, assurance, value, observedOn: dateOfDay(observedDay) }
-  })
-  const { result, skills } = explanation
-  const report = { ...named, asOf, engine: { version, binarySha256 }, result, items, skills }
-  const { score, low, high, band, evidenceCount, sourceCount } = result
-  const head = `${score} [${low}, ${high}] ${band}: ${counted(evidenceCount, 'item')} of ${counted(sourceCount, 'group')}, as of ${asOf}, engine ${version}`
-  const rendered = skills.flatMap((skill) => renderSkill(explanation, skill, items))
-  return done(report, [head, ...rendered, ...renderDropped(items)])
-}
-
-/** An item and its weight in the score. */
-interface Item extends ItemExplanation {
-  type: string
-  group: string
-  assurance: number
-  value: number
-  observedOn: string
+function renderEstimate(
+  { score, low, high }: Pick<Skill, 'score' | 'low' | 'high'>,
+  name: string | null,
+): string {
+  return score === null ? 'no score, too little evidence' : `${score} [${low}, ${high}] ${name}`
 }
 
 const itemColumns: Columns<Item> = {
@@ -151,31 +79,33 @@ const itemColumns: Columns<Item> = {
   value: ({ value }) => value,
   assurance: ({ assurance }) => assurance,
   observed: ({ observedOn }) => observedOn,
-  base: ({ base }) => base,
-  decay: ({ decay }) => `${((decay * 100) / 2 ** 20).toFixed(1)} %`,
-  rank: ({ rank }) => rank,
-  mass: ({ mass }) => mass,
-  effect: ({ effect }) => `${effect > 0 ? '+' : ''}${effect}`,
+  weight: ({ weight }) => weight,
+  left: ({ share }) => `${((share * 100) / 2 ** 20).toFixed(1)} %`,
+  mass: ({ mass }) => Math.floor(mass / 2 ** 20),
+  pull: ({ pull }) => withSign(Math.round(pull / 2 ** 20)),
+  effect: ({ effect }) => (effect === null ? null : withSign(effect)),
   halvesIn: ({ halvesInDays }) => (halvesInDays === null ? 'never' : `${halvesInDays} days`),
 }
 
+function withSign(number: number): string {
+  return `${number > 0 ? '+' : ''}${number}`
+}
+
 /** Renders a skill with its items, the heaviest first. */
-function renderSkill(
-  { result }: Explanation,
-  { skillId, mass, weighted, raise }: SkillExplanation,
-  items: readonly Item[],
-): string[] {
-  const skill = result.skills.find((one) => one.skillId === skillId)
-  const score =
-    skill === undefined
-      ? ''
-      : `${skill.score} [${skill.low}, ${skill.high}] ${skill.level}${skill.verified ? ', verified' : ''}`
+function renderSkill(skill: Skill, items: readonly Item[]): string[] {
+  const { skillId, level, verified, mass, cautious, endsOn, raise } = skill
   const own = items.filter((item) => item.skillId === skillId && item.reason === null)
   const heaviest = own.toSorted((a, b) => b.mass - a.mass)
+  const caution = cautious === null ? '' : `  counts as ${cautious}`
   return [
     '',
-    `${skillId}  ${score}  N ${mass}  A ${weighted}`,
-    `  raises low most: ${raise.type} of ${raise.value} from a new source of full assurance, to ${raise.low}`,
+    `${skillId}  ${renderEstimate(skill, level)}${verified ? ', verified' : ''}${caution}  mass ${mass}`,
+    ...(endsOn === null ? [] : [`  has no score from ${endsOn} on, without new evidence`]),
+    ...(raise === null
+      ? []
+      : [
+          `  raises low most: ${raise.type} of ${raise.value} from a new source of full assurance, to ${raise.low}`,
+        ]),
     ...renderTable(heaviest, itemColumns).map((line) => `  ${line}`),
   ]
 }
@@ -209,7 +139,10 @@ function replayScores(
 
 async function replayOne({ db }: CommandContext, snapshotId: string): Promise<Outcome> {
   const stored = await findSnapshot(db, Buffer.from(snapshotId, 'hex'))
-  if (stored === undefined) throw usageError(unknownScore(snapshotId))
+  if (stored === undefined)
+    throw usageError(
+      `No score has the id ${snapshotId}, or its evidence was erased with its worker.`,
+    )
   const result = await replay(stored, openMakers(db))
   if (result.outcome === 'engine unavailable') {
     const engine = engineOf(stored, result.reason)

@@ -211,6 +211,12 @@ export const errorTable = {
     command: '`assay disputes list` shows them.',
     isOperatorOnly: true,
   },
+  score_makers_missing: {
+    status: 503,
+    message: 'The engine or the vocabulary of the score is missing or altered.',
+    advice: 'Put the released file back into engines/, then try again.',
+    isOperatorOnly: true,
+  },
   evidence_not_found: {
     status: 404,
     message: 'There is no such evidence.',

@@ -2,22 +2,19 @@
  * Evidence for the tests of scoring: plain builders, and arbitraries in which ties, duplicates and
  * crowded groups are common.
  */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readGoldens, type Vectors } from '../../../src/scores/goldens.ts'
 import type { Evidence, ScoreInput, Vocabulary } from '../../../src/scoring-core/evidence.ts'
-import type { ScoreResult } from '../../../src/scoring-core/score.ts'
 import fc from '../oracle/fc.ts'
 
-export interface ScoringVectors {
-  description: string
-  asOfDay: number
-  vocabulary: Vocabulary
-  cases: readonly { evidence: readonly Evidence[]; expected: ScoreResult }[]
+/** Every golden vector with its input. */
+export const goldenCases = readGoldens().files.flatMap(({ vectors }) =>
+  vectors.cases.map((golden) => ({ ...golden, input: inputOf(vectors, golden) })),
+)
+
+function inputOf(vectors: Vectors, golden: Vectors['cases'][number]): ScoreInput {
+  const { evidence, vocabulary, asOfDay } = { ...vectors, ...golden }
+  return { evidence, vocabulary, asOfDay }
 }
-
-const vectorsFile = join(import.meta.dirname, '../../../vectors/scoring.json')
-
-export const scoringVectors = JSON.parse(readFileSync(vectorsFile, 'utf8')) as ScoringVectors
 
 export const asOfDay = 20_400
 
@@ -38,17 +35,25 @@ export function item(given: Partial<Evidence> & { id: string }): Evidence {
   }
 }
 
-export const skillIds = ['hss:a', 'hss:b', 'hss:b-2', 'hss:c', 'hss:d', 'hss:e', 'hss:f'] as const
-export const types = ['assessment', 'work_product', 'peer_review', 'credential'] as const
+const skillIds = ['hss:a', 'hss:b', 'hss:b-2', 'hss:c', 'hss:d', 'hss:e', 'hss:f'] as const
+const types = ['assessment', 'work_product', 'peer_review', 'credential'] as const
 const groups = ['g0', 'g1', 'g2'] as const
 const assurances = [0, 100, 400, 700, 1_000] as const
 const halfLives = [0, 1, 6, 24, 36, 72, 240] as const
 
 const seven = fc.integer({ min: 0, max: 6 })
-const weight = fc.oneof(fc.constantFrom(0, 150, 200, 300, 350), fc.integer({ min: 1, max: 1_000 }))
+/** Weights of four types that sum to at most 1000. */
+const weights = fc.constantFrom(
+  [350, 300, 150, 200],
+  [750, 250, 0, 0],
+  [150, 300, 550, 0],
+  [1_000, 0, 0, 0],
+  [500, 250, 250, 0],
+  [400, 8, 392, 200],
+)
 const rule = fc
-  .tuple(seven, weight, weight, weight, weight)
-  .map(([halfLife, assessment, work_product, peer_review, credential]) => ({
+  .tuple(seven, weights)
+  .map(([halfLife, [assessment = 0, work_product = 0, peer_review = 0, credential = 0]]) => ({
     halfLifeMonths: halfLives[halfLife] ?? 0,
     weightPermille: { assessment, work_product, peer_review, credential },
   }))
@@ -105,14 +110,3 @@ const items: fc.Arbitrary<Evidence[]> = fc
 export const inputs: fc.Arbitrary<ScoreInput> = fc
   .tuple(items, vocabularies)
   .map(([evidence, vocabulary]) => ({ evidence, vocabulary, asOfDay }))
-
-/** One more item of any kind, whose artefact is not yet in the evidence. */
-export const extraItem: fc.Arbitrary<Evidence> = drawnItem.map((drawn) => ({
-  ...itemFrom(drawn, 999),
-  digest: 'a new artefact',
-}))
-
-/** Returns the same input with other evidence. */
-export function withEvidence(input: ScoreInput, evidence: readonly Evidence[]): ScoreInput {
-  return { ...input, evidence }
-}
