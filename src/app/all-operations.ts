@@ -17,6 +17,7 @@ import { credentialOperations } from '../scores/credential-operations.ts'
 import { engineOperations } from '../scores/engine-operations.ts'
 import { scoresExplain } from '../scores/explain-operation.ts'
 import { scoreOperations } from '../scores/operations.ts'
+import { consentImport, identityImport } from '../scores/sharing-ingests.ts'
 import { consentOperations, identityOperations } from '../scores/sharing-operations.ts'
 import { workersImport } from '../scores/worker-ingest.ts'
 import { webhookOperations } from '../webhooks/operations.ts'
@@ -26,6 +27,8 @@ import type { Services } from './operations.ts'
 /** Every bulk input. */
 export const allIngests: readonly AnyIngest<Services>[] = [
   workersImport,
+  consentImport,
+  identityImport,
   sourcesImport,
   evidenceImport,
 ]

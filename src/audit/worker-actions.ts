@@ -41,6 +41,16 @@ export const workerActions = {
     subject: uuid,
     details: Type.Object({ permission }, closed),
   }),
+  'consent.imported': facts({
+    meaning: 'Consents of workers were recorded; the subjects are the ids of the workers.',
+    subject: uuid,
+    details: Type.Object({ granted: countOrNone, withdrawn: countOrNone }, closed),
+  }),
+  'identity.imported': facts({
+    meaning: 'Identity checks of workers were recorded; the subjects are the ids of the workers.',
+    subject: uuid,
+    details: Type.Object({ verified: countOrNone, revoked: countOrNone }, closed),
+  }),
   'identity.verified': facts({
     meaning: 'The identity check of a worker was recorded.',
     subject: uuid,

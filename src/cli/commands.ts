@@ -46,16 +46,12 @@ export const commands: readonly CommandRow[] = [
   {
     name: 'consent',
     description: 'What a worker allows',
-    load: fromOperations(
-      async () => (await import('../scores/sharing-operations.ts')).consentOperations,
-    ),
+    load: () => import('./commands/consent.ts'),
   },
   {
     name: 'identity',
     description: 'Checks of the identity of a worker',
-    load: fromOperations(
-      async () => (await import('../scores/sharing-operations.ts')).identityOperations,
-    ),
+    load: () => import('./commands/identity.ts'),
   },
   {
     name: 'sources',

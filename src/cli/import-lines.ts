@@ -4,12 +4,15 @@
  * was cut off, so `apply` must change nothing for lines that it has applied before.
  */
 import { addAbortSignal } from 'node:stream'
+import type { Command } from 'commander'
 import { openServices, type Services } from '../app/operations.ts'
 import type { ActionContext } from '../audit/action.ts'
 import type { Ingest, IngestCall, Refused } from '../operations/ingest.ts'
 import { rollingBack } from '../operations/rolling-back.ts'
 import { counted } from '../platform/counted.ts'
+import { byOption, formatOption } from './args.ts'
 import { type BatchSteps, runBatches } from './batch-pipeline.ts'
+import { act, command } from './command.ts'
 import { type CommandContext, withContext } from './context.ts'
 import type { Line, LineBatch } from './input-lines.ts'
 import type { Outcome } from './output.ts'
@@ -31,6 +34,24 @@ export interface ImportFlags {
   format?: string
   errors?: string
   dryRun?: boolean
+}
+
+/** Declares the command that reads a file through the declaration of a bulk input. */
+export function declareIngest<Item extends object, Result extends string>(
+  noun: Command,
+  ingest: Ingest<Services, Item, Result>,
+  { summary, lines, note }: { summary: string; lines: string; note: string },
+): void {
+  const { name } = ingest
+  const verb = name.slice(name.indexOf(' ') + 1)
+  command(noun, verb, summary, `assay ${name} --from ${lines}.ndjson`)
+    .requiredOption('--from <file>', `${lines}, one a line; - for standard input`)
+    .option(...formatOption)
+    .option('--errors <file>', 'for rejected lines (default: FROM.errors.ndjson)')
+    .option('--dry-run', 'check every line against the database, and change nothing')
+    .option(...byOption)
+    .addHelpText('after', `\nAfter an interruption, run the command again. ${note}`)
+    .action(act((flags: ImportFlags & { by: string }) => importLines(flags, ingest, flags)))
 }
 
 interface ImportCall {

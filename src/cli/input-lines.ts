@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { addAbortSignal, type Readable } from 'node:stream'
+import type { LineEndFinder } from '../platform/parse-csv.ts'
 import { Failure, usageError } from './fail.ts'
 
 export interface Line {
@@ -25,16 +26,6 @@ export interface LineLimits {
   batchMax: number
   /** Finds line ends; by default each line feed is one. */
   lineEndFinder?: LineEndFinder
-}
-
-/** Finds line ends in the chunks of one input. Its caller passes the chunks in order. */
-export interface LineEndFinder {
-  /**
-   * Returns the end of the line that holds `chunk[from]`, or -1 if it goes on in the next chunk.
-   */
-  next(chunk: Uint8Array, from: number): number
-  /** Returns the number of line feeds within lines since the last call. */
-  takeLineFeeds(): number
 }
 
 /** A batch of long lines ends early, so memory is bounded by this figure and one line more. */

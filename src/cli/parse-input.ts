@@ -2,6 +2,8 @@
 import type { TSchema } from 'typebox'
 import type { Fault } from '../platform/json/shape-fault.ts'
 import { parseStrictJson } from '../platform/json/strict-json.ts'
+import { csvRecordEnds } from '../platform/parse-csv.ts'
+import { CsvHeaderError, csvRecordParser } from '../platform/parse-csv-record.ts'
 import { usageError } from './fail.ts'
 import {
   type Input,
@@ -10,8 +12,6 @@ import {
   openInput,
   readLineBatches,
 } from './input-lines.ts'
-import { csvRecordEnds } from './parse-csv.ts'
-import { CsvHeaderError, csvRecordParser } from './parse-csv-record.ts'
 import { lineTooLong } from './rejected-lines.ts'
 
 export interface ParsedInput extends Input {

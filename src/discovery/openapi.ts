@@ -4,7 +4,7 @@
  * are sorted, so the checked-in contract can be compared.
  */
 import type { TObject } from 'typebox'
-import { type Operation, type ResponseDeclaration } from '../platform/http/contract.ts'
+import { csvType, type Operation, type ResponseDeclaration } from '../platform/http/contract.ts'
 import { interfaceVersion } from '../platform/http/identifiers.ts'
 import { paymentChallenge } from '../platform/http/payment-challenge.ts'
 import { admissionOf, securityOf } from './openapi-admission.ts'
@@ -217,7 +217,16 @@ function requestBody(
 ): Json {
   const named = Object.entries(examples).map(([name, value]) => [name, { value }])
   const content = { schema: publish(schema), examples: Object.fromEntries(named) }
-  return { required: true, content: Object.fromEntries(mediaTypes.map((type) => [type, content])) }
+  const contents = mediaTypes.map((type) => [type, type === csvType ? csvContent : content])
+  return { required: true, content: Object.fromEntries(contents) }
+}
+
+const csvContent: Json = {
+  schema: {
+    type: 'string',
+    description:
+      'A header line with the names of the members, nested ones with dots (`terms.version`, `skills.0.name`), and a line for each object. An empty cell is an absent member.',
+  },
 }
 
 function responsesOf(operation: Operation, publish: (schema: object) => unknown): Json {

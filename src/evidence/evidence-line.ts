@@ -45,7 +45,7 @@ export interface WorkerName {
 /**
  * Returns the one name of the worker in the line, or the fault if there is none or more than one.
  */
-export function workerNameOf(line: EvidenceLine | BadgeLine): WorkerName | Fault {
+export function workerNameOf(line: Partial<Record<WorkerName['by'], string>>): WorkerName | Fault {
   const { workerId, workerExternalId, username } = line
   const names: WorkerName[] = []
   // PostgreSQL writes a UUID in lowercase, so ids are compared in lowercase.

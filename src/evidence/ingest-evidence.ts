@@ -119,12 +119,12 @@ async function itemsOf(
   const sources = await knownSources(tx, [...new Set(lines.map((line) => line.sourceId))])
   const named = lines.map((line) => ({ line, worker: workerNameOf(line) }))
   const names = named.flatMap(({ worker }) => ('by' in worker ? worker : []))
-  const workers = await workersBehind(tx, names)
+  const workers = await holdNamedWorkers(tx, names)
   return named.map(({ line, worker }) => {
     const source = sources.get(line.sourceId)
     if (source === undefined) return refused('sourceId', 'is not a registered source')
     if ('reason' in worker) return { refused: worker }
-    const workerId = workers.get(keyOf(worker))
+    const workerId = workers.get(nameKey(worker))
     if (workerId === undefined) return refused(worker.by, 'is not a registered worker')
     return 'credential' in line
       ? readBadgeItem(line, workerId, { ...rules, source })
@@ -157,8 +157,11 @@ function dateOf(time: Date): string {
   return time.toISOString().slice(0, 10)
 }
 
-/** Returns worker ids by name. Locks the workers against erasure until the transaction ends. */
-async function workersBehind(tx: Tx, names: readonly WorkerName[]): Promise<Map<string, string>> {
+/** Returns worker ids by `nameKey`. Locks the workers against erasure until the transaction ends. */
+export async function holdNamedWorkers(
+  tx: Tx,
+  names: readonly WorkerName[],
+): Promise<Map<string, string>> {
   const namedBy = (by: WorkerName['by']): string[] => [
     ...new Set(names.flatMap((one) => (one.by === by ? one.name : []))),
   ]
@@ -169,10 +172,10 @@ async function workersBehind(tx: Tx, names: readonly WorkerName[]): Promise<Map<
   })
   const there = await holdWorkers(tx, [...new Set(found.map(({ workerId }) => workerId))])
   const held = found.filter(({ workerId }) => there.has(workerId))
-  return new Map(held.map((row) => [keyOf(row), row.workerId]))
+  return new Map(held.map((row) => [nameKey(row), row.workerId]))
 }
 
-function keyOf({ by, name }: WorkerName): string {
+export function nameKey({ by, name }: WorkerName): string {
   return `${by} ${name}`
 }
 

@@ -88,10 +88,8 @@ export const evidencePrivate = Type.Object(
   { ...closed, minProperties: 1, description: 'must be an object with one field or more' },
 )
 
-/**
- * Name of the worker: exactly one of the three. Only the worker's id is stored with the evidence.
- */
-const workerNames = {
+/** Name of the worker of a line: exactly one of the three. Only the worker's id is stored. */
+export const workerNames = {
   workerId: Type.Optional(
     Type.String({
       pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$',

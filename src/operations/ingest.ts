@@ -7,9 +7,12 @@
  */
 import type { TSchema } from 'typebox'
 import type { ActionContext } from '../audit/action.ts'
+import type { LinesBody } from '../platform/http/contract.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
 import { parseStrictJson } from '../platform/json/strict-json.ts'
+import { csvRecordEnds, type LineEndFinder } from '../platform/parse-csv.ts'
+import { CsvHeaderError, csvRecordParser } from '../platform/parse-csv-record.ts'
 import type { Who } from './operation.ts'
 import { type OperationCaller, type Performer, whyForbidden } from './perform.ts'
 import { rollingBack } from './rolling-back.ts'
@@ -85,16 +88,23 @@ export interface IngestAnswer {
   rejectedLines: RejectedLine[]
 }
 
-/** Applies the lines of a body of NDJSON. */
+interface Body extends LinesBody {
+  importId: string
+  isDryRun: boolean
+}
+
+/** Applies the lines of a body. */
 export async function performIngest<Services>(
   { db, clock, services }: Performer<Services>,
   ingest: AnyIngest<Services>,
   caller: OperationCaller,
-  { bytes, importId, isDryRun }: { bytes: Buffer; importId: string; isDryRun: boolean },
+  { importId, isDryRun, ...body }: Body,
 ): Promise<IngestAnswer | Refusal> {
   const forbidden = whyForbidden(ingest.who, caller)
   if (forbidden !== null) return refuse(forbidden)
-  const lines = linesOf(bytes)
+  const opened = openLines(body, ingest)
+  if ('refusal' in opened) return opened
+  const { lines, parse } = opened
   if (lines.length > linesMax)
     return refuse('payload_too_large', {
       message: `The body has ${lines.length} lines. Send at most ${linesMax} in a request.`,
@@ -106,7 +116,10 @@ export async function performIngest<Services>(
   const rejectedLines: RejectedLine[] = []
   for (let from = 0; from < lines.length; from += ingest.batchMax) {
     const batch = lines.slice(from, from + ingest.batchMax)
-    const checked = batch.map((line) => readLine(ingest, read, line, clock()))
+    const checked = batch.map((line) => {
+      const parsed = parse(line)
+      return 'refused' in parsed ? parsed : read(parsed.value, clock())
+    })
     const items = checked.filter((one) => !('refused' in one))
     const applied = (items.length === 0 ? [] : await apply(context, items, call)).values()
     for (const [i, one] of checked.entries()) {
@@ -126,31 +139,66 @@ interface Line {
   bytes: Buffer
 }
 
+type Parsed = { value: unknown } | Refused
+
+interface OpenedLines {
+  lines: Line[]
+  parse(line: Line): Parsed
+}
+
+/** Refused if the body is CSV and its header names no field. */
+function openLines(
+  { bytes, isCsv }: LinesBody,
+  { line: shape, lineBytesMax }: { line: TSchema; lineBytesMax: number },
+): OpenedLines | Refusal {
+  const lines = linesOf(bytes, isCsv ? csvRecordEnds() : everyLineFeed)
+  const parse = isCsv ? csvParser(lines.shift(), shape) : parseJson
+  if (typeof parse !== 'function') return parse
+  return {
+    lines,
+    parse: (line) =>
+      line.bytes.length > lineBytesMax
+        ? { refused: { field: null, reason: `The line is longer than ${lineBytesMax} bytes.` } }
+        : parse(line.bytes),
+  }
+}
+
+function csvParser(header: Line | undefined, shape: TSchema) {
+  if (header === undefined)
+    return refuse('invalid_field', { message: 'The body is empty: a header line is needed.' })
+  try {
+    return csvRecordParser(header.bytes, shape)
+  } catch (error) {
+    if (!(error instanceof CsvHeaderError)) throw error
+    return refuse('invalid_field', { message: error.message })
+  }
+}
+
+function parseJson(bytes: Uint8Array): Parsed {
+  const json = parseStrictJson(bytes)
+  return json.kind === 'value'
+    ? json
+    : { refused: { field: null, reason: json.why.replace('The body', 'The line') } }
+}
+
 const lineFeed = 0x0a
+const carriageReturn = 0x0d
+
+const everyLineFeed: LineEndFinder = {
+  next: (chunk, from) => chunk.indexOf(lineFeed, from),
+  takeLineFeeds: () => 0,
+}
 
 /** Returns the lines that are not blank. Blank lines count for line numbers only. */
-function linesOf(bytes: Buffer): Line[] {
+function linesOf(bytes: Buffer, ends: LineEndFinder): Line[] {
   const lines: Line[] = []
-  for (let from = 0, number = 1; from < bytes.length; number++) {
-    const feed = bytes.indexOf(lineFeed, from)
+  for (let from = 0, number = 1; from < bytes.length; ) {
+    const feed = ends.next(bytes, from)
     const end = feed === -1 ? bytes.length : feed
-    const line = bytes.subarray(from, end)
+    const line = bytes.subarray(from, bytes[end - 1] === carriageReturn ? end - 1 : end)
     if (/\S/.test(line.toString('latin1', 0, 1_024))) lines.push({ number, bytes: line })
+    number += 1 + ends.takeLineFeeds()
     from = end + 1
   }
   return lines
-}
-
-function readLine(
-  { lineBytesMax }: { lineBytesMax: number },
-  read: (value: unknown, now: Date) => object,
-  { bytes }: Line,
-  now: Date,
-): object {
-  if (bytes.length > lineBytesMax)
-    return { refused: { field: null, reason: `The line is longer than ${lineBytesMax} bytes.` } }
-  const json = parseStrictJson(bytes)
-  if (json.kind !== 'value')
-    return { refused: { field: null, reason: json.why.replace('The body', 'The line') } }
-  return read(json.value, now)
 }

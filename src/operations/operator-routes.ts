@@ -3,6 +3,8 @@ import { type TSchema, Type } from 'typebox'
 import { deadlineMs } from '../platform/deadlines.ts'
 import type { Caller } from '../platform/http/callers.ts'
 import {
+  csvType,
+  type LinesBody,
   linesType,
   type ResponseDeclaration,
   type Operation as Route,
@@ -143,7 +145,7 @@ const descriptions: Readonly<Record<number, string>> = {
   404: 'The record does not exist.',
   409: 'The state of the record, or an earlier call with this Idempotency-Key, forbids it.',
   413: 'The body is too large.',
-  415: 'The content type is not JSON.',
+  415: 'The content type is not one of the request body.',
   429: 'Too many calls of this token; retry after Retry-After seconds.',
   500: 'Unexpected error; nothing was changed.',
   503: 'A part of the service that this answer needs is not available.',
@@ -249,6 +251,7 @@ export function ingestRoute<Services>(ingest: AnyIngest<Services>): Route {
   const errors: readonly ErrorName[] = [
     ...commonErrors,
     'invalid_parameter',
+    'invalid_field',
     'payload_too_large',
     'unsupported_media_type',
   ]
@@ -258,12 +261,12 @@ export function ingestRoute<Services>(ingest: AnyIngest<Services>): Route {
     path: operatorBase + http.slice(http.indexOf('/')),
     area: name.slice(0, name.indexOf(' ')),
     summary,
-    description: `${descriptionOf({ who })} The body has one JSON object a line, at most 10,000 lines. Each line is applied or rejected by itself; repeating a request is right, because an applied line changes nothing. Workers are scored ten seconds after the last request of the token.`,
+    description: `${descriptionOf({ who })} The body has one JSON object a line, or CSV with a header line, at most 10,000 lines. Each line is applied or rejected by itself; repeating a request is right, because an applied line changes nothing. Workers are scored ten seconds after the last request of the token.`,
     policy: { kind: 'operator', limits: { perMinute, perDay: perMinute * 1_440 } },
     priority: 'operator',
     queryParameters: Type.Object({ dryRun }),
     body: {
-      mediaTypes: [linesType],
+      mediaTypes: [linesType, csvType],
       schema: line,
       bytesMax: ingestBytesMax,
       ambiguousReachesHandler: false,
@@ -324,13 +327,18 @@ async function answerIngest<Services>(
   if (fault !== null) return fault
   if (caller.kind !== 'operator') throw new Error('an operator route was called without a token')
   const isDryRun = query.dryRun === 'true'
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
-  const asked = { bytes, importId: caller.tokenId, isDryRun }
+  const lines: LinesBody = isLinesBody(body) ? body : { bytes: Buffer.alloc(0), isCsv: false }
+  const asked = { ...lines, importId: caller.tokenId, isDryRun }
   const done = await performIngest(performer, ingest, operatorOf(caller, requestId), asked)
   if ('refusal' in done) return done
-  const { lines, counts, rejectedLines } = done
+  const { counts, rejectedLines } = done
   return {
     status: 200,
-    body: { ...(isDryRun && { dryRun: true }), lines, ...counts, rejectedLines },
+    body: { ...(isDryRun && { dryRun: true }), lines: done.lines, ...counts, rejectedLines },
   }
+}
+
+/** An absent body is an empty object. */
+function isLinesBody(body: unknown): body is LinesBody {
+  return typeof body === 'object' && body !== null && 'bytes' in body
 }

@@ -8,12 +8,19 @@ import { markForRecomputation } from '../evidence/recomputation-store.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { findUnrevokedDigests } from '../score-credentials/personal-store.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
-import { type Attribution, type ConsentRequest, recordConsent } from '../workers/consent.ts'
+import {
+  type Attribution,
+  type ConsentRequest,
+  recordConsent,
+  recordConsents,
+  type WorkerConsentRequest,
+} from '../workers/consent.ts'
+import type { ConsentChange } from '../workers/consent-store.ts'
 import { type Move, recordIdentityMove } from '../workers/identity.ts'
 import { findUsernameDigests } from '../workers/personal-store.ts'
 import { type Registered, registerOrEditWorkers } from '../workers/register.ts'
 import type { Registration } from '../workers/registration.ts'
-import { findWorkerFacts, lockWorkers } from '../workers/store.ts'
+import { completeOnboarding, findWorkerFacts, lockWorkers } from '../workers/store.ts'
 import { deleteReissuesOf } from './reissue-store.ts'
 import { endsSharing, mayShare, mustRevokeCredentials } from './sharing.ts'
 import { clearCredentials, findWorkerCredentials } from './store.ts'
@@ -30,6 +37,24 @@ export async function changeConsent(
   if (endsSharing(request)) await revokeAllCredentials(tx, workerId, request.at)
   await keepSharing(tx, [workerId], request.at)
   return recorded
+}
+
+/**
+ * Changes consents of many workers, as `changeConsent` does. Each permission of a worker may occur
+ * once. Returns the changes that took effect.
+ */
+export async function changeConsents(
+  tx: Tx,
+  requests: readonly WorkerConsentRequest[],
+  attribution: Attribution,
+): Promise<ConsentChange[]> {
+  const changes = await recordConsents(tx, requests, attribution)
+  const workerIds = [...new Set(changes.map(({ workerId }) => workerId))]
+  await completeOnboarding(tx, workerIds, attribution.at)
+  const ended = new Set(changes.filter(endsSharing).map(({ workerId }) => workerId))
+  for (const workerId of ended) await revokeAllCredentials(tx, workerId, attribution.at)
+  await keepSharing(tx, workerIds, attribution.at)
+  return changes
 }
 
 export async function moveIdentity(

@@ -38,7 +38,7 @@ const consentChange = Type.Object(
   closed,
 )
 
-export const consentGrant = change({
+const consentGrant = change({
   name: 'consent grant',
   http: 'POST /workers/{username}/consents/{permission}/grant',
   summary: 'Record that a worker grants a permission',
@@ -59,7 +59,7 @@ export const consentGrant = change({
   run: (tx, { username: of, ...input }, context) => setConsent(tx, of, input, context),
 })
 
-export const consentWithdraw = change({
+const consentWithdraw = change({
   name: 'consent withdraw',
   http: 'POST /workers/{username}/consents/{permission}/withdraw',
   summary: 'Record that a worker withdraws a permission',
@@ -109,7 +109,7 @@ function consentLines(output: Static<typeof consentChange>): string[] {
   ]
 }
 
-export const consentHistory = read({
+const consentHistory = read({
   name: 'consent history',
   http: 'GET /workers/{username}/consents',
   summary: 'Show the changes of consent of a worker, the newest first',
@@ -172,7 +172,7 @@ const identityChange = Type.Object(
   closed,
 )
 
-export const identityVerify = change({
+const identityVerify = change({
   name: 'identity verify',
   http: 'POST /workers/{username}/identity/verify',
   summary: 'Record that you have checked the identity of a worker',
@@ -192,7 +192,7 @@ export const identityVerify = change({
   },
 })
 
-export const identityRevoke = change({
+const identityRevoke = change({
   name: 'identity revoke',
   http: 'POST /workers/{username}/identity/revoke',
   summary: 'Record that an identity check does not count any more',
@@ -231,7 +231,7 @@ function identityLines(output: Static<typeof identityChange>): string[] {
   return [`${of}: identity ${identity}${until} (it was ${from})`]
 }
 
-export const identityHistory = read({
+const identityHistory = read({
   name: 'identity history',
   http: 'GET /workers/{username}/identity',
   summary: 'Show the identity checks of a worker, the newest first',

@@ -1,6 +1,6 @@
 /** Reads the declared body of a request, and parses it strictly (decision D7). */
 import type { IncomingMessage } from 'node:http'
-import { formType, linesType } from '../platform/http/contract.ts'
+import { csvType, formType, type LinesBody, linesType } from '../platform/http/contract.ts'
 import { type Endpoint } from '../platform/http/endpoint.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
 import { parseStrictJson } from '../platform/json/strict-json.ts'
@@ -70,7 +70,14 @@ export async function bodyOf(
   if (body.kind === 'too_large')
     return refuse('payload_too_large', { message: `The body is over ${declared.bytesMax} bytes.` })
 
-  if (declared.mediaTypes.includes(linesType)) return { body: body.bytes, bodyAmbiguity: null }
+  if (declared.mediaTypes.includes(linesType)) {
+    const type = context.request.headers['content-type'] ?? ''
+    const lines: LinesBody = {
+      bytes: body.bytes,
+      isCsv: type.trim().toLowerCase().startsWith(csvType),
+    }
+    return { body: lines, bodyAmbiguity: null }
+  }
   if (declared.mediaTypes.includes(formType)) return formOf(body.bytes)
   if (body.bytes.length === 0 && route.isOperator === true) return { body: {}, bodyAmbiguity: null }
   const json = parseStrictJson(body.bytes)

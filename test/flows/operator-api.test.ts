@@ -356,6 +356,121 @@ test('lines: workers and evidence are registered or rejected one by one, and a r
   assert.partialDeepStrictEqual((await send('/evidence', evidence)).json, { unchanged: 1 })
 })
 
+async function granted(username: string) {
+  const { changes } = (await call(`GET /workers/${username}/consents`)).json
+  return (changes as Json[]).map(({ permission, granted: is, by }) => [permission, is, by])
+}
+
+test('lines: consents and identity checks are recorded in their order, and a repeat changes nothing', async () => {
+  const send = (path: string, rows: readonly object[], token = tokens.ingest) =>
+    call(`POST ${path}`, {
+      token,
+      body: rows.map((row) => JSON.stringify(row)).join('\n'),
+      headers: { 'Content-Type': 'application/x-ndjson' },
+    })
+  const people = ['fay', 'gus'].map((username) => publicLine({ username, externalId: username }))
+  assert.equal((await send('/workers', people)).json.created, 2)
+  const of = { username: 'fay', permission: 'search_listing' }
+  const consents = [
+    { ...of, granted: false },
+    { ...of, granted: true, textVersion: '2' },
+    { workerExternalId: 'gus', permission: 'score_sharing', granted: false },
+    { ...of, granted: true },
+    { ...of, granted: false, textVersion: '2' },
+    { ...of, username: 'nobody', granted: false },
+    { permission: 'score_sharing', granted: false },
+    { ...of, granted: 'yes' },
+  ]
+  const dry = await call('POST /consents?dryRun=true', {
+    body: JSON.stringify(consents[0]),
+    headers: { 'Content-Type': 'application/x-ndjson' },
+  })
+  assert.partialDeepStrictEqual(dry.json, { dryRun: true, recorded: 1 })
+  const first = await send('/consents', consents)
+  assert.partialDeepStrictEqual(first.json, { lines: 8, recorded: 3, unchanged: 0, rejected: 5 })
+  assert.deepEqual(
+    (first.json.rejectedLines as Json[]).map(({ line, field }) => [line, field]),
+    [
+      [4, 'textVersion'],
+      [5, 'textVersion'],
+      [6, 'username'],
+      [7, 'workerId'],
+      [8, 'granted'],
+    ],
+  )
+  assert.deepEqual((await granted('fay')).slice(0, 2), [
+    ['search_listing', true, 'test'],
+    ['search_listing', false, 'test'],
+  ])
+  assert.deepEqual((await granted('gus'))[0], ['score_sharing', false, 'test'])
+  const repeat = await send('/consents', [consents[1] ?? {}, consents[2] ?? {}])
+  assert.partialDeepStrictEqual(repeat.json, { recorded: 0, unchanged: 2 })
+  assert.deepEqual((await send('/consents', consents, tokens.viewer)).status, 403)
+
+  const until = '2035-01-01T00:00:00Z'
+  const checks = await send('/identities', [
+    { username: 'fay', state: 'verified', verifiedUntil: until },
+    { username: 'gus', state: 'revoked' },
+    { username: 'ada', state: 'revoked' },
+    { username: 'eve-online', state: 'revoked' },
+    { username: 'fay', state: 'verified', verifiedUntil: '2020-01-01T00:00:00Z' },
+    { username: 'fay', state: 'revoked', verifiedUntil: until },
+  ])
+  assert.partialDeepStrictEqual(checks.json, { recorded: 3, rejected: 3 })
+  assert.match(JSON.stringify(checks.json.rejectedLines), /nothing to revoke: the identity is none/)
+  assert.partialDeepStrictEqual((await call('GET /workers/fay')).json, {
+    identity: { state: 'verified', verifiedUntil: until },
+  })
+  const entries = await service.database.db.rows<{ action: string; details: string }>(sql`
+    select action, details from audit_log
+    where action in ('consent.imported', 'identity.imported') order by seq`)
+  assert.deepEqual(entries, [
+    { action: 'consent.imported', details: '{"granted":1,"withdrawn":2}' },
+    { action: 'identity.imported', details: '{"revoked":2,"verified":1}' },
+  ])
+})
+
+test('lines: CSV takes the same members on every bulk route, and a header with another one is 400', async () => {
+  const send = (path: string, body: string, type = 'text/csv; charset=utf-8') =>
+    call(`POST ${path}`, { body, headers: { 'Content-Type': type } })
+  const workers = await send(
+    '/workers',
+    '\ufeffusername,displayName,terms.version,terms.acceptedAt,skills.0.name\r\nhal,"Hal\n9000",1,2026-05-01T00:00:00Z,Go\r\n\r\nivy,"Ivy, A.",,,\r\nno,Short,,,\r\nivo,"x,,,',
+  )
+  assert.partialDeepStrictEqual(workers.json, { lines: 4, created: 1, rejected: 3 })
+  assert.deepEqual(
+    (workers.json.rejectedLines as Json[]).map(({ line, field }) => [line, field]),
+    [
+      [2, 'displayName'],
+      [6, 'username'],
+      [7, null],
+    ],
+  )
+  for (const [path, csv, counts] of [
+    ['/sources', 'id,name,kind,group\nb2,B,organisation,b2', { registered: 1 }],
+    [
+      '/evidence',
+      'username,sourceId,externalId,skillId,type,value,observedOn\nivy,b2,1,hss:typescript,peer_review,500,2026-05-14',
+      { added: 1 },
+    ],
+    ['/consents', 'username,permission,granted\nivy,score_sharing,false', { recorded: 1 }],
+    [
+      '/identities',
+      'username,state,verifiedUntil\nivy,verified,2035-01-01T00:00:00Z',
+      { recorded: 1 },
+    ],
+  ] as const) {
+    const first = await send(path, csv)
+    assert.partialDeepStrictEqual(first.json, { lines: 1, rejected: 0, ...counts }, path)
+    assert.partialDeepStrictEqual((await send(path, csv)).json, { unchanged: 1 }, path)
+  }
+  for (const csv of ['', 'username,age\nivy,7', 'username;displayName\nivy;Ivy']) {
+    const refused = await send('/workers', csv)
+    assert.deepEqual([refused.status, refused.json.error], [400, 'invalid_field'])
+  }
+  assert.equal((await send('/workers', 'a', 'text/tab-separated-values')).status, 415)
+})
+
 test('lines: 413 for more than 10,000 lines, 415 for JSON, and one line too long rejects only itself', async () => {
   const headers = { 'Content-Type': 'application/x-ndjson' }
   const many = await call('POST /workers', { body: '{}\n'.repeat(10_001), headers })

@@ -335,12 +335,43 @@ test('list: workers by the beginning of a name and by external id, and those who
   assert.deepEqual(await found('--hidden'), all)
 
   await giveScore(db, 'ada', 'ab'.repeat(32))
-  assert.deepEqual(await found('--hidden', '--find', 'ada'), ['z_1', 'adam'])
+  assert.deepEqual((await found('--hidden', '--find', 'ada')).toSorted(), ['adam', 'z_1'])
   const again = (await report('workers', 'list', '--find', 'hr-1')).workers[0]
   assert.partialDeepStrictEqual(again, { externalId: 'hr-1', scoreHiddenBy: [] })
   const shown = (await run(['workers', 'list'])).out
   assert.match(shown, /^bob +B%b +- .*hidden: there is no score, not onboarded/m)
   assert.match(shown, /^ada +Ada Lovelace +hr-1 +verified +public$/m)
+})
+
+test('import: consents and identity checks of a CSV file take the last line of a worker', async () => {
+  const { report, run, file } = await installation()
+  await run(['workers', 'import', '--from', '-'], ndjson([line({ username: 'ada' })]))
+  writeFileSync(
+    file('consents.csv'),
+    'username,permission,granted,textVersion\nada,score_sharing,true,1\nada,score_sharing,false,\nbob,score_sharing,false,\n',
+  )
+  const consents = ['consent', 'import', '--from', 'consents.csv', '--by', 'Ada']
+  const dry = await report(...consents, '--dry-run')
+  assert.partialDeepStrictEqual(dry, { code: 1, recorded: 2, rejected: 1, dryRun: true })
+  assert.deepEqual((await report('consent', 'history', 'ada')).changes, [])
+  assert.partialDeepStrictEqual(await report(...consents), { code: 1, recorded: 2, rejected: 1 })
+  assert.match(
+    readFileSync(file('consents.csv.errors.ndjson'), 'utf8'),
+    /"line":4,"field":"username"/,
+  )
+  const { changes } = await report('consent', 'history', 'ada')
+  assert.deepEqual(
+    changes.map(({ granted, by }: Record<string, unknown>) => [granted, by]),
+    [
+      [false, 'Ada'],
+      [true, 'Ada'],
+    ],
+  )
+  const check = ndjson([
+    { username: 'ada', state: 'verified', verifiedUntil: '2035-01-01T00:00:00Z' },
+  ])
+  const { code, out } = await run(['identity', 'import', '--from', '-', '--json'], check)
+  assert.deepEqual([code, JSON.parse(out).recorded], [0, 1])
 })
 
 test('1: the username is unknown; 2: the username, permission, date or actor is invalid', async () => {

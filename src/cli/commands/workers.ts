@@ -4,31 +4,20 @@ import type { Command } from 'commander'
 import { exportWorkerFor } from '../../privacy/export-worker.ts'
 import { workerOperations } from '../../privacy/worker-operations.ts'
 import { workersImport } from '../../scores/worker-ingest.ts'
-import { byOption, formatOption, usernameArgument } from '../args.ts'
+import { usernameArgument } from '../args.ts'
 import { act, command } from '../command.ts'
 import { withContext } from '../context.ts'
 import { unknownWorker, usageError } from '../fail.ts'
-import { type ImportFlags, importLines } from '../import-lines.ts'
+import { declareIngest } from '../import-lines.ts'
 import { declareOperations } from '../operation-command.ts'
 import { done, type Outcome } from '../output.ts'
 
 export function declareCommand(workers: Command): void {
-  command(
-    workers,
-    'import',
-    'Register workers, or update their profiles, from a file',
-    'assay workers import --from workers.ndjson',
-  )
-    .requiredOption('--from <file>', 'workers, one a line; - for standard input')
-    .option(...formatOption)
-    .option('--errors <file>', 'for rejected lines (default: FROM.errors.ndjson)')
-    .option('--dry-run', 'check every line against the database, and change nothing')
-    .option(...byOption)
-    .addHelpText(
-      'after',
-      '\nAfter an interruption, run the command again. A line names its worker by `externalId`, or else by `username`.',
-    )
-    .action(act(importFile))
+  declareIngest(workers, workersImport, {
+    summary: 'Register workers, or update their profiles, from a file',
+    lines: 'workers',
+    note: 'A line names its worker by `externalId`, or else by `username`.',
+  })
 
   command(
     workers,
@@ -41,10 +30,6 @@ export function declareCommand(workers: Command): void {
     .action(act(exportFile))
 
   declareOperations(workers, workerOperations)
-}
-
-function importFile(flags: ImportFlags & { by: string }): Promise<Outcome> {
-  return importLines(flags, workersImport, { by: flags.by })
 }
 
 function exportFile(username: string, { out }: { out: string }): Promise<Outcome> {

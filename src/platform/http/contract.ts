@@ -72,8 +72,17 @@ export type Policy<Limits = RateLimits> =
 /** Calls of one session to all routes together. A day has no limit of its own. */
 export const sessionLimits: RateLimits = { perMinute: 300, perDay: 300 * 1_440 }
 
-/** The media type of lines of JSON. The bytes of such a body reach the handler unread. */
+/** The media type of lines of JSON. Such a body reaches the handler as a `LinesBody`. */
 export const linesType = 'application/x-ndjson'
+
+/** The media type of records with a header line, where a body may have lines of JSON. */
+export const csvType = 'text/csv'
+
+/** A body that the handler reads line by line. */
+export interface LinesBody {
+  bytes: Buffer
+  isCsv: boolean
+}
 
 /** The media type of a form. Its fields reach the handler as an object of texts. */
 export const formType = 'application/x-www-form-urlencoded'

@@ -2,7 +2,16 @@
  * Pure: finds the ends of CSV records (RFC 4180) in a stream and parses their fields. Only commas
  * separate fields, and a malformed record is never repaired.
  */
-import type { LineEndFinder } from './input-lines.ts'
+
+/** Finds line ends in the chunks of one input. Its caller passes the chunks in order. */
+export interface LineEndFinder {
+  /**
+   * Returns the end of the line that holds `chunk[from]`, or -1 if it goes on in the next chunk.
+   */
+  next(chunk: Uint8Array, from: number): number
+  /** Returns the number of line feeds within lines since the last call. */
+  takeLineFeeds(): number
+}
 
 const lineFeed = 0x0a
 const quote = 0x22

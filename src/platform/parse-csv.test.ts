@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import fc from '../../test/support/oracle/fc.ts'
-import { readLineBatches } from './input-lines.ts'
+import { readLineBatches } from '../cli/input-lines.ts'
 import { csvRecordEnds, parseCsvFields } from './parse-csv.ts'
 
 async function read(chunks: readonly Uint8Array[], bytesMax = 1_000) {

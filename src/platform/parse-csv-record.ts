@@ -6,8 +6,8 @@
 
 import { isUtf8 } from 'node:buffer'
 import type { TSchema } from 'typebox'
-import { counted } from '../platform/counted.ts'
-import type { Fault } from '../platform/json/shape-fault.ts'
+import { counted } from './counted.ts'
+import type { Fault } from './json/shape-fault.ts'
 import { parseCsvFields, withoutByteOrderMark } from './parse-csv.ts'
 
 export type ParsedRecord = { value: unknown } | { refused: Fault }

@@ -1,0 +1,15 @@
+/** `assay consent`: what workers allow. */
+import type { Command } from 'commander'
+import { consentImport } from '../../scores/sharing-ingests.ts'
+import { consentOperations } from '../../scores/sharing-operations.ts'
+import { declareIngest } from '../import-lines.ts'
+import { declareOperations } from '../operation-command.ts'
+
+export function declareCommand(consent: Command): void {
+  declareOperations(consent, consentOperations)
+  declareIngest(consent, consentImport, {
+    summary: 'Record what workers allow, from a file',
+    lines: 'consents',
+    note: 'The last line about a permission of a worker counts.',
+  })
+}
