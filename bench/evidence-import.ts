@@ -14,6 +14,7 @@ import { Client } from 'pg'
 import flags from '../scripts/runtime/node-flags.json' with { type: 'json' }
 import { releasedVocabulary } from '../src/app/released-vocabulary.ts'
 import { migrate } from '../src/database/migrate.ts'
+import { program } from '../test/support/start/program.ts'
 import { endWithBench, startPostgres } from './children.ts'
 import { report } from './measure.ts'
 
@@ -21,7 +22,6 @@ const rows = Number(process.env.EVIDENCE_ROWS ?? 200_000)
 const workers = Math.ceil(rows / 24)
 const sources = 40
 const root = join(import.meta.dirname, '..')
-const assay = join(root, 'src/cli/assay.ts')
 const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
 // The user that runs the database server must be able to enter.
 chmodSync(folder, 0o755)
@@ -74,7 +74,7 @@ async function runImport(): Promise<Run> {
   const child = endWithBench(
     spawn(
       process.execPath,
-      [...flags.flatMemory, '--import', tell, assay, 'evidence', 'import', '--from', file],
+      [...flags.flatMemory, '--import', tell, program, 'evidence', 'import', '--from', file],
       {
         stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
         env: { PATH: process.env.PATH, ASSAY_DATA_DIR: dataDir },

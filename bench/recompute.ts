@@ -17,13 +17,13 @@ import { migrate } from '../src/database/migrate.ts'
 import { signerOfPem } from '../src/score-credentials/signing-key.ts'
 import { loadEngine } from '../src/scores/engine.ts'
 import type { Evidence } from '../src/scoring-core/evidence.ts'
+import { program } from '../test/support/start/program.ts'
 import { endWithBench, startPostgres } from './children.ts'
 import { report } from './measure.ts'
 
 const workers = Number(process.env.RECOMPUTE_WORKERS ?? 20_000)
 const itemsEach = 6
 const root = join(import.meta.dirname, '..')
-const assayFile = join(root, 'src/cli/assay.ts')
 const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
 // The user that runs the database server must be able to enter.
 chmodSync(folder, 0o755)
@@ -87,7 +87,7 @@ async function recompute(...flags: string[]): Promise<Run> {
 
 function assay(node: readonly string[], args: readonly string[]) {
   return endWithBench(
-    spawn(process.execPath, [...flags.flatMemory, ...node, assayFile, ...args], {
+    spawn(process.execPath, [...flags.flatMemory, ...node, program, ...args], {
       stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
       env: {
         PATH: process.env.PATH,

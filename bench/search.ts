@@ -21,6 +21,7 @@ import { replaceEntries } from '../src/candidates/store.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { type Db, openDb, txOf } from '../src/platform/db/db.ts'
 import { loadVocabulary } from '../src/skill-standard/vocabulary.ts'
+import { program } from '../test/support/start/program.ts'
 import { endWithBench, startPostgres } from './children.ts'
 import { type Finding, report } from './measure.ts'
 import { indexing } from './search-indexing.ts'
@@ -34,7 +35,6 @@ const importLines = Number(process.env.SEARCH_IMPORT ?? 20_000)
 /** Candidates that are only added to the index, in batches of an import. */
 const indexedWorkers = Number(process.env.SEARCH_INDEXED ?? 20_000)
 const root = join(import.meta.dirname, '..')
-const assay = join(root, 'src/cli/assay.ts')
 const { records } = loadVocabulary(join(root, 'vocabulary'))
 const names = skillNames(records)
 const workerOf = populationOf(records)
@@ -298,7 +298,7 @@ async function imports(dataDir: string, folder: string, from: number): Promise<F
   const child = endWithBench(
     spawn(
       process.execPath,
-      [...flags.flatMemory, assay, 'workers', 'import', '--from', file, '--by', 'bench'],
+      [...flags.flatMemory, program, 'workers', 'import', '--from', file, '--by', 'bench'],
       {
         stdio: ['ignore', 'ignore', 'inherit'],
         env: { PATH: process.env.PATH, ASSAY_DATA_DIR: dataDir },

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import flags from '../scripts/runtime/node-flags.json' with { type: 'json' }
 import { runningServer } from '../src/database/embedded/cluster.ts'
+import { program } from '../test/support/start/program.ts'
 import type { FixedAnswer } from './bare-server.ts'
 import { endWithBench, forkBench } from './children.ts'
 import type { LoadOrder, LoadReport } from './load.ts'
@@ -154,7 +155,7 @@ export async function startService(settings: Record<string, string>): Promise<Se
     METRICS_PORT: 'off',
     ...settings,
   }
-  const command = [...flags.every, ...flags.serve, 'src/cli/assay.ts', 'serve']
+  const command = [...flags.every, ...flags.serve, program, 'serve']
   const child = endWithBench(
     spawn(process.execPath, command, { env, stdio: ['ignore', 'ignore', 'inherit'] }),
   )

@@ -18,6 +18,7 @@ import { createAuthority } from '../src/demo/certificates.ts'
 import { openDb, sql } from '../src/platform/db/db.ts'
 import { eventTypes } from '../src/webhooks/events/event-types.ts'
 import { publishEvents } from '../src/webhooks/events/outbox.ts'
+import { program } from '../test/support/start/program.ts'
 import { endWithBench, startPostgres } from './children.ts'
 import { type Finding, report } from './measure.ts'
 import { databaseSeconds } from './serving.ts'
@@ -217,7 +218,7 @@ async function residentWaiting(): Promise<number> {
     PUBLIC_URL: 'https://scores.example.org',
   }
   const child = endWithBench(
-    spawn(process.execPath, [...flags.every, ...flags.flatMemory, 'src/cli/assay.ts', 'jobs'], {
+    spawn(process.execPath, [...flags.every, ...flags.flatMemory, program, 'jobs'], {
       env,
       stdio: ['ignore', 'ignore', 'inherit'],
       cwd: join(import.meta.dirname, '..'),

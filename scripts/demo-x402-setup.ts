@@ -7,10 +7,11 @@ import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { startChain, type TestChain } from '../test/support/start/chain/anvil.ts'
+import { program } from '../test/support/start/program.ts'
 
 export interface DemoSetup {
   chain: TestChain
@@ -26,8 +27,6 @@ export interface DemoSetup {
   payTo: string
 }
 
-const root = resolve(import.meta.dirname, '..')
-const assay = join(root, 'src/cli/assay.ts')
 /** A candidate of the demo. */
 const username = 'demo-amara-okonkwo'
 
@@ -60,7 +59,7 @@ export async function openSetup(closing: AsyncDisposableStack): Promise<DemoSetu
     X402_SECRETS: generatePrivateKey(),
   }
   const run = (args: readonly string[]) =>
-    spawn(process.execPath, [assay, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 2] })
+    spawn(process.execPath, [program, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 2] })
   const server = run(['serve', '--demo'])
   closing.defer(() => stop(server))
   await untilListening(server)

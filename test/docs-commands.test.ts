@@ -16,6 +16,7 @@ import { dirname, join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { type Fence, fencesOf, nameOf } from './support/start/docs-page.ts'
 import { freePort, programs, startServer, temporaryFolder } from './support/start/processes.ts'
+import { program } from './support/start/program.ts'
 
 const separator = '\u001e'
 /** A Python with PyNaCl if there is one, otherwise any Python. */
@@ -55,7 +56,7 @@ function clone(): string {
   })
   for (const name of ['vectors', 'vocabulary', 'engines', 'events', 'node_modules'])
     symlinkSync(resolve(name), join(folder, name))
-  writeCommand(join(folder, 'bin/assay'), 'src/cli/assay.ts')
+  writeCommand(join(folder, 'bin/assay'), program)
   return folder
 }
 

@@ -1,6 +1,6 @@
 /**
  * The flags of Node. The sources are TypeScript, so `every` process runs without the warning about
- * it.
+ * it. Stacks of the service name lines of the sources; in commands that would cost 30 ms a start.
  *
  * `serve` is for the service. V8 learns while the service starts that the objects of a function
  * stay, and then puts also those of requests among the old objects, which keep everything that they

@@ -19,7 +19,6 @@ import {
 } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
-import { flags } from './flags.mjs'
 
 const nodeMajor = 24
 const stampName = '.assay-lock-hash'
@@ -89,7 +88,6 @@ async function installPackages(root, runtime, node) {
   const began = Date.now()
   await npmCi(root, { runtime, node })
   emptyCompileCache(root)
-  compileAhead(root, node)
   stamp(root, join(root, 'package-lock.json'))
   say(`packages are there (${((Date.now() - began) / 1000).toFixed(1)} s)`)
 }
@@ -111,22 +109,6 @@ function emptyCompileCache(root) {
     rmSync(compileCache(root), { recursive: true, force: true, maxRetries: 3 })
   } catch (error) {
     say(`${compileCache(root)} could not be emptied (${error.code}): it grows with each release`)
-  }
-}
-
-/**
- * Compiles the modules of every command ahead, because otherwise the first server keeps the
- * compiler in memory as long as it runs. Node stores compiled code apart for each set of flags.
- */
-function compileAhead(root, node) {
-  const load = `import { readdirSync } from 'node:fs'
-    const commands = './src/cli/commands/'
-    for (const file of readdirSync(commands)) await import(commands + file)`
-  const env = { ...process.env, NODE_COMPILE_CACHE: compileCache(root) }
-  for (const set of [flags.serve, flags.flatMemory]) {
-    const args = [...flags.every, ...set, '--input-type=module', '-e', load]
-    const { status, stderr } = spawnSync(node, args, { cwd: root, env, encoding: 'utf8' })
-    if (status !== 0) say(`the sources could not be compiled ahead; starts take longer:\n${stderr}`)
   }
 }
 

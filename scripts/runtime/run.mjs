@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { flags } from './flags.mjs'
 import { compileCache, ensureFolder, ensureInstalled } from './install.mjs'
+import { ensureProgram } from './program.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..')
-const assay = join(root, 'src/cli/assay.ts')
 
 const x402Client = 'test/clients/x402-fetch'
 const mcp = 'packages/mcp'
@@ -23,13 +23,18 @@ const x402Peer = 'bench/peers/x402-express'
 const foldersOfBenches = { x402: x402Peer, mcp, sdk: sdkTools }
 
 /**
+ * `args`: the arguments of Node, made from those that were given and the file of the program.
  * `folders`: folders with their own packages, installed on demand. `cwd`: base of relative paths in
  * the arguments, if it is not the project's folder.
  */
 const commands = {
-  start: { args: (more) => [...flags.serve, assay, 'serve', '--demo', ...more] },
+  start: { args: (more, program) => [...flags.serve, program, 'serve', '--demo', ...more] },
   assay: {
-    args: (more) => [...(more[0] === 'serve' ? flags.serve : flags.flatMemory), assay, ...more],
+    args: (more, program) => [
+      ...(more[0] === 'serve' ? flags.serve : flags.flatMemory),
+      program,
+      ...more,
+    ],
     cwd: process.cwd(),
   },
   generate: { args: (more) => [join(root, 'scripts/generate/generate.ts'), ...more] },
@@ -67,8 +72,9 @@ export async function run(name, more) {
   try {
     const node = await ensureInstalled(root)
     for (const folder of command.folders?.(more) ?? []) await ensureFolder(root, folder, node)
-    const args = [...flags.every, ...command.args(more)]
-    const launcher = { ASSAY_LAUNCHER_PID: String(process.pid) }
+    const program = await ensureProgram(root)
+    const args = [...flags.every, ...command.args(more, program)]
+    const launcher = { ASSAY_LAUNCHER_PID: String(process.pid), ASSAY_PROGRAM: program }
     const env = { NODE_COMPILE_CACHE: compileCache(root), ...process.env, ...launcher }
     passOn(spawn(node, args, { stdio: 'inherit', cwd: command.cwd ?? root, env }))
   } catch (error) {

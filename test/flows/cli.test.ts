@@ -30,8 +30,9 @@ import { keptEngines } from '../../src/scores/engine.ts'
 import { keyRow, signerOf } from '../support/build/credentials.ts'
 import { issueOne, issuer, testRegistry } from '../support/build/registry.ts'
 import { holdInserts } from '../support/fault/hold.ts'
-import { assay, commandLine, ended } from '../support/start/command-line.ts'
+import { commandLine, ended } from '../support/start/command-line.ts'
 import { emptyDatabase, type TestDatabase, testDatabase } from '../support/start/database.ts'
+import { program } from '../support/start/program.ts'
 
 async function installation(database: TestDatabase) {
   const line = commandLine(database.url)
@@ -268,7 +269,7 @@ test('1: a full disk is reported with the file and the next step, for every outp
   ]) {
     const { status, stderr } = spawnSync(
       'sh',
-      ['-c', '"$0" "$@" > /dev/full', process.execPath, assay, ...args],
+      ['-c', '"$0" "$@" > /dev/full', process.execPath, program, ...args],
       { cwd: folder, env, encoding: 'utf8' },
     )
     assert.equal(status, 1, args.join(' '))

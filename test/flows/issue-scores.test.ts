@@ -5,9 +5,10 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { programs, temporaryFolder } from '../support/start/processes.ts'
+import { program } from '../support/start/program.ts'
 
 const page = readFileSync('docs/issue-scores.md', 'utf8')
 
@@ -28,7 +29,7 @@ function clone(): string {
   const folder = temporaryFolder()
   mkdirSync(join(folder, 'bin'))
   cpSync('docs', join(folder, 'docs'), { recursive: true })
-  const script = `#!/bin/sh\nexec '${process.execPath}' '${resolve('src/cli/assay.ts')}' "$@"\n`
+  const script = `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`
   writeFileSync(join(folder, 'bin/assay'), script, { mode: 0o755 })
   return folder
 }

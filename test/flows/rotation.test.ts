@@ -34,6 +34,7 @@ import {
   startServer,
   temporaryFolder,
 } from '../support/start/processes.ts'
+import { program } from '../support/start/program.ts'
 
 const database = await testDatabase()
 after(() => database.drop())
@@ -118,7 +119,7 @@ const clone = temporaryFolder()
 mkdirSync(join(clone, '.data/demo/credentials'), { recursive: true })
 for (const name of ['api-key', 'test-key']) writeFileSync(join(clone, '.data/demo', name), 'unused')
 mkdirSync(join(clone, 'bin'))
-const assayCommand = `exec '${process.execPath}' '${resolve('src/cli/assay.ts')}' "$@"`
+const assayCommand = `exec '${process.execPath}' '${program}' "$@"`
 writeFileSync(join(clone, 'bin/assay'), `#!/bin/sh\n${assayCommand}\n`, { mode: 0o755 })
 cpSync('packages/sdk', join(clone, 'packages/sdk'), { recursive: true })
 symlinkSync(resolve('node_modules'), join(clone, 'node_modules'))

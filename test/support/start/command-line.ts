@@ -5,9 +5,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import flags from '../../../scripts/runtime/node-flags.json' with { type: 'json' }
 import { programs } from './processes.ts'
+import { program } from './program.ts'
 import { timeoutMultiplier } from './timeout-multiplier.ts'
 
 export interface Ended {
@@ -27,7 +28,6 @@ export interface CommandLine {
   remove(): void
 }
 
-export const assay = resolve(import.meta.dirname, '../../../src/cli/assay.ts')
 const tellPeak = `data:text/javascript,process.on('exit',()=>process.stderr.write('peak='+process.resourceUsage().maxRSS))`
 
 export function commandLine(databaseUrl: string): CommandLine {
@@ -42,7 +42,7 @@ export function commandLine(databaseUrl: string): CommandLine {
     TIMEOUT_MULTIPLIER: String(timeoutMultiplier),
   }
   const start = (args: readonly string[]): ChildProcess =>
-    spawn(process.execPath, [...flags.flatMemory, '--import', tellPeak, assay, ...args], {
+    spawn(process.execPath, [...flags.flatMemory, '--import', tellPeak, program, ...args], {
       cwd: folder,
       env,
     })

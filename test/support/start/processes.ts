@@ -17,6 +17,7 @@ import { runningServer } from '../../../src/database/embedded/cluster.ts'
 import { processStart } from '../../../src/platform/process-mark.ts'
 import { testWaitMs } from '../fault/in-time.ts'
 import { signalAll } from '../fault/signal-all.ts'
+import { program } from './program.ts'
 import { timeoutMultiplier } from './timeout-multiplier.ts'
 
 export type Env = Record<string, string>
@@ -55,8 +56,6 @@ function launchFlags([command]: readonly string[]): string[] {
   return [...flags.every, ...(command === 'serve' ? flags.serve : flags.flatMemory)]
 }
 
-const ownFile = join(import.meta.dirname, '../../../src/cli/assay.ts')
-
 /**
  * Starts a command in a new process group, which is killed after the test. `file` is the command
  * file of another release. `input` is standard input; the child reads it at its own speed.
@@ -64,7 +63,7 @@ const ownFile = join(import.meta.dirname, '../../../src/cli/assay.ts')
 export function spawnAssay(
   args: readonly string[],
   env: Env,
-  { file = ownFile, input = [] }: { file?: string | undefined; input?: Iterable<string> } = {},
+  { file = program, input = [] }: { file?: string | undefined; input?: Iterable<string> } = {},
 ): Child {
   const child = spawn(process.execPath, [...launchFlags(args), file, ...args], {
     env: { ...common, ...env },

