@@ -59,7 +59,9 @@ export async function makeAccount(db: Db, keyCount: number): Promise<Account> {
     made.keyIds.push(key.id)
     made.keys.push(key.key)
   }
-  await enterCredits(context, { accountId, kind: 'grant', delta: 1e12, reason: 'bench' })
+  await db.transaction((tx) =>
+    enterCredits(tx, { accountId, kind: 'grant', delta: 1e12, reason: 'bench' }),
+  )
   return made
 }
 

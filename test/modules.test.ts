@@ -11,7 +11,7 @@ const allowed: Record<string, readonly string[]> = {
   audit: ['platform'],
   operations: ['platform', 'audit'],
   access: ['platform', 'audit', 'operations'],
-  credits: ['platform', 'audit'],
+  credits: ['platform', 'audit', 'operations'],
   x402: ['platform', 'operations'],
   accounts: ['platform', 'audit', 'operations'],
   webhooks: ['platform', 'operations'],

@@ -49,7 +49,9 @@ test('every call looks its key up: a change of the key or of its account counts 
   }
   assert.deepEqual(await known(outside), [keyId, 'scores:read', 0])
   await db.run(sql`update api_keys set scopes = '{candidates:read}' where id = ${keyId}`)
-  await enterCredits(contextAt(db), { accountId, kind: 'grant', delta: 1, reason: 'x' })
+  await db.transaction((tx) =>
+    enterCredits(tx, { accountId, kind: 'grant', delta: 1, reason: 'x' }),
+  )
   assert.deepEqual(await known(outside), [keyId, 'candidates:read', 1])
   await restrictApiKey(contextAt(db), keyId, ['192.0.2.0/24'])
   assert.deepEqual(

@@ -5,6 +5,7 @@ import { accountsMembers, memberOperations } from '../accounts/member-operations
 import { operatorUserOperations } from '../accounts/operator-operations.ts'
 import { userOperations } from '../accounts/user-operations.ts'
 import { reportOperations } from '../agent-decisions/operations.ts'
+import { creditOperations } from '../credits/operations.ts'
 import { evidenceOperations } from '../disputes/evidence-operations.ts'
 import { disputeOperations } from '../disputes/operations.ts'
 import { evidenceImport, sourcesImport } from '../evidence/evidence-ingests.ts'
@@ -50,6 +51,7 @@ export const allOperations: readonly Operation<Services>[] = [
   ...userOperations,
   ...webhookOperations,
   ...operatorUserOperations,
+  ...creditOperations,
   ...paymentOperations,
   ...reportOperations,
   ...operatorOperations,

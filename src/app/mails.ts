@@ -6,11 +6,10 @@ import { sweepMails } from '../accounts/mail-store.ts'
 import { type MailSenderOptions, sendMails } from '../accounts/send-mails.ts'
 import { insertMembership } from '../accounts/store.ts'
 import { findOrCreateUser } from '../accounts/users.ts'
-import { contextWithin } from '../audit/action.ts'
 import { theService } from '../audit/actions.ts'
 import { recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
-import { enterCredits } from '../credits/credits.ts'
+import { grantCredits } from '../credits/credits.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { type MailClient, openMailClient } from '../platform/egress/mail-client.ts'
@@ -96,7 +95,6 @@ export async function signUpUser(
   now: Date,
 ): Promise<string> {
   const user = await findOrCreateUser(tx, { email, name: null, now })
-  const context = contextWithin(tx, { actor: theService, now })
   // An account is named without the address, which an erasure must be able to remove.
   const account = await createAccount(tx, `sign-up ${user.id}`, now)
   if (account === null) return user.id
@@ -108,8 +106,8 @@ export async function signUpUser(
   const details = { account: accountId }
   await recordAction(tx, { action: 'users.signed_up', subjects: [userId], details, actor }, now)
   if (credits > 0) {
-    const entry = { accountId, kind: 'grant', delta: credits, reason: 'sign-up' } as const
-    await enterCredits(context, { ...entry, reference: `sign-up ${accountId}` })
+    const entry = { accountId, delta: credits, reason: 'sign-up' }
+    await grantCredits(tx, { ...entry, reference: `sign-up ${accountId}` }, { actor, now })
   }
   return userId
 }

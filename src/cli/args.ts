@@ -6,7 +6,6 @@ import { InvalidArgumentError } from 'commander'
 import { networkText } from '../access/allowed-from.ts'
 import { allowedNetworksMax } from '../access/schema.ts'
 import { isMonth } from '../credits/months.ts'
-import { dayOf } from '../platform/instant.ts'
 import { faultOfText } from '../workers/profile.ts'
 import { usernamePattern } from '../workers/username.ts'
 
@@ -86,17 +85,6 @@ export function textUpTo(max: number): Parser<string> {
       ? text.trim()
       : invalid(`Use 1 to ${max} characters, none of them a control character.`)
   }
-}
-
-/** Parses a number of credits, which may be below 0. */
-export function parseCredits(text: string): number {
-  if (!/^[+-]?\d{1,12}$/.test(text)) return invalid('Use a whole number of at most twelve digits.')
-  return Number(text)
-}
-
-/** Parses the start of a day in UTC. */
-export function parseDay(text: string): Date {
-  return dayOf(text) ?? invalid('Use a day in UTC, such as 2026-05-14.')
 }
 
 /** Parses a month in UTC, such as `2026-05`. */

@@ -27,7 +27,7 @@ import { act, command } from './command.ts'
 import { askYes } from './confirm.ts'
 import { type CommandContext, withContext } from './context.ts'
 import { type Failure, failure, usageError } from './fail.ts'
-import { done, type Outcome } from './output.ts'
+import { done, note, type Outcome } from './output.ts'
 import { listed } from './render.ts'
 
 /** Declares one command for each operation of a noun. */
@@ -47,7 +47,12 @@ export interface CommonFlags {
 /** A command line reads so many rows at most, page by page. */
 const rowsMax = 1_000_000
 
-function declareOperation(noun: Command, operation: Operation<Services>): void {
+/** Declares the command of an operation. `run` performs it if more than the operation is to do. */
+export function declareOperation(
+  noun: Command,
+  operation: Operation<Services>,
+  run = runOperation,
+): void {
   const { name, summary, kind, danger, columns } = operation
   const verb = name.slice(name.indexOf(' ') + 1)
   const isCheck = kind === 'read' && operation.finding !== undefined
@@ -74,7 +79,7 @@ function declareOperation(noun: Command, operation: Operation<Services>): void {
         ].filter(
           ([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0),
         )
-        return runOperation(operation, Object.fromEntries(texts) as Texts, flags)
+        return run(operation, Object.fromEntries(texts) as Texts, flags)
       },
       { failureCode: isCheck ? 2 : 1 },
     ),
@@ -137,22 +142,31 @@ export async function runOperation(
   operation: Operation<Services>,
   texts: Texts,
   flags: CommonFlags,
+  idempotencyKey?: string,
 ): Promise<Outcome> {
   const { dryRun: isDryRun = false } = flags
-  const raw = valuesOfTexts(operation, texts)
-  if (isPaged(operation)) delete raw.limit
-  // A wrong argument is reported before the database is opened.
-  const checked = checkInput(operation, raw)
-  if ('refusal' in checked) throw failureOf(operation, checked)
+  const { raw, input: checked } = checkTexts(operation, texts)
   await askFirst(operation, flags)
   return withContext(async (context) => {
     const perform = (input: object): Promise<object> =>
-      performHere(context, operation, { input: { ...input }, flags })
+      performHere(context, operation, { input: { ...input }, flags, options: { idempotencyKey } })
     const output = isPaged(operation)
       ? await readPages(perform, raw, flags.limit ?? rowsMax)
       : await perform(raw)
-    return rendered(operation, output, { input: checked.input, isDryRun, csv: flags.csv === true })
+    return rendered(operation, output, { input: checked, isDryRun, csv: flags.csv === true })
   })
+}
+
+/** Reports a wrong argument before the database is opened. */
+export function checkTexts(
+  operation: Operation<Services>,
+  texts: Texts,
+): { raw: object; input: object } {
+  const raw = valuesOfTexts(operation, texts)
+  if (isPaged(operation)) delete raw.limit
+  const checked = checkInput(operation, raw)
+  if ('refusal' in checked) throw failureOf(operation, checked)
+  return { raw, input: checked.input }
 }
 
 interface Asked<Op extends Operation<Services>> {
@@ -233,8 +247,9 @@ function rendered(
     const { rows } = rowsOf(output)
     const table = tableColumns(columns as Columns<object>)
     const { lines, ...outcome } = listed(report, { rows, columns: table, none, csv })
-    const more = rows.length === 0 || csv ? [] : (sentences() ?? [])
-    return { ...outcome, lines: [...lines, ...more], exitCode }
+    const more = sentences() ?? []
+    if (csv) for (const line of more) note(line)
+    return { ...outcome, lines: csv ? lines : [...lines, ...more], exitCode }
   }
   const lines = sentences() ?? fieldLines(shown)
   return done(

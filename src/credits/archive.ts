@@ -9,8 +9,9 @@
  * is on disk under its name.
  */
 import { rm } from 'node:fs/promises'
-import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
+import { wireTime } from '../platform/clock.ts'
 import type { Db, Queryable, Tx } from '../platform/db/db.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
 import { type ReadArchive, writeArchiveFile } from './archive-file.ts'
 import {
   type Archive,
@@ -52,52 +53,47 @@ export async function makeCreditMonths(db: Db, now: Date): Promise<string[]> {
   return made
 }
 
-export type Archived =
-  | { outcome: 'archived'; archive: Archive }
-  | { outcome: 'too early'; from: Date }
-  | { outcome: 'archived before' }
-  | { outcome: 'empty' }
-  /** An audit has not yet covered every entry of this account. */
-  | { outcome: 'not audited'; accountId: string }
-
 /**
  * Archives a month into a new file at `path`. Only entries covered by a sound audit leave the
  * ledger. The file is on disk before the transaction commits. If the month is not audited, the file
  * is removed again.
- *
- * The audit entry is recorded before the entries are dropped: from there to the commit, no process
- * can enter anything.
  */
-export function archiveMonth(
-  context: ActionContext,
-  { month, path }: { month: string; path: string },
-): Promise<Archived> {
-  return audited(context, 'credits.archived', async (tx, now) => {
-    const from = settledFrom(month)
-    if (now < from) return unchanged({ outcome: 'too early', from })
-    if ((await findArchives(tx)).some((archive) => archive.month === month))
-      return unchanged({ outcome: 'archived before' })
-    await makeCreditMonth(tx, month, null)
-    await lockCreditMonth(tx, month)
-    const [any] = await findEntriesOfMonth(tx, month, { after: '', limit: 1 })
-    if (any === undefined) return unchanged({ outcome: 'empty' })
-    const { sums, sha256: fileSha256 } = await writeArchiveFile(path, month, pagesOf(tx, month))
-    const accounts = [...sums.accounts.values()]
-    const [unaudited] = await findUnaudited(tx, accounts)
-    if (unaudited !== undefined) {
-      await rm(path)
-      return unchanged({ outcome: 'not audited', accountId: unaudited })
-    }
-    const { entries, delta } = sums
-    const archive = { month, entries, delta, fileSha256, archivedAt: now }
-    await insertArchive(tx, archive)
-    await insertArchivedSums(tx, month, accounts)
-    // The usage of the month stays.
-    for (const { accountId } of accounts) await rollUpUsage(tx, accountId)
-    const details = { month, entries, sha256: fileSha256.toString('hex') }
-    await dropCreditMonth(tx, month)
-    return changed({ outcome: 'archived', archive }, { subjects: [], details })
-  })
+export async function archiveMonth(
+  tx: Tx,
+  { month, path, now }: { month: string; path: string; now: Date },
+): Promise<Archive | Refusal<'credit_month_state'>> {
+  const from = settledFrom(month)
+  if (now < from)
+    return refused(
+      `${month} can be archived from ${wireTime(from)} on: until then, entries may be added.`,
+    )
+  if ((await findArchives(tx)).some((archive) => archive.month === month))
+    return refused(`${month} is archived already. \`assay credits audit\` shows it.`)
+  await makeCreditMonth(tx, month, null)
+  await lockCreditMonth(tx, month)
+  const [any] = await findEntriesOfMonth(tx, month, { after: '', limit: 1 })
+  if (any === undefined) return refused(`${month} has no charges to archive.`)
+  const { sums, sha256: fileSha256 } = await writeArchiveFile(path, month, pagesOf(tx, month))
+  const accounts = [...sums.accounts.values()]
+  const [unaudited] = await findUnaudited(tx, accounts)
+  if (unaudited !== undefined) {
+    await rm(path)
+    return refused(
+      `The balance of the account ${unaudited} differs from its entries, so ${month} stays. Run \`assay credits audit\`.`,
+    )
+  }
+  const { entries, delta } = sums
+  const archive = { month, entries, delta, fileSha256, archivedAt: now }
+  await insertArchive(tx, archive)
+  await insertArchivedSums(tx, month, accounts)
+  // The usage of the month stays.
+  for (const { accountId } of accounts) await rollUpUsage(tx, accountId)
+  await dropCreditMonth(tx, month)
+  return archive
+}
+
+function refused(message: string): Refusal<'credit_month_state'> {
+  return refuse('credit_month_state', { message })
 }
 
 const pageRows = 5_000

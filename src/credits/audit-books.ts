@@ -3,7 +3,6 @@
  * the account is suspended. Calls on a suspended account are answered with 503 until an operator
  * lifts the suspension.
  */
-import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import type { Queryable } from '../platform/db/db.ts'
 import { type Book, findBook, findCreditAccountIds, updateSuspended, upsertAudit } from './store.ts'
 
@@ -50,12 +49,4 @@ async function auditBook(
   }
   found.broken.push(book)
   if (!book.isSuspended) await updateSuspended(db, accountId, now)
-}
-
-/** Lets calls of suspended accounts be charged again. */
-export function resumeAccounts(context: ActionContext, ids: readonly string[]): Promise<void> {
-  return audited(context, 'credits.resumed', async (tx) => {
-    for (const id of ids) await updateSuspended(tx, id, null)
-    return ids.length === 0 ? unchanged(undefined) : changed(undefined, { subjects: ids })
-  })
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { contextAt } from '../../test/support/build/actions.ts'
 import { newKey, type TestKey } from '../../test/support/build/keys.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { eventually } from '../../test/support/start/processes.ts'
@@ -212,7 +211,7 @@ test('a refused purchase was not made: it costs as soon as the account has credi
   })
   const { accountId } = key
   const grant = { accountId, kind: 'grant', delta: 5, reason: 'more' } as const
-  await enterCredits(contextAt(db), grant)
+  await db.transaction((tx) => enterCredits(tx, grant))
   assert.deepEqual(await meter.charge(callOf(key, { purchase })), { charged: 2, remaining: 4 })
 })
 

@@ -2,7 +2,8 @@
  * The months by which ledger entries are partitioned and archived, written `2026-11`, in UTC. Pure.
  */
 
-const monthForm = /^[1-9]\d{3}-(0[1-9]|1[0-2])$/
+export const monthPattern = '^[1-9]\\d{3}-(0[1-9]|1[0-2])$'
+const monthForm = new RegExp(monthPattern)
 
 /**
  * Refunds, late statements and clocks that differ may still add entries to a month that has just

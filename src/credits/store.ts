@@ -276,6 +276,23 @@ export async function updateSuspended(
     update credit_accounts set suspended_at = ${at} where account_id = ${accountId}`)
 }
 
+/**
+ * Lets calls of suspended accounts be charged again whose balance is the sum of their entries, and
+ * returns their ids. An account with an entry under way may be left out.
+ */
+export async function resumeRepaired(tx: Tx, limit: number): Promise<string[]> {
+  const rows = await tx.rows<{ id: string }>(sql`
+    update credit_accounts set suspended_at = null
+    where account_id in (
+      select c.account_id from credit_accounts c
+      where c.suspended_at is not null and c.balance =
+        coalesce((select sum(delta) from credit_archived_sums s where s.account_id = c.account_id), 0)
+        + coalesce((select sum(delta) from credit_entries e where e.account_id = c.account_id), 0)
+      order by c.account_id limit ${limit} for update of c)
+    returning account_id as id`)
+  return rows.map(({ id }) => id)
+}
+
 export interface UsageRow {
   /** YYYY-MM-DD in UTC. */
   day: string

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { contextAt } from '../../test/support/build/actions.ts'
 import { newKey } from '../../test/support/build/keys.ts'
 import { newSession } from '../../test/support/build/sessions.ts'
 import { ask } from '../../test/support/start/ask.ts'
@@ -91,7 +90,9 @@ test('the pages of the ledger hold each entry once', async () => {
   const session = await newSession(db)
   const { accountId } = session
   for (let n = 1; n <= 7; n++)
-    await enterCredits(contextAt(db), { accountId, kind: 'grant', delta: n, reason: `grant ${n}` })
+    await db.transaction((tx) =>
+      enterCredits(tx, { accountId, kind: 'grant', delta: n, reason: `grant ${n}` }),
+    )
   const seen: number[] = []
   let path: string | undefined = '/api/account/credits?limit=3'
   while (path !== undefined) {
@@ -108,8 +109,12 @@ test('the ledger as CSV has the entries of the account alone, newest first, and 
   const { accountId } = session
   const reasons = ['=1+1', 'a "b", c', '@SUM(A1)']
   for (const [n, reason] of reasons.entries())
-    await enterCredits(contextAt(db), { accountId, kind: 'grant', delta: n + 1, reason })
-  await enterCredits(contextAt(db), { accountId, kind: 'adjustment', delta: -2, reason: 'spent' })
+    await db.transaction((tx) =>
+      enterCredits(tx, { accountId, kind: 'grant', delta: n + 1, reason }),
+    )
+  await db.transaction((tx) =>
+    enterCredits(tx, { accountId, kind: 'adjustment', delta: -2, reason: 'spent' }),
+  )
   const csv = async (query: string, { headers } = session) => {
     const reply = await ask(service.base, { path: `/api/account/credits.csv${query}`, headers })
     assert.equal(reply.headers['content-type'], 'text/csv; charset=utf-8; header=present')

@@ -5,7 +5,7 @@ import { createAccount, createApiKey, isActive } from '../access/manage.ts'
 import { type Account, findAccount, findKeys } from '../access/store.ts'
 import { contextWithin } from '../audit/action.ts'
 import { operator, recordAction } from '../audit/record.ts'
-import { enterCredits } from '../credits/credits.ts'
+import { grantCredits } from '../credits/credits.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { type Environment, environments, scopes } from '../platform/http/callers.ts'
 import { keyFile, readText, writeFileAtomically } from './files.ts'
@@ -45,8 +45,8 @@ async function makeKey(tx: Tx, environment: Environment, now: Date): Promise<str
   const rights = { environment, scopes: allowed, allowedFrom: null, expiresAt: null } as const
   const created = await createApiKey(context, { accountId, name, ...rights })
   if (created.outcome !== 'created') return null
-  const entry = { accountId, kind: 'grant', delta: credits, reason: 'demo' } as const
-  await enterCredits(context, { ...entry, reference: `demo ${accountId}` })
+  const entry = { accountId, delta: credits, reason: 'demo' }
+  await grantCredits(tx, { ...entry, reference: `demo ${accountId}` }, { actor: operator(), now })
   return created.key
 }
 

@@ -101,7 +101,7 @@ interface Common<
   finding?: keyof Static<Output> & string
   /**
    * The result in sentences. Without it, a door shows the fields of the output. For a list, they
-   * follow the table if it has rows.
+   * follow the table.
    */
   said?(output: Static<Output>, input: Static<TObject<Path & Input>>): readonly string[]
   columns?: Columns<RowOf<Static<Output>>>

@@ -43,7 +43,7 @@ export interface Performer<Services> {
 }
 
 export interface PerformOptions {
-  idempotencyKey?: string | null
+  idempotencyKey?: string | null | undefined
   /** Runs everything, returns the result and rolls back. */
   isDryRun?: boolean
   /** Called after each batch of a long operation, with the sum of all batches. */

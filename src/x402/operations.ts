@@ -220,12 +220,15 @@ export const paymentsUnresolved = read({
   finding: 'payments',
   none: 'No payment is unresolved.',
   columns: { ...columns, validBefore: 'validBefore', nonce: 'nonce' },
-  said: () => [
-    '',
-    'Each of them may have been paid without a delivery. A jobs process with X402_RPC_URL asks the chain about them: check that it runs.',
-    'If the payer sends the payment again, it is served once the answer is known. No payer is charged twice.',
-    'If only you can find out, look at the chain and run `assay payments close ID`.',
-  ],
+  said: ({ payments: open }) =>
+    open.length === 0
+      ? []
+      : [
+          '',
+          'Each of them may have been paid without a delivery. A jobs process with X402_RPC_URL asks the chain about them: check that it runs.',
+          'If the payer sends the payment again, it is served once the answer is known. No payer is charged twice.',
+          'If only you can find out, look at the chain and run `assay payments close ID`.',
+        ],
   async run(db, { limit: pageRows, after: end }, { now }) {
     const openSince = new Date(now.getTime() - openMs)
     const rows = await listUnresolved(db, { openSince, after: pageEnd(end), limit: pageRows + 1 })

@@ -8,7 +8,6 @@ import type { Page } from 'playwright-core'
 import { enterCredits } from '../../src/credits/credits.ts'
 import { sql } from '../../src/platform/db/db.ts'
 import { findAttempts } from '../../src/webhooks/delivery/delivery-store.ts'
-import { contextAt } from '../support/build/actions.ts'
 import { newKey } from '../support/build/keys.ts'
 import { createEndpoint, happen, receiver, startDelivering } from '../support/build/webhooks.ts'
 import { ask } from '../support/start/ask.ts'
@@ -96,7 +95,9 @@ async function naughtyAccount() {
       update webhook_endpoints set description = ${text}, disabled_at = ${i % 2 === 0 ? now : null},
         disabled_reason = ${i % 2 === 0 ? 'owner' : null}
       where id = ${another.id}`)
-    await enterCredits(contextAt(db), { accountId, kind: 'grant', delta: 1, reason: text })
+    await db.transaction((tx) =>
+      enterCredits(tx, { accountId, kind: 'grant', delta: 1, reason: text }),
+    )
     await db.run(sql`
       insert into request_log (at, request_id, account_id, key_id, operation, status, error, credits,
         duration_us, network)

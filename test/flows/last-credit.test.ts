@@ -36,7 +36,7 @@ test('one credit and 200 concurrent reads on two processes: one 200 and 199 time
   const { accountId, headers } = await newKey(db)
   for (let race = 0; race < races; race++) {
     const credit = { accountId, kind: 'grant', delta: 1, reason: 'the last one' } as const
-    await enterCredits(contextAt(db), credit)
+    await db.transaction((tx) => enterCredits(tx, credit))
     const replies = await Promise.all(
       Array.from({ length: readers }, () => ask(server.base, { path: paidPath, headers })),
     )

@@ -409,6 +409,32 @@ export const errorTable = {
     message: 'The API key is revoked, has expired, or was rotated before.',
     advice: 'List the API keys, and rotate the latest one of its line or create another.',
   },
+  credit_entry_repeated: {
+    status: 409,
+    message: 'An equal entry was made in the last ten minutes.',
+    advice: 'Send `again`, or a reference of your own, to enter it once more.',
+    command:
+      'To enter the same again, repeat the command with --yes or with a --reference of your own.',
+    isOperatorOnly: true,
+  },
+  credit_reference_used: {
+    status: 409,
+    message: 'The reference was entered before.',
+    advice: 'Use another reference for another entry.',
+    isOperatorOnly: true,
+  },
+  credits_too_few: {
+    status: 409,
+    message: 'The account has too few credits, and a balance never goes below zero.',
+    advice: 'Take away at most the balance.',
+    isOperatorOnly: true,
+  },
+  credit_month_state: {
+    status: 409,
+    message: 'The month cannot be archived.',
+    advice: 'Archive a past month that was audited.',
+    isOperatorOnly: true,
+  },
   payment_state: {
     status: 409,
     message: 'The payment is not in a state for this.',

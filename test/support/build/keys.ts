@@ -43,7 +43,9 @@ export async function newKey(
   const made = await createApiKey(context, { ...wanted, accountId })
   if (made.outcome !== 'created') throw new Error(made.outcome)
   if (credits > 0)
-    await enterCredits(context, { accountId, kind: 'grant', delta: credits, reason: 'for a test' })
+    await db.transaction((tx) =>
+      enterCredits(tx, { accountId, kind: 'grant', delta: credits, reason: 'for a test' }),
+    )
   const { id: keyId, key } = made
   return { accountId, keyId, key, headers: { Authorization: `Bearer ${key}` } }
 }
