@@ -20,7 +20,6 @@ import { creditDrives } from './support/build/credit-drives.ts'
 import { keyedDrives } from './support/build/keyed-drives.ts'
 import { newKey } from './support/build/keys.ts'
 import { revokeNow } from './support/build/registry.ts'
-import { sessionDrives } from './support/build/session-drives.ts'
 import { newSession } from './support/build/sessions.ts'
 import { ask, type Question, type Reply } from './support/start/ask.ts'
 import { startIssuing, startService } from './support/start/service.ts'
@@ -140,18 +139,16 @@ const paid = [
   'getScoreCredential',
 ]
 const keyed = await keyedDrives(service)
-const signedIn = await sessionDrives(service)
 const dashboard = await accountDrives(service)
 const apiKeys = await apiKeyDrives(service)
 const creditReads = await creditDrives(service)
 const own = {
   good: {
-    ...signedIn.good,
     ...dashboard.good,
     ...apiKeys.good,
     ...creditReads.good,
   },
-  drives: [...signedIn.drives, ...dashboard.drives, ...apiKeys.drives, ...creditReads.drives],
+  drives: [...dashboard.drives, ...apiKeys.drives, ...creditReads.drives],
 }
 const good = { ...open, ...keyed.good, ...own.good }
 
@@ -504,7 +501,10 @@ for (const [name, question] of Object.entries(own.good))
     assert.equal(reply.status, 429)
     assert.equal(conforms(name, reply).error, 'rate_limited')
     assert.match(String(reply.headers['ratelimit-policy']), /^"minute";q=300;w=60, /)
-    assert.equal((await ask(service.base, good.listSessions as Question)).status, 200)
+    assert.equal(
+      (await ask(service.base, good.listAccountWebhookEndpoints as Question)).status,
+      200,
+    )
   })
 
 test('a UUID in a path is taken in either case', async () => {
@@ -743,7 +743,7 @@ function refused(operation: string, status: 400 | 404, sent: string, query: stri
 /** Makes as many calls as a session may make in a minute. */
 async function useUp(headers: Record<string, string>): Promise<void> {
   const calls = Array.from({ length: 300 }, () =>
-    ask(service.base, { path: '/api/account/sessions', headers }),
+    ask(service.base, { path: '/api/account/webhooks/endpoints', headers }),
   )
   for (const { status } of await Promise.all(calls)) assert.equal(status, 200)
 }

@@ -1,10 +1,8 @@
 /** The handlers of every endpoint in the contract. */
 
 import { apiKeyHandlers } from '../access/handlers.ts'
-import { accountHandlers } from '../accounts/handlers.ts'
 import { sessionCookieName } from '../accounts/session-cookie.ts'
 import { agentDecisionHandlers } from '../agent-decisions/handlers.ts'
-import { auditHandlers } from '../audit/handlers.ts'
 import { candidateHandlers } from '../candidates/handlers.ts'
 import { type CandidateReads, candidateReads } from '../candidates/reads.ts'
 import { skillNames } from '../candidates/skill-names.ts'
@@ -23,7 +21,6 @@ import type { PublicDocument } from '../platform/http/document.ts'
 import type { Handlers } from '../platform/http/endpoint.ts'
 import type { ErrorName } from '../platform/http/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
-import { requestLogHandlers } from '../request-log/handlers.ts'
 import { countByStatus } from '../request-log/store.ts'
 import { sandboxHandlers } from '../sandbox/handlers.ts'
 import type { Sandbox } from '../sandbox/open.ts'
@@ -92,19 +89,12 @@ export function serviceHandlers(options: HandlerOptions): Handlers<typeof contra
     ...candidateHandlers({ live, sandbox: sandbox.reads }),
     ...sandboxHandlers({ sandbox, clock }),
     ...webhookHandlers(performer),
-    ...accountHandlers({
-      db,
-      clock,
-      rules: config.sessions,
-    }),
     ...creditsHandlers({
       db,
       clock,
       publicUrl,
       callsByStatus: (period) => countByStatus(db, period),
     }),
-    ...requestLogHandlers({ db, publicUrl }),
-    ...auditHandlers({ db, publicUrl }),
     ...apiKeyHandlers({ db, clock }),
     ...agentDecisionHandlers({ performer, publicUrl }),
     ...discoveryHandlers({

@@ -37,7 +37,6 @@ const onlyWhere: Partial<Record<ErrorName, (operation: Shape) => boolean>> = {
   invalid_api_key: (operation) => !isSession(operation),
   insufficient_scope: (operation) => !isSession(operation),
   session_required: isSession,
-  session_not_found: () => false,
   cross_origin: (operation) => isSession(operation) && operation.method !== 'GET',
   test_key: isKeyed,
   metering_suspended: isMetered,

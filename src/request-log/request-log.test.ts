@@ -1,7 +1,7 @@
 /** The request log over HTTP, its writer, and its days. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { newKey } from '../../test/support/build/keys.ts'
+import { newKey, type TestKey } from '../../test/support/build/keys.ts'
 import { newSession } from '../../test/support/build/sessions.ts'
 import { ask } from '../../test/support/start/ask.ts'
 import { eventually } from '../../test/support/start/processes.ts'
@@ -9,7 +9,8 @@ import { startService, type TestService } from '../../test/support/start/service
 import { sql } from '../platform/db/db.ts'
 import type { CallRecord } from '../platform/http/call-log.ts'
 import { keepRequestLogDays } from './days.ts'
-import { readLogFilter } from './log-filter.ts'
+import { type LogQuery, readLogFilter } from './log-filter.ts'
+import { findEntries, type LogEntry } from './store.ts'
 import { callWriter } from './writer.ts'
 
 let service: TestService
@@ -22,27 +23,32 @@ after(() => service.stop())
 
 const bodyOf = ({ body }: { body: Buffer }) => JSON.parse(String(body))
 
-async function read(headers: Record<string, string>, query = '') {
-  const reply = await ask(service.base, { path: `/api/account/requests${query}`, headers })
-  assert.equal(reply.status, 200, String(reply.body))
-  return { ...bodyOf(reply), link: reply.headers.link }
+/** Reads the log of an account as the page Requests does. */
+function read(accountId: string, query: LogQuery = {}, { before = null, limit = 100 }: Page = {}) {
+  const filter = readLogFilter(query)
+  assert.ok(!('fault' in filter))
+  return findEntries(service.database.db, { ...filter, accountId, before, limit })
+}
+
+interface Page {
+  before?: number | null
+  limit?: number
 }
 
 /** Returns the calls of a key once all of them are written, newest first. */
-async function callsOf(headers: Record<string, string>, keyId: string, calls: number) {
+async function callsOf({ accountId, keyId }: TestKey, calls: number) {
   const { value } = await eventually(`${calls} calls are logged`, {
     see: async () => {
-      const { requests } = await read(headers, `?key=${keyId}`)
-      return requests.length === calls ? requests : null
+      const found = await read(accountId, { key: keyId })
+      return found.length === calls ? found : null
     },
   })
-  return value
+  return value ?? []
 }
 
 test('each call with a key is logged with its outcome and its credits, and no value of it', async () => {
   const { db } = service.database
   const key = await newKey(db, { credits: 1 })
-  const session = await newSession(db, { accountId: key.accountId })
   const path = '/api/v1/candidates/search?q=secretword'
   const headers = { ...key.headers, 'X-Forwarded-For': '203.0.113.77' }
   const ids: unknown[] = []
@@ -51,18 +57,18 @@ test('each call with a key is logged with its outcome and its credits, and no va
     assert.equal(reply.status, status)
     ids.unshift(reply.headers['x-request-id'])
   }
-  const calls = await callsOf(session.headers, key.keyId, 2)
+  const calls = await callsOf(key, 2)
   assert.deepEqual(
-    calls.map(({ at, durationMs, ...rest }: { at: string; durationMs: number }) => {
-      assert.ok(durationMs > 0 && Math.abs(Date.parse(at) - Date.now()) < 60_000)
+    calls.map(({ seq, at, durationUs, ...rest }) => {
+      assert.ok(seq > 0 && durationUs > 0 && Math.abs(at.getTime() - Date.now()) < 60_000)
       return rest
     }),
     [
-      { status: 402, error: 'insufficient_credits', creditsCharged: 0 },
-      { status: 200, error: null, creditsCharged: 1 },
+      { status: 402, error: 'insufficient_credits', credits: 0 },
+      { status: 200, error: null, credits: 1 },
     ].map((outcome, i) => ({
       requestId: ids[i],
-      apiKeyId: key.keyId,
+      keyId: key.keyId,
       operation: 'searchCandidates',
       network: '203.0.113.0/24',
       ...outcome,
@@ -76,15 +82,20 @@ test('a call with a session is logged without a key, and only its own account se
   const { db } = service.database
   const session = await newSession(db)
   const stranger = await newSession(db)
-  await ask(service.base, { path: '/api/account/sessions', headers: session.headers })
-  const { value: requests } = await eventually('the call is logged', {
+  const path = '/api/account/webhooks/endpoints'
+  await ask(service.base, { path, headers: session.headers })
+  const query = { operation: 'listAccountWebhookEndpoints' }
+  const { value: calls } = await eventually('the call is logged', {
     see: async () => {
-      const found = (await read(session.headers, '?operation=listSessions')).requests
+      const found = await read(session.accountId, query)
       return found.length > 0 ? found : null
     },
   })
-  assert.deepEqual([requests.length, requests[0].apiKeyId], [1, null])
-  assert.deepEqual((await read(stranger.headers, '?operation=listSessions')).requests, [])
+  assert.deepEqual(
+    calls?.map(({ keyId }) => keyId),
+    [null],
+  )
+  assert.deepEqual(await read(stranger.accountId, query), [])
 })
 
 test('the pages of the log hold each call that fits the filters once', async () => {
@@ -94,9 +105,9 @@ test('the pages of the log hold each call that fits the filters once', async () 
   for (let n = 0; n < 5; n++)
     await ask(service.base, { path: `/api/v1/scores/${n}`, headers: key.headers })
   await ask(service.base, { path: '/api/v1/candidates/search?q=abc', headers: key.headers })
-  const all = await callsOf(session.headers, key.keyId, 6)
-  const counts = async (query: string) => (await read(session.headers, query)).requests.length
-  assert.equal(await counts('?status=4xx'), 6)
+  const all = await callsOf(key, 6)
+  const counts = async (query: LogQuery) => (await read(key.accountId, query)).length
+  assert.equal(await counts({ status: '4xx' }), 6)
   const usage = await ask(service.base, {
     path: '/api/account/usage?by=status',
     headers: session.headers,
@@ -108,16 +119,20 @@ test('the pages of the log hold each call that fits the filters once', async () 
       { group: '402', calls: 1, refunded: 0, credits: 0 },
     ],
   )
-  assert.equal(await counts('?status=5xx'), 0)
-  assert.equal(await counts('?operation=getScore'), 5)
-  assert.equal(await counts('?error=insufficient_credits'), 1)
-  assert.equal(await counts(`?to=${encodeURIComponent(all[5].at)}`), 0)
+  assert.equal(await counts({ status: '5xx' }), 0)
+  assert.equal(await counts({ operation: 'getScore' }), 5)
+  assert.equal(await counts({ error: 'insufficient_credits' }), 1)
+  assert.equal(await counts({ to: all[5]?.at.toISOString() ?? '' }), 0)
   const seen: string[] = []
-  let query: string | undefined = '?operation=getScore&limit=2'
-  while (query !== undefined) {
-    const page: Awaited<ReturnType<typeof read>> = await read(session.headers, query)
-    for (const { requestId } of page.requests) seen.push(requestId)
-    query = /requests(\?[^>]+)>; rel="next"/.exec(String(page.link))?.[1]
+  for (let before: number | null = null; ; ) {
+    const page: LogEntry[] = await read(
+      key.accountId,
+      { operation: 'getScore' },
+      { before, limit: 2 },
+    )
+    if (page.length === 0) break
+    seen.push(...page.map(({ requestId }) => requestId))
+    before = page.at(-1)?.seq ?? null
   }
   assert.deepEqual([seen.length, new Set(seen).size], [5, 5])
 })

@@ -131,7 +131,7 @@ test('303: a verified address signs its user in, and the browser opens the page 
   const cookies = cookiesOf(signedIn)
   assert.equal(cookies['__Host-sign-in'], '', 'the attempt is over')
   const session = `__Host-session=${cookies['__Host-session']}`
-  assert.equal((await get('/api/account/sessions', session)).status, 200)
+  assert.equal((await get('/api/account/webhooks/endpoints', session)).status, 200)
   const rows = await db.rows(
     sql`select issuer, subject from user_identities where user_id = ${userId}`,
   )

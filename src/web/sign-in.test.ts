@@ -166,7 +166,7 @@ test('sign-in never adopts a session value that the browser sent, and ends the s
   const signedIn = cookieOf(await confirm(token, { Cookie: attackers }))
   assert.notEqual(signedIn, attackers)
   const read = (Cookie: string) =>
-    ask(service.base, { path: '/api/account/sessions', headers: { Cookie } })
+    ask(service.base, { path: '/api/account/webhooks/endpoints', headers: { Cookie } })
   assert.equal((await read(attackers)).status, 401)
   assert.equal((await read(signedIn)).status, 200)
   const next = cookieOf(await confirm(await linkOf(victim.email), { Cookie: signedIn }))
@@ -384,27 +384,24 @@ test('users end one or all of their own sessions, and no session of another user
   const second = cookieOf(await confirm(await linkOf(mine.email)))
   const third = cookieOf(await confirm(await linkOf(mine.email)))
   const read = async (Cookie: string) =>
-    (await ask(service.base, { path: '/api/account/sessions', headers: { Cookie } })).status
-  const listed = await ask(service.base, {
-    path: '/api/account/sessions',
-    headers: { Cookie: second },
-  })
-  const { sessions } = JSON.parse(String(listed.body))
-  assert.equal(sessions.length, 3)
-  assert.equal(sessions.filter(({ current }: { current: boolean }) => current).length, 1)
+    (await ask(service.base, { path: '/api/account/webhooks/endpoints', headers: { Cookie } }))
+      .status
   const out = { Cookie: second }
-  const end = async (id: string) => {
-    const path = `/api/account/sessions/${id}`
-    const headers = { ...out, Origin: publicUrl }
-    const reply = await ask(service.base, { method: 'DELETE', path, headers })
+  const listed = await ask(service.base, { path: '/dashboard/sessions', headers: out })
+  const page = String(listed.body)
+  assert.deepEqual(
+    [page.split('name="session"').length - 1, page.split('This browser').length - 1],
+    [2, 1],
+  )
+  const end = async (session: string) => {
+    const reply = await post('/dashboard/sessions', { do: 'end', session }, out)
     const { 'x-request-id': _, date: __, ratelimit: ___, ...others } = reply.headers
     return { status: reply.status, headers: others, body: String(reply.body) }
   }
   const foreign = await end(stranger.sessionId)
-  assert.equal(foreign.status, 404)
   assert.deepEqual(foreign, await end(crypto.randomUUID()), 'a foreign id is answered like unknown')
   assert.equal(await read(stranger.headers.Cookie), 200)
-  assert.equal((await end(mine.sessionId)).status, 200)
+  assert.equal((await end(mine.sessionId)).status, 303)
   assert.deepEqual(
     [await read(mine.headers.Cookie), await read(second), await read(third)],
     [401, 200, 200],

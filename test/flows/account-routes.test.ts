@@ -14,6 +14,7 @@ import { reportsLock } from '../../src/agent-decisions/operations.ts'
 import { declineUnlockReview } from '../../src/agent-decisions/unlock.ts'
 import { findOpenReviews } from '../../src/agent-decisions/unlock-store.ts'
 import { recordGaveUp } from '../../src/app/webhooks.ts'
+import { type AccountEntry, readEntry } from '../../src/audit/account-entry.ts'
 import { findAccountEntries } from '../../src/audit/store.ts'
 import { memberCaller } from '../../src/operations/callers.ts'
 import { perform } from '../../src/operations/perform.ts'
@@ -265,48 +266,27 @@ async function reportedBy(key: TestKey): Promise<string> {
   return bodyOf(reply).report.id
 }
 
-test('a foreign key, session and cursor are answered like unknown ones; the matrix has every route with an id', async () => {
+test('a foreign key is answered like an unknown one; the matrix has every route with an id', async () => {
   const victim = await newSession(db)
   const theirs = await newKey(db, { accountId: victim.accountId })
   const { ownOrigin, headers } = await newSession(db)
   const of = { headers, ownOrigin }
-  const ids = (keyId: string, sessionId: string): Record<string, Question> => {
+  const ids = (keyId: string): Record<string, Question> => {
     const keys = apiKeyRequests(of, { rotated: keyId, revoked: keyId })
     return {
       rotateApiKey: keys.rotateApiKey as Question,
       revokeApiKey: keys.revokeApiKey as Question,
-      endSession: {
-        method: 'DELETE',
-        path: `/api/account/sessions/${sessionId}`,
-        headers: ownOrigin,
-      },
     }
   }
-  const foreign = ids(theirs.keyId, victim.sessionId)
-  const unknown = ids(randomUUID(), randomUUID())
+  const foreign = ids(theirs.keyId)
+  const unknown = ids(randomUUID())
   for (const [operation, question] of Object.entries(foreign)) {
     const reply = await ask(service.base, question)
     assert.equal(reply.status, 404, operation)
     const other = await ask(nodes[1].base, unknown[operation] as Question)
     assert.deepEqual(seen(reply), seen(other), operation)
   }
-  const [entry] = await findAccountEntries(db, {
-    accountId: victim.accountId,
-    before: null,
-    limit: 1,
-  })
-  for (const [path, found] of [
-    [`audit?cursor=${(entry?.seq ?? 0) + 1}`, 'entries'],
-    [`requests?key=${theirs.keyId}`, 'requests'],
-    [`requests?cursor=999999999999`, 'requests'],
-  ] as const) {
-    const { status, body } = await ask(service.base, { path: `/api/account/${path}`, headers })
-    assert.equal(status, 200, path)
-    for (const id of [victim.accountId, victim.userId, theirs.keyId])
-      assert.ok(!String(body).includes(id), `${path}: ${found}`)
-  }
   assert.ok((await findKeys(db, victim.accountId)).every(({ revokedAt }) => revokedAt === null))
-  assert.equal((await ask(service.base, { path: '/api/account/sessions', ...victim })).status, 200)
   const inMatrix = new Set([...operations, ...Object.keys(foreign)])
   const missing = service.endpoints.filter(
     ({ policy, path, operationId }) =>
@@ -317,7 +297,7 @@ test('a foreign key, session and cursor are answered like unknown ones; the matr
 
 test('the audit log of an account has what its members, the operator and the service did, and nothing of another account', async () => {
   const session = await newSession(db)
-  const { accountId, userId, headers } = session
+  const { accountId, userId } = session
   const url = 'https://hooks.example/in'
   const endpointId = (await createEndpoint(db, url, { userId: accountId })).id
   const other = await newSession(db)
@@ -348,22 +328,20 @@ test('the audit log of an account has what its members, the operator and the ser
     recordGaveUp(tx, { endpointIds: gone, reason: 'gone', at: new Date() }),
   )
 
-  const found: { action: string; actor: unknown; subjects: string[] }[] = []
-  let next: string | undefined = '/api/account/audit?limit=3'
-  while (next !== undefined) {
-    const reply = await ask(service.base, { path: next, headers })
-    assert.equal(reply.status, 200)
-    for (const secret of ['test@localhost', other.accountId, foreignId])
-      assert.ok(!String(reply.body).includes(secret), secret)
-    found.push(...bodyOf(reply).entries)
-    const link = /^<https:\/\/scores\.example\.org(\S+)>; rel="next"$/
-    next = link.exec(String(reply.headers.link ?? ''))?.[1]
+  const found: AccountEntry[] = []
+  for (let before: number | null = null; ; before = found.at(-1)?.seq ?? null) {
+    const page = await findAccountEntries(db, { accountId, before, limit: 3 })
+    if (page.length === 0) break
+    found.push(...page)
   }
+  const read = found.map((entry) => readEntry(entry, accountId))
+  for (const secret of ['ada@host', other.accountId, foreignId])
+    assert.ok(!JSON.stringify(read).includes(secret), secret)
   const nobody = { userId: null, apiKeyId: null }
   const own = { ...nobody, kind: 'user', userId }
   const operator = { ...nobody, kind: 'operator' }
   assert.deepEqual(
-    found.map(({ action, actor, subjects }) => [action, actor, subjects[0]]),
+    read.map(({ action, actor, subjects }) => [action, actor, subjects[0]]),
     [
       ['webhooks.given_up', { ...nobody, kind: 'service' }, endpointId],
       ['users.removed', own, member.userId],

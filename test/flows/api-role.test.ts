@@ -24,7 +24,6 @@ import { publicUrl } from '../support/build/credentials.ts'
 import { creditDrives } from '../support/build/credit-drives.ts'
 import { newKey, type TestKey } from '../support/build/keys.ts'
 import { requestReview } from '../support/build/reports.ts'
-import { sessionDrives } from '../support/build/session-drives.ts'
 import { newSession } from '../support/build/sessions.ts'
 import { testRingText, webhookPerformer } from '../support/build/webhooks.ts'
 import { publicLine, register } from '../support/build/workers.ts'
@@ -202,7 +201,7 @@ test('a server with the role serves every page of the dashboard and every route 
   const { headers } = await newSession(db)
   for (const page of dashboardPaths)
     assert.equal((await ask(server.base, { path: page, headers })).status, 200, page)
-  for (const drives of [accountDrives, apiKeyDrives, creditDrives, sessionDrives])
+  for (const drives of [accountDrives, apiKeyDrives, creditDrives])
     for (const [operation, question] of Object.entries((await drives(service)).good)) {
       const { status, body } = await ask(server.base, question)
       assert.ok(status < 300, `${operation}: ${status} ${String(body)}`)

@@ -100,7 +100,7 @@ async function ask(origin: string, add: (at: string, texts: Iterable<string>) =>
     ['/api/v1/agent-decisions', post({})],
     ['/api/v1/scores/0', {}],
     ['/api/v1/webhooks/endpoints', {}],
-    ['/api/account/sessions', {}],
+    ['/api/account/webhooks/endpoints', {}],
     ['/no-such-path', {}],
     ['/no-such-path', { headers: { Accept: browserAccept } }],
     ['/standard/v1/skills/no-such-skill', {}],

@@ -127,11 +127,12 @@ test('the streams of a session end with it on every node', async () => {
     assert.match(text(), /content-type: text\/event-stream/i)
   }
   const { status } = await ask(other.base, {
-    method: 'DELETE',
-    path: `/api/account/sessions/${leaving.sessionId}`,
-    headers: leaving.ownOrigin,
+    method: 'POST',
+    path: '/dashboard/sessions',
+    headers: { ...leaving.ownOrigin, 'Content-Type': 'application/x-www-form-urlencoded' },
+    body: `do=end&session=${leaving.sessionId}`,
   })
-  assert.equal(status, 200)
+  assert.equal(status, 303)
   for (const { socket, text } of streams) {
     // The last chunk of a chunked body is empty.
     await eventually('the stream ends', {

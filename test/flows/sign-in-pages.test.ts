@@ -124,7 +124,7 @@ async function signInAndOut(
   const read = async () =>
     (
       await ask(server.base, {
-        path: '/api/account/sessions',
+        path: '/api/account/webhooks/endpoints',
         headers: { Cookie: `${cookie.name}=${cookie.value}` },
       })
     ).status

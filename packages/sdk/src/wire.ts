@@ -1,12 +1,5 @@
 /** Generated from the OpenAPI document by `npm run generate`: do not edit. */
 
-export type AccountAudit = {
-  /** Names the form of this object. */
-  schemaVersion: 'service.account_audit.v1'
-  /** The newest entry comes first. */
-  entries: Array<AuditEntry>
-}
-
 /** A credential in force. */
 export type ActiveCredentialStatus = {
   /** Names the form of this object. */
@@ -145,29 +138,6 @@ export type ApiKeyRequest = {
 export type ApiKeyRotation = {
   /** must be a whole number from 0 to 168 */
   overlapHours: number
-}
-
-/** The actor of the change. */
-export type AuditActor = {
-  /** `user`: a signed-in user. `api_key`: a call with an API key of the account. `operator`: an operator of this deployment. `service`: the service itself. `invited`: an invited person without a session. */
-  kind: 'user' | 'api_key' | 'operator' | 'service' | 'invited'
-  /** The id of the user. Null if the actor is not a user. */
-  userId: string | null
-  /** The id of the API key. Null if the actor is not an API key. */
-  apiKeyId: string | null
-}
-
-/** One change of the account. */
-export type AuditEntry = {
-  /** When the change was made. */
-  at: string
-  actor: AuditActor
-  /** The kind of the change, such as `api_keys.rotated`. */
-  action: string
-  /** Ids of the changed things of this account, such as an API key. */
-  subjects: Array<string>
-  /** Ids, counts and words; never a secret. */
-  details: Record<string, unknown>
 }
 
 export type CandidateDetail = {
@@ -441,28 +411,6 @@ export type EvidenceRevokedEvent = {
   data: EvidenceRevokedData
 }
 
-/** One call, without its bodies. */
-export type LoggedRequest = {
-  /** X-Request-Id of the response. */
-  requestId: string
-  /** When the request began. */
-  at: string
-  /** Id of the key that made the call. Null if a session made it. */
-  apiKeyId: string | null
-  /** Operation id of the call. */
-  operation: string
-  /** 499: the caller left before the response. */
-  status: number
-  /** Value of `error` in the response. Null without an error. */
-  error: string | null
-  /** Credits that the call cost. */
-  creditsCharged: number
-  /** Milliseconds from the request to the response. */
-  durationMs: number
-  /** The /24 or /48 of the client. */
-  network: string
-}
-
 /** An OpenAPI 3.1 document. */
 export type OpenApiDocument = {
   /** The version of OpenAPI. */
@@ -595,13 +543,6 @@ export type ReportAgentDecisionRequest = {
   notes?: string
   /** must be an object; what is in it is yours */
   metadata?: Record<string, unknown>
-}
-
-export type RequestLog = {
-  /** Names the form of this object. */
-  schemaVersion: 'service.request_log.v1'
-  /** The newest call comes first. */
-  requests: Array<LoggedRequest>
 }
 
 /** A revoked credential. */
@@ -781,38 +722,6 @@ export type ScoredProfile = {
   avatarUrl: string | null
   /** The path of the public profile: /u/ and the username. */
   profilePath: string
-}
-
-/** A browser in which the user is signed in. */
-export type Session = {
-  /** Names the session in paths. */
-  id: string
-  /** Whether this session made the request. */
-  current: boolean
-  /** Such as `Firefox on Linux`. */
-  browser: string
-  /** The network of the sign-in, with the last bits of the address cut off. */
-  network: string
-  /** When the user signed in. */
-  createdAt: string
-  /** Up to two minutes behind. */
-  lastSeenAt: string
-  /** The session ends then at the latest, and earlier if it is not used. */
-  endsAt: string
-}
-
-export type SessionList = {
-  /** Names the form of this object. */
-  schemaVersion: 'service.sessions.v1'
-  /** The sessions of the user. */
-  sessions: Array<Session>
-}
-
-export type SessionsEnded = {
-  /** Names the form of this object. */
-  schemaVersion: 'service.sessions_ended.v1'
-  /** How many sessions this request has ended. */
-  ended: number
 }
 
 /** One skill of the standard. */

@@ -193,7 +193,7 @@ export const sessionResponses = {
   503: { description: 'Sessions or the database are not available.' },
 } as const satisfies Record<number, ResponseDeclaration>
 
-export const crossOriginResponse = {
+const crossOriginResponse = {
   description: 'The request does not come from a page of this service.',
 } as const satisfies ResponseDeclaration
 

@@ -278,11 +278,6 @@ export const errorTable = {
     command: '`assay accounts members` shows them.',
     isOperatorOnly: true,
   },
-  session_not_found: {
-    status: 404,
-    message: 'You have no such session.',
-    advice: 'List your sessions and use one of their ids; this one may have ended.',
-  },
   api_key_not_found: {
     status: 404,
     message: 'This account has no such API key.',

@@ -1,6 +1,6 @@
 /**
- * Requests of the contract test to the session routes of usage, credits, the request log and the
- * audit log: a good request for each route, and one for each error answer.
+ * Requests of the contract test to the session routes of usage and credits: a good request for each
+ * route, and one for each error answer.
  */
 import type { Question } from '../start/ask.ts'
 import type { TestService } from '../start/service.ts'
@@ -15,8 +15,6 @@ export async function creditDrives(
     getUsage: { path: '/api/account/usage', headers },
     getCredits: { path: '/api/account/credits', headers },
     getCreditsCsv: { path: '/api/account/credits.csv', headers },
-    listRequests: { path: '/api/account/requests', headers },
-    listAccountAudit: { path: '/api/account/audit', headers },
   }
   const drives: KeyedDrive[] = []
   for (const [operation, question] of Object.entries(good)) {
@@ -47,15 +45,5 @@ export async function creditDrives(
   refused('getCredits', '/api/account/credits?limit=101', 'a limit of 101')
   refused('getCredits', '/api/account/credits?cursor=-1', 'an invalid cursor')
   refused('getCreditsCsv', '/api/account/credits.csv?cursor=x', 'an invalid cursor')
-  refused('listAccountAudit', '/api/account/audit?limit=0', 'a limit of 0')
-  refused('listAccountAudit', '/api/account/audit?cursor=0', 'an invalid cursor')
-  for (const [query, sent] of [
-    ['status=abc', 'an invalid status'],
-    ['from=yesterday', 'a word for a time'],
-    ['from=2026-05-14T09:00:00Z&to=2026-05-14T08:00:00Z', 'an end before the beginning'],
-    ['key=1', 'a key that is no id'],
-    ['limit=0', 'a limit of 0'],
-  ] as const)
-    refused('listRequests', `/api/account/requests?${query}`, sent)
   return { good, drives }
 }
