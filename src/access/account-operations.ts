@@ -21,7 +21,7 @@ const credits = Type.Integer()
 
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-const accountsCreate = change({
+export const accountsCreate = change({
   name: 'accounts create',
   http: 'POST /accounts',
   summary: 'Create an account',

@@ -27,6 +27,8 @@ export interface ClaimedMail {
   id: string
   kind: MailKind
   email: string
+  /** The page after sign-in, or null. */
+  next: string | null
   invitationId: string | null
   createdAt: Date
   /** 1 for the first attempt. */
@@ -45,7 +47,7 @@ export function claimDueMails(
     update mails m set due_at = ${leasedUntil}, attempts = m.attempts + 1
     where m.id in (
       select id from mails where due_at <= ${now} order by due_at limit ${limit} for update skip locked)
-    returning m.id, m.kind, m.email, m.invitation_id as "invitationId", m.created_at as "createdAt",
+    returning m.id, m.kind, m.email, m.next, m.invitation_id as "invitationId", m.created_at as "createdAt",
       m.attempts as attempt`)
 }
 

@@ -47,8 +47,11 @@ export type CallbackParameters = Readonly<
 >
 
 export interface OidcProvider {
-  /** Makes the secrets of an attempt, and the URL at the provider that begins it. */
-  begin(): Promise<Begun>
+  /**
+   * Makes the secrets of an attempt, and the URL at the provider that begins it. With `isAgain` the
+   * provider asks for the credentials although the user is signed in there.
+   */
+  begin(options?: { isAgain: boolean }): Promise<Begun>
   /** Redeems the code. `parameters.state` must equal `secrets.state`; the caller checks it. */
   complete(parameters: CallbackParameters, secrets: AttemptSecrets): Promise<Completed>
 }
@@ -82,7 +85,7 @@ export function openOidcProvider(options: OidcProviderOptions): OidcProvider {
   }
 
   return {
-    begin: () =>
+    begin: ({ isAgain } = { isAgain: false }) =>
       attempt(async (oidc) => {
         const config = await configuration(oidc)
         const secrets = {
@@ -97,6 +100,7 @@ export function openOidcProvider(options: OidcProviderOptions): OidcProvider {
           nonce: secrets.nonce,
           code_challenge: await oidc.calculatePKCECodeChallenge(secrets.verifier),
           code_challenge_method: 'S256',
+          ...(isAgain && { prompt: 'login' }),
         })
         return { outcome: 'begun', url: url.href, secrets }
       }),

@@ -38,7 +38,7 @@ const operatorChange = Type.Object(
   closed,
 )
 
-const operatorsGrant = change({
+export const operatorsGrant = change({
   name: 'operators grant',
   http: 'POST /operators/{email}/grant',
   summary: 'Let a user work in the console',
@@ -67,7 +67,7 @@ const operatorsWithdraw = change({
   http: 'POST /operators/{email}/withdraw',
   summary: 'Take the operator role from a user',
   who: { operator: 'admin' },
-  path: { email },
+  path: { email: { ...email, 'x-shown-by': 'operators list' } },
   input: {},
   output: operatorChange,
   refusals: ['user_not_found'],

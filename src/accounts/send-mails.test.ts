@@ -47,6 +47,7 @@ function senderTo(
         db,
         clock: () => now,
         publicUrl,
+        operatorUrl: publicUrl,
         client,
         render: mailRenderer('scores.example.org'),
         signUp: async (tx, email, at) =>

@@ -14,7 +14,7 @@ import type { Invitation } from './invitation.ts'
 import { findInvitation, findNewestInvitation } from './invitation-store.ts'
 import { invitationUrl, makeInvitationLink } from './invitations.ts'
 import { type ClaimedMail, claimDueMails, deleteMail, updateMailDue } from './mail-store.ts'
-import { linkUrl, makeLink } from './sign-in.ts'
+import { isOfConsole, linkUrl, makeLink } from './sign-in.ts'
 import { findSignInAccount, findUserByEmail } from './store.ts'
 
 /** What a mail says. Without an invitation it is a sign-in link. */
@@ -29,6 +29,8 @@ export interface MailSenderOptions {
   db: Db
   clock: Clock
   publicUrl: string
+  /** Origin of the console. */
+  operatorUrl: string
   client: MailClient
   render: RenderMail
   /** Makes a user for an unknown address. Returns null if sign-up is by invitation. */
@@ -94,8 +96,8 @@ async function sendOne(options: MailSenderOptions, mail: ClaimedMail): Promise<v
  */
 async function contentOf(
   tx: Tx,
-  { clock, publicUrl, signUp }: MailSenderOptions,
-  { id, email, invitationId }: ClaimedMail,
+  { clock, publicUrl, operatorUrl, signUp }: MailSenderOptions,
+  { id, email, next, invitationId }: ClaimedMail,
 ): Promise<MailContent | null> {
   const now = clock()
   const user = await findUserByEmail(tx, email)
@@ -104,7 +106,8 @@ async function contentOf(
   const userId = invitationId !== null ? null : isMember ? user.id : await signUp(tx, email, now)
   if (userId !== null) {
     const token = await makeLink(tx, { mailId: id, userId }, now)
-    return token === null ? null : { url: linkUrl(publicUrl, token), invitation: null }
+    const origin = isOfConsole(next) ? operatorUrl : publicUrl
+    return token === null ? null : { url: linkUrl(origin, token), invitation: null }
   }
   const invitation =
     invitationId === null

@@ -83,6 +83,14 @@ export interface SignedIn {
   next: string | null
 }
 
+/** The first page of the console. */
+export const consolePath = '/console'
+
+/** Returns whether a page belongs to the console, which shows the data of no account. */
+export function isOfConsole(path: string | null): boolean {
+  return path !== null && /^\/console(?![\w.-])/.test(path)
+}
+
 /** The page on which users choose among their accounts, and answer invitations. */
 export const accountsPath = '/dashboard/account'
 
@@ -109,6 +117,6 @@ export async function confirmLink(
     await proveAddress(tx, userId, now)
     const of = { userId, accountId: account.accountId, visitor, previousValue }
     const session = await beginBrowserSession(tx, of, { rules, now })
-    return { session, next: account.isChosen ? next : accountsPath }
+    return { session, next: account.isChosen || isOfConsole(next) ? next : accountsPath }
   })
 }

@@ -1,7 +1,7 @@
 /** The operations on users, and on the invitations by which they begin (decision D47). */
 import { type Static, Type } from 'typebox'
 import { type AccountServices, accountField, ownerNamed } from '../operations/account-field.ts'
-import { closed, limitField, nextField, orNull, pageOf } from '../operations/fields.ts'
+import { closed, flagField, limitField, nextField, orNull, pageOf } from '../operations/fields.ts'
 import { type Context, changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { eraseReplays } from '../operations/replay-store.ts'
 import { wireTime } from '../platform/clock.ts'
@@ -19,7 +19,7 @@ import {
   withdrawInvitation,
 } from './invitations.ts'
 import { type SessionRules, sessionTimes } from './sessions.ts'
-import { linkUrl } from './sign-in.ts'
+import { consolePath, linkUrl } from './sign-in.ts'
 import { findUserByEmail, findUsers, type ListedUser } from './store.ts'
 import {
   disabledUser,
@@ -33,6 +33,8 @@ import {
 export interface UserServices extends AccountServices {
   users: {
     publicUrl: string
+    /** Origin of the console. */
+    operatorUrl: string
     /** False: links are shown instead of mailed. */
     sendsMail: boolean
     sessions: SessionRules
@@ -300,17 +302,19 @@ export const usersSignInLink = change({
   summary: 'Print a link that signs a user in: once, for 15 minutes',
   who: { operator: 'admin' },
   path: { email },
-  input: {},
+  input: { console: flagField('for the console of the operator') },
   output: Type.Object({ url: Type.String({ 'x-secret': true }) }, closed),
   refusals: ['user_not_found', 'user_disabled', 'user_without_account'],
-  example: { email: 'ada@example.org' },
+  example: { email: 'ada@example.org', console: false },
   audit: 'users.link_made',
   when: isEnabled,
   said: ({ url: link }) => [link, 'It works once, for 15 minutes. Give it to that user alone.'],
-  async run(tx, { email: of }, { now, services }) {
-    const link = await makeShownLink(tx, of, now)
+  async run(tx, { email: of, console: isForConsole }, { now, services }) {
+    const next = isForConsole ? consolePath : null
+    const link = await makeShownLink(tx, { email: of, next }, now)
     if ('refusal' in link) return link
-    const output = { url: linkUrl(services.users.publicUrl, link.token) }
+    const { publicUrl, operatorUrl } = services.users
+    const output = { url: linkUrl(isForConsole ? operatorUrl : publicUrl, link.token) }
     return changed(output, { subjects: [link.userId] })
   },
 })

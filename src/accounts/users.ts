@@ -65,10 +65,10 @@ export async function eraseUser(
   return { userId: user?.id ?? null, invitationIds }
 }
 
-/** Makes a sign-in link that is shown instead of mailed. */
+/** Makes a sign-in link that is shown instead of mailed. It leads to the page `next`. */
 export async function makeShownLink(
   tx: Tx,
-  email: string,
+  { email, next }: { email: string; next: string | null },
   now: Date,
 ): Promise<
   | { userId: string; token: string }
@@ -80,7 +80,7 @@ export async function makeShownLink(
   if ((await findSignInAccount(tx, user.id)) === undefined)
     return refuse('user_without_account', { message: `${email} is in no account.` })
   const mailId = uuidV7(now)
-  const mail = { id: mailId, kind: 'sign_in', email, next: null } as const
+  const mail = { id: mailId, kind: 'sign_in', email, next } as const
   await insertMail(tx, { ...mail, createdAt: now, dueAt: null })
   const token = await makeLink(tx, { mailId, userId: user.id }, now)
   if (token === null) throw new Error('a mail that was just written is gone')

@@ -14,6 +14,8 @@ import type { ServerOptions } from '../server/server.ts'
 export interface OpenedAdmission {
   /** The server options for authentication, metering and payments. */
   admission: Admission
+  /** Looks up sessions on the operator's own listener, whose cookie may have another name. */
+  operatorSessions: Admission['authenticateSession']
   /** Jobs of every serving process. */
   admissionJobs: Job[]
   /** Writes the records still in memory to the database. */
@@ -52,7 +54,15 @@ export function openAdmission({
   const keys = openKeyAuthenticator({ db, clock })
   const credits = openCreditMeter({ db, prices, clock })
   const sessions = openSessions({ db, clock, publicUrl, rules: config.sessions })
+  const operatorSessions =
+    config.operator === null
+      ? sessions
+      : openSessions({ db, clock, publicUrl: config.operatorUrl, rules: config.sessions })
+  const recordLastSeen = async (): Promise<void> => {
+    await Promise.all([...new Set([sessions, operatorSessions])].map((one) => one.recordLastSeen()))
+  }
   return {
+    operatorSessions: operatorSessions.authenticate,
     admission: {
       authenticate: keys.authenticate,
       authenticateSession: sessions.authenticate,
@@ -64,14 +74,14 @@ export function openAdmission({
     },
     admissionJobs: [
       { name: 'uses of API keys', everyMs: 30_000, run: () => keys.recordUses() },
-      { name: 'uses of sessions', everyMs: 30_000, run: () => sessions.recordLastSeen() },
+      { name: 'uses of sessions', everyMs: 30_000, run: recordLastSeen },
       { name: 'void charges', everyMs: 5_000, run: () => credits.writeRefunds() },
     ],
     async close() {
       const report = (message: string) => (error: unknown) => log.error(message, error)
       await Promise.all([
         keys.recordUses().catch(report('the last uses of API keys were lost')),
-        sessions.recordLastSeen().catch(report('the last uses of sessions were lost')),
+        recordLastSeen().catch(report('the last uses of sessions were lost')),
         credits.close().catch(report('refunds were lost: unanswered calls may stay charged')),
       ])
     },

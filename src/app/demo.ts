@@ -1,6 +1,8 @@
 /** Prepares the demo for a serving process and starts the receiver of its webhooks. */
+import { accountsCreate } from '../access/account-operations.ts'
 import { findAccount } from '../access/store.ts'
 import { addMember } from '../accounts/members.ts'
+import { operatorsGrant } from '../accounts/operator-operations.ts'
 import { usersSignInLink } from '../accounts/user-operations.ts'
 import { operator, recordAction } from '../audit/record.ts'
 import { withSearchIndex } from '../candidates/search-indexer.ts'
@@ -40,33 +42,48 @@ export async function ensureDemo(context: ServiceOptions, url: string): Promise<
   }
 }
 
-const demoUser = 'developer@example.com'
+const developer = 'developer@example.com'
+const demoOperator = 'operator@example.com'
+const operatorAccountName = 'Operator'
 
 /**
- * Creates the demo's user if missing. Returns a URL that signs the user in, or null if the user is
+ * Creates the users of the demo if missing. Returns URLs that sign them in; null for a user that is
  * disabled.
  */
-export async function createDemoSignInLink({
+export async function createDemoSignInLinks({
   config,
   db,
   clock,
-}: ServiceOptions): Promise<string | null> {
-  const account = await findAccount(db, accountName)
-  if (account === undefined) return null
-  const second = await findAccount(db, secondAccountName)
-  // The first account is the one that the link opens.
-  for (const { id } of [account, ...(second === undefined ? [] : [second])])
-    await db.transaction((tx) => addOwner(tx, id, clock()))
+}: ServiceOptions): Promise<{ developer: string | null; operator: string | null }> {
   const performer = { db, clock, services: openServices(config) }
-  const [actor, email] = [operator(), demoUser]
+  const actor = operator()
   const caller = { kind: 'operator', role: 'admin', actor, by: actor } as const
-  const made = await perform(performer, usersSignInLink, caller, { email })
-  return 'refusal' in made ? null : made.output.url
+  await perform(performer, accountsCreate, caller, { name: operatorAccountName })
+  // The first account is the one that the link opens.
+  for (const [email, name] of [
+    [developer, accountName],
+    [developer, secondAccountName],
+    [demoOperator, operatorAccountName],
+  ] as const) {
+    const account = await findAccount(db, name)
+    if (account !== undefined)
+      await db.transaction((tx) => addOwner(tx, { accountId: account.id, email }, clock()))
+  }
+  await perform(performer, operatorsGrant, caller, { email: demoOperator, role: 'admin' })
+  const linkOf = async (email: string, isForConsole: boolean) => {
+    const made = await perform(performer, usersSignInLink, caller, { email, console: isForConsole })
+    return 'refusal' in made ? null : made.output.url
+  }
+  return { developer: await linkOf(developer, false), operator: await linkOf(demoOperator, true) }
 }
 
-async function addOwner(tx: Tx, account: string, now: Date): Promise<void> {
-  const details = { account, role: 'owner' } as const
-  const member = { accountId: account, email: demoUser, role: details.role }
+async function addOwner(
+  tx: Tx,
+  { accountId, email }: { accountId: string; email: string },
+  now: Date,
+): Promise<void> {
+  const details = { account: accountId, role: 'owner' } as const
+  const member = { accountId, email, role: details.role }
   const { userId, isNew } = await addMember(tx, member, now)
   if (!isNew) return
   const entry = { subjects: [userId], details, actor: operator() }

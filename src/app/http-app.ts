@@ -41,6 +41,7 @@ import {
 } from './handlers.ts'
 import { openServices, type Services } from './operations.ts'
 import { operatorApi } from './operator-api.ts'
+import { type OperatorSite, operatorConsole, operatorSite } from './operator-console.ts'
 import { servingPaymentJobs } from './payments.ts'
 import { type EngineWatch, type OpenedEngine, watchEngine } from './scoring-engine.ts'
 import { openSignInProvider, type SignInProviderClient } from './sign-in-provider.ts'
@@ -72,12 +73,15 @@ export interface Service extends Pick<Signing, 'issuer' | 'whyUnsigned'> {
   endpoints: readonly Endpoint[]
   /** Pages for browsers, which are not in the contract. */
   pages: readonly Endpoint[]
-  /** The operator API. */
+  /** The operator API and the console. */
   operatorEndpoints: readonly Endpoint[]
+  /** What a listener of the operator serves beside them. */
+  operatorSite: OperatorSite
   /** The page for browsers on unknown paths. */
   notFoundPage: RefusalPage
   registryCache: RegistryCache
   admission: Admission
+  operatorSessions: Admission['authenticateSession']
   engineState: EngineWatch['state']
   /** Jobs of every serving process. */
   servingJobs: Job[]
@@ -95,6 +99,10 @@ export function createService(options: ServiceOptions): Service {
   const standard = { vocabulary, releases: openReleases(), notes: loadNotes() }
   const sandbox = openSandbox({ publicUrl, names: skillNames(vocabulary.records), clock })
   const provider = openSignInProvider(config, log)
+  const operatorProvider =
+    config.operator === null
+      ? null
+      : openSignInProvider({ ...config, publicUrl: config.operatorUrl }, log)
   const docs = { site: siteOf(publicUrl), library: readDocsLibrary(root) }
   const verifier = openServiceVerifier({ ...options, registryCache })
   const candidates = openCandidates({ ...options, vocabulary })
@@ -118,6 +126,20 @@ export function createService(options: ServiceOptions): Service {
     clock,
     payments: x402?.port,
   })
+  const notFoundPage = publicRefusalPage(new URL(publicUrl).host)
+  const performer = {
+    db: withSearchIndex(db, () => skillNames(vocabulary.records)),
+    clock,
+    services,
+  }
+  const site = operatorSite(config, {
+    db,
+    clock,
+    rules: config.sessions,
+    sendsMail: config.mail !== null,
+    isSignUpOpen: config.signUp.isOpen,
+    provider: operatorProvider,
+  })
   const registryCacheJob = {
     name: 'registry-cache',
     everyMs: registryCacheRefreshMs,
@@ -140,18 +162,21 @@ export function createService(options: ServiceOptions): Service {
       provider,
       services,
     }),
-    operatorEndpoints: operatorApi(config, {
-      db: withSearchIndex(db, () => skillNames(vocabulary.records)),
-      clock,
-      services,
-    }),
-    notFoundPage: publicRefusalPage(new URL(publicUrl).host),
+    operatorEndpoints: [
+      ...operatorApi(config, performer),
+      ...operatorConsole(config, {
+        performer,
+        notFoundPage: config.operator === null ? notFoundPage : site.notFoundPage,
+      }),
+    ],
+    operatorSite: site,
+    notFoundPage,
     registryCache,
     issuer: signing.issuer,
     whyUnsigned: signing.whyUnsigned,
     ...admitted,
     async close() {
-      await Promise.all([admitted.close(), provider?.close()])
+      await Promise.all([admitted.close(), provider?.close(), operatorProvider?.close()])
     },
     engineState: watch.state,
     servingJobs: [registryCacheJob, watch.job, ...admissionJobs, ...servingPaymentJobs(x402)],

@@ -96,14 +96,19 @@ export async function listen(config: Config, own: ServingOptions): Promise<Liste
   if (operator === null) return { port, drain: (delayMs) => server.drain(delayMs) }
   const operatorServer = createServer({
     ...shared,
-    endpoints: service.operatorEndpoints,
+    endpoints: [...service.operatorEndpoints, ...service.operatorSite.endpoints],
+    notFoundPage: service.operatorSite.notFoundPage,
+    authenticateSession: service.operatorSessions,
     publicUrl: config.operatorUrl,
     operatorNetworks: null,
     calls: undefined,
     hasGauges: false,
   })
   await listenOn(operatorServer, operator, { host: 'OPERATOR_HOST', port: 'OPERATOR_PORT' })
-  context.log.info('the operator API listens', { ...operator, operatorUrl: config.operatorUrl })
+  context.log.info('the operator API and the console listen', {
+    ...operator,
+    operatorUrl: config.operatorUrl,
+  })
   return {
     port,
     drain: async (delayMs) => {

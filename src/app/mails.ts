@@ -20,7 +20,7 @@ import { mailRenderer } from '../web/mails.ts'
 import { readAuthorities } from './authorities.ts'
 
 export interface MailOptions {
-  config: Pick<Config, 'mail' | 'publicUrl' | 'signUp'>
+  config: Pick<Config, 'mail' | 'publicUrl' | 'operatorUrl' | 'signUp'>
   db: Db
   log: Log
   clock: Clock
@@ -53,7 +53,7 @@ async function mailSender(
   { config, db, log, clock, metrics }: MailOptions,
   closing: AsyncDisposableStack,
 ): Promise<Job | null> {
-  const { mail, publicUrl, signUp } = config
+  const { mail, publicUrl, operatorUrl, signUp } = config
   if (mail === null) return null
   const client = await openMails(mail)
   closing.defer(() => client.close())
@@ -66,6 +66,7 @@ async function mailSender(
     db,
     clock,
     publicUrl,
+    operatorUrl,
     client,
     render: mailRenderer(new URL(publicUrl).host),
     signUp: async (tx, email, now) =>

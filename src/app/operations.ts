@@ -44,6 +44,7 @@ export function openServices(
     },
     users: {
       publicUrl: config.publicUrl,
+      operatorUrl: config.operatorUrl,
       sendsMail: config.mail !== null,
       sessions: config.sessions,
     },

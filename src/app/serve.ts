@@ -15,7 +15,7 @@ import { createMetrics } from '../platform/observability/metrics.ts'
 import { openSigners } from '../score-credentials/signers.ts'
 import { disconnectFromParent, listenToParent, reportFailedStart } from './children.ts'
 import { openContext, refuseUnfitDatabase, schemaJob } from './context.ts'
-import { createDemoSignInLink, ensureDemo, startDemoReceiver } from './demo.ts'
+import { createDemoSignInLinks, ensureDemo, startDemoReceiver } from './demo.ts'
 import { openHealth, publishHealth } from './health.ts'
 import { createService } from './http-app.ts'
 import { backgroundJobs } from './jobs/all.ts'
@@ -112,7 +112,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   const monitored = { metrics: serving.metrics, health }
   const metricsPort = await startMetrics(config, monitored, closing)
   log.info('listening', { port: serving.port, metricsPort, publicUrl: config.publicUrl })
-  if (hasDemo) say(renderCommands(config, readConfig({}), await createDemoSignInLink(context)))
+  if (hasDemo) say(renderCommands(config, readConfig({}), await createDemoSignInLinks(context)))
   await untilAborted(stopSignals.first)
   const delayMs = stopSignals.first.reason === 'SIGTERM' ? config.drainDelaySeconds * 1_000 : 0
   await Promise.race([serving.drain(delayMs), untilAborted(stopSignals.second)])

@@ -62,7 +62,7 @@ export const servingSettings = {
     default: '',
     unit: 'TCP port',
     effect:
-      'Port of the operator API alone; without it, the operator API is on PORT for OPERATOR_ALLOW_FROM.',
+      'Port of the operator API and the console alone; without it, they are on PORT for OPERATOR_ALLOW_FROM.',
     parse: integer(0, 65_535),
   }),
   OPERATOR_HOST: setting({
@@ -74,14 +74,14 @@ export const servingSettings = {
   OPERATOR_URL: setting({
     default: 'PUBLIC_URL',
     unit: 'origin',
-    effect: 'Origin of the operator API; must be set if OPERATOR_PORT is set.',
+    effect: 'Origin of the operator API and the console; must be set if OPERATOR_PORT is set.',
     parse: originUrl,
   }),
   OPERATOR_ALLOW_FROM: setting({
     default: '127.0.0.0/8,::1',
     unit: 'addresses or CIDR networks, comma-separated',
     effect:
-      'Callers of the operator API without OPERATOR_PORT; others get 404, as does a request through a proxy that TRUSTED_PROXIES does not name.',
+      'Callers of the operator API and the console without OPERATOR_PORT; others get 404, as does a request through a proxy that TRUSTED_PROXIES does not name.',
     parse: networks,
   }),
   CONNECTIONS_MAX: setting({
@@ -137,7 +137,7 @@ export interface ServingConfig {
   processes: number
   nodes: number
   trustedProxies: string[]
-  /** Null: the operator API is on the public port. */
+  /** Null: the operator API and the console are on the public port. */
   operator: { port: number; host: string } | null
   operatorUrl: string
   /** Networks that reach the operator API on the public port. */

@@ -17,7 +17,7 @@ interface Deployment {
 export function renderCommands(
   demo: Deployment,
   usual: Deployment,
-  signInUrl: string | null,
+  signIn: { developer: string | null; operator: string | null },
 ): string {
   const verify = (file: string): string =>
     `curl -s -w '\\n' -H 'Content-Type: application/json' --data-binary ${shellQuoted(`@${credentialFile(demo.dataDir, file)}`)} ${demo.publicUrl}${verifyPath}`
@@ -45,16 +45,16 @@ export function renderCommands(
     '# revoke an item of evidence: this terminal receives, verifies and shows its webhook',
     `${settingsOf(demo, usual)}bin/assay demo tick`,
     '',
-    ...(signInUrl === null
-      ? []
-      : [
-          '# sign in as the developer of the demo: open this in a browser (valid once, for 15 minutes)',
-          signInUrl,
-          '',
-        ]),
+    ...linkLines('# sign in as the developer of the demo', signIn.developer),
+    ...linkLines('# work as the operator in the console', signIn.operator),
     `Candidates and scores, with the demo's key: ${join(demoFolder(demo.dataDir), 'README.md')}`,
     '',
   ].join('\n')
+}
+
+function linkLines(meaning: string, url: string | null): string[] {
+  if (url === null) return []
+  return [`${meaning}: open this in a browser (valid once, for 15 minutes)`, url, '']
 }
 
 /** Returns null if the account had too many keys when the demo was made. */

@@ -354,10 +354,13 @@ test('the printed commands name existing files and the status of the revoked cre
   const printed = renderCommands(
     config,
     { ...config, publicUrl: 'http://localhost:1' },
-    'http://link',
+    { developer: 'http://link', operator: null },
   )
   assert.match(printed, new RegExp(`^PUBLIC_URL=${config.publicUrl} bin/assay demo tick$`, 'm'))
-  assert.match(renderCommands(config, config, null), /^bin\/assay demo tick$/m)
+  assert.match(
+    renderCommands(config, config, { developer: null, operator: null }),
+    /^bin\/assay demo tick$/m,
+  )
   const commands = printed.split('\n').filter((line) => line.startsWith('curl '))
   assert.equal(commands.length, 4)
   const order = [

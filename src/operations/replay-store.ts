@@ -42,6 +42,16 @@ export async function findReplay(
   return { ...(JSON.parse(row.answer) as Replay), entries: [] }
 }
 
+/** Returns the output of an earlier call, or null if there was none or its output held a secret. */
+export async function findOutput(
+  db: Queryable,
+  { actor, key }: Pick<KeyedCall, 'actor' | 'key'>,
+): Promise<object | null> {
+  const [row] = await db.rows<{ answer: string | null }>(sql`
+    select answer from operation_replays where actor = ${actor} and idempotency_key = ${key}`)
+  return row?.answer == null ? null : (JSON.parse(row.answer) as Replay).output
+}
+
 /** `answer` is null if it holds a secret. It is stored as text: `jsonb` would reorder members. */
 export async function insertReplay(
   tx: Tx,

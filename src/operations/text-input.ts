@@ -7,6 +7,7 @@ export interface FieldForm {
   items?: FieldForm
   enum?: readonly string[]
   default?: unknown
+  maxLength?: number
   /** If it begins with "must", it is the text of a refusal. */
   description?: string
   /** What the field means, if the description says only its form. */

@@ -43,6 +43,7 @@ export async function authenticateCaller(
     // An Authorization header or a payment is ignored (decision D17).
     const caller = await edge.authenticateSession(cookie)
     if (caller === null) return refuse('session_required', { headers: sessionChallenge })
+    if (policy.isConsole && caller.operatorRole === null) return refuse('not_found')
     logCall(route, context, { accountId: caller.accountId, keyId: null })
     return { caller, key: null }
   }

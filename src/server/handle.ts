@@ -54,7 +54,7 @@ export function handleRequest(
   path: Parameters,
 ): Answer | Promise<Answer | null> {
   const { policy, body } = route.endpoint
-  const { isOperator = false } = route
+  const isOperator = policy.kind === 'operator'
   if (route.isSameOrigin && !isOperator && !isFromOwnOrigin(context.request, edge.origin))
     return refuse('cross_origin')
   const version = context.request.headers[versionField]

@@ -31,7 +31,7 @@ export function pathRoutes(endpoints: readonly Endpoint[], metrics: Metrics): Pa
       path,
       meter: metrics.route(`OTHER ${path}`),
       isSameOrigin: declared.every(isSameOrigin),
-      isOperator: declared.every(({ policy }) => policy.kind === 'operator'),
+      isOperator: declared.every(isForOperators),
     },
     allow: allowed(declared).join(', '),
   }))
@@ -54,13 +54,17 @@ export function routerPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
+/** Whether the route exists only for the operator's networks. */
+function isForOperators({ policy }: Endpoint): boolean {
+  return policy.kind === 'operator' || (policy.kind === 'session' && policy.isConsole === true)
+}
+
 function endpointRoute(endpoint: Endpoint, metrics: Metrics): EndpointRoute {
   return {
     path: endpoint.path,
     meter: metrics.route(`${endpoint.method} ${endpoint.path}`),
     isSameOrigin: isSameOrigin(endpoint),
     isKeyed: endpoint.policy.kind === 'keyed',
-    isOperator: endpoint.policy.kind === 'operator',
     refusalPage: endpoint.refusalPage,
     isNegotiated: endpoint.policy.kind === 'open',
     endpoint,
@@ -69,9 +73,9 @@ function endpointRoute(endpoint: Endpoint, metrics: Metrics): EndpointRoute {
   }
 }
 
-/** The operation of an operator route checks its parameters itself. */
-function checkOf({ policy }: Endpoint, schema: Endpoint['pathParameters']): ParameterCheck {
-  return policy.kind === 'operator' ? (values) => values : parameterCheck(schema)
+/** Operations check their parameters themselves. */
+function checkOf(endpoint: Endpoint, schema: Endpoint['pathParameters']): ParameterCheck {
+  return isForOperators(endpoint) ? (values) => values : parameterCheck(schema)
 }
 
 function allowed(endpoints: readonly Endpoint[]): string[] {

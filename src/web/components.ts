@@ -2,6 +2,7 @@
 import { colouredJson } from './coloured-json.ts'
 import { attributes, Html, html, type Part } from './html.ts'
 import { type IconName, icon } from './icons.ts'
+import { shortId } from './text.ts'
 
 export type Tone = 'neutral' | 'accent' | 'positive' | 'warning' | 'negative' | 'info'
 
@@ -126,14 +127,20 @@ export interface Pagination {
   /** Absent: there is no page in this direction. */
   newer?: string | undefined
   older?: string | undefined
+  labels?: readonly [newer: string, older: string]
 }
 
-export function pagination({ summary, newer, older }: Pagination): Html {
+export function pagination({
+  summary,
+  newer,
+  older,
+  labels = ['Newer', 'Older'],
+}: Pagination): Html {
   const step = (text: string, rel: string, url: string | undefined) =>
     url === undefined
       ? html`<span class="button small" aria-disabled="true">${text}</span>`
       : html`<a class="button small" href="${url}" rel="${rel}">${text}</a>`
-  return html`<div class="pagination"><span>${summary}</span><div class="row">${step('Newer', 'prev', newer)}${step('Older', 'next', older)}</div></div>`
+  return html`<div class="pagination"><span>${summary}</span><div class="row">${step(labels[0], 'prev', newer)}${step(labels[1], 'next', older)}</div></div>`
 }
 
 /**
@@ -248,6 +255,20 @@ export function choicesField({ name, label, help, error, choices, chosen, kind }
   }${help !== undefined && html`<p class="help" id="${name}-help">${help}</p>`}${all}</fieldset>`
 }
 
+/** One box that is on or off. */
+export function checkField(options: FieldTexts & { isChecked: boolean }): Html {
+  const { name, label, help, error, isChecked } = options
+  const state = attributes({
+    id: name,
+    checked: isChecked,
+    'aria-describedby': describedBy({ name, label, error }),
+  })
+  return html`<div class="field"><label class="choice"><input type="checkbox" name="${name}" value="true"${state}><span>${label}${help !== undefined && html`<span class="help">${help}</span>`}</span></label>${
+    error !== undefined &&
+    html`<p class="error" id="${name}-error">${icon('alert')}<span>${error}</span></p>`
+  }</div>`
+}
+
 /** Returns the values of `choicesField` with boxes. */
 export function chosenBoxes(
   fields: Readonly<Record<string, string>>,
@@ -312,6 +333,11 @@ export function code(options: Code): Html {
 /** An id on its own page: whole, with a button that copies it. */
 export function idValue(id: string, value: string): Html {
   return html`<span class="id-value"><span class="mono" id="${id}">${value}</span>${copyButton(id)}</span>`
+}
+
+/** An id in a table or beside other facts: its ends, with a button that copies the whole. */
+export function shortIdValue(value: string): Html {
+  return html`<span class="id-value short"><span class="mono" title="${value}">${shortId(value)}</span><button class="button quiet small copy" type="button" data-copy-text="${value}" hidden>${icon('copy')}<span class="hidden-visually" data-label>Copy</span></button></span>`
 }
 
 /** A value that fits into one box, such as a secret. */

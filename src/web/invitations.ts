@@ -25,13 +25,7 @@ import {
   roleSentence,
 } from './invitation-words.ts'
 import { accountTitle, redirect } from './layout.ts'
-import {
-  type Fields,
-  type SignInOptions,
-  type SignInPages,
-  startPath,
-  visitorOf,
-} from './sign-in-context.ts'
+import { type Fields, type SignInOptions, type SignInPages, visitorOf } from './sign-in-context.ts'
 import type { SignInView } from './sign-in-views.ts'
 import { fullTime } from './text.ts'
 
@@ -40,7 +34,7 @@ const pathParameters = Type.Object({ token: Type.String({ minLength: 1, maxLengt
 
 export function invitationEndpoints(options: SignInOptions, pages: SignInPages): Endpoint[] {
   const { db, clock, publicUrl, rules, sendsMail, provider } = options
-  const { view, viewPolicy, form, show, sessionValue, begun } = pages
+  const { view, viewPolicy, form, show, sessionValue, begun, destination } = pages
   const host = new URL(publicUrl).host
   const isForOther = async (caller: Caller, email: string): Promise<boolean> =>
     caller.kind === 'session' && (await findUserById(db, caller.userId))?.email !== email
@@ -107,8 +101,8 @@ export function invitationEndpoints(options: SignInOptions, pages: SignInPages):
   const acceptedAnswer = (accepted: Accepted): Answer => {
     if ('session' in accepted)
       return accepted.session === null
-        ? redirect(startPath)
-        : redirect(startPath, { 'Set-Cookie': begun(accepted.session) })
+        ? redirect(destination(null))
+        : redirect(destination(null), { 'Set-Cookie': begun(accepted.session) })
     // The token stays out of the outbox, which keeps the page to open after sign-in.
     if (accepted.refusal === 'session_required')
       return redirect(`/sign-in?next=${encodeURIComponent(accountsPath)}`)

@@ -1,5 +1,6 @@
 /** Pure: the frame of every page. */
 import { accountsPath } from '../accounts/sign-in.ts'
+import type { ConsoleRole } from '../platform/http/callers.ts'
 import type { Answer } from '../platform/http/endpoint.ts'
 import { type AssetName, assetPath } from './assets.ts'
 import { attributes, Html, html, type Part } from './html.ts'
@@ -13,11 +14,14 @@ export interface Page {
   main: Part
   /** Absent: a public page, or a page of one narrow column. */
   dashboard?: DashboardFrame
+  console?: ConsoleFrame
   /** Absent: a page of one narrow column. */
   site?: SiteFrame
   description?: string
   /** Whether search engines may list the page. */
   isIndexed?: boolean
+  /** Origin of the public pages, if this listener does not serve them. */
+  siteUrl?: string
   /** Further elements of the head, such as links to other forms of the page. */
   head?: Part
   /** Modules beside those of every page. */
@@ -53,6 +57,15 @@ export interface DashboardFrame {
   failingEndpoints: number
 }
 
+export interface ConsoleFrame {
+  /** Name of the user, or the mail address. */
+  user: string
+  role: ConsoleRole
+  /** Path of the current page in the navigation. */
+  current: string
+  groups: readonly NavigationGroup[]
+}
+
 /** Renders a whole page. */
 export function renderPage(page: Page): string {
   const { title, description, isIndexed = false, head, scripts = [] } = page
@@ -75,24 +88,25 @@ ${bodyOf(page)}
 
 const robots = new Html('<meta name="robots" content="noindex">\n')
 
-function bodyOf({ host, main, dashboard, site }: Page): Html {
+function bodyOf({ host, main, dashboard, console, site, siteUrl = '' }: Page): Html {
   if (dashboard !== undefined) return dashboardBody(dashboard, main)
-  return site === undefined ? singleBody(host, main) : siteBody(site, host, main)
+  if (console !== undefined) return consoleBody(console, main)
+  return site === undefined ? singleBody({ host, siteUrl }, main) : siteBody(site, host, main)
 }
 
-function singleBody(host: string, main: Part): Html {
+function singleBody({ host, siteUrl }: { host: string; siteUrl: string }, main: Part): Html {
   const content = html`${main}`
   return html`<body class="site">
 <a class="skip" href="#main">Skip to content</a>
 <header class="site-header"><div>
-${brand(host)}
-<div class="row">${searchLink}${themeButton}</div>
+${brand(host, siteUrl)}
+<div class="row">${siteUrl === '' && searchLink}${themeButton}</div>
 </div></header>
 <main id="main" class="single">
 ${content}
 </main>
-<footer class="site-footer"><div><span>Score credentials of ${host}</span><a href="/verify">Verify a credential</a><a href="/docs">Docs</a></div></footer>
-${searchDialog}
+<footer class="site-footer"><div><span>Score credentials of ${host}</span><a href="${`${siteUrl}/verify`}">Verify a credential</a><a href="${`${siteUrl}/docs`}">Docs</a></div></footer>
+${siteUrl === '' && searchDialog}
 ${iconShapes(content.text + themeButton.text + searchLink.text)}
 </body>`
 }
@@ -143,18 +157,23 @@ function siteNavigation(current: string): Html {
   return html`<nav class="site-nav" aria-label="Main">${entries}</nav>`
 }
 
-function brand(host: string): Html {
-  return html`<a class="brand" href="/">${mark}assay <span class="host">${host}</span></a>`
+function brand(host: string, siteUrl = ''): Html {
+  return html`<a class="brand" href="${`${siteUrl}/`}">${mark}assay <span class="host">${host}</span></a>`
 }
 
-interface Destination {
+export interface Destination {
   path: string
   title: string
   icon: IconName
 }
 
+export interface NavigationGroup {
+  title?: string
+  pages: readonly Destination[]
+}
+
 /** The navigation of the dashboard. */
-const groups: readonly { title?: string; pages: readonly Destination[] }[] = [
+const groups: readonly NavigationGroup[] = [
   {
     pages: [
       { path: '/dashboard', title: 'Home', icon: 'home' },
@@ -199,21 +218,61 @@ export function accountTitle(name: string): string {
 
 function dashboardBody(frame: DashboardFrame, main: Part): Html {
   const account = accountTitle(frame.account)
+  const invitations =
+    frame.invitations > 0 &&
+    html`<a href="${accountsPath}">${icon('mail')}${frame.invitations === 1 ? 'An open invitation' : `${frame.invitations} open invitations`}</a>`
+  return shellBody(
+    {
+      start: '/dashboard',
+      label: 'Dashboard',
+      place: account,
+      user: frame.user,
+      menu: html`${accountSwitch(frame)}${invitations}<a href="/dashboard/sessions">${icon('clock')}Your sessions</a><a href="/dashboard/leave">${icon('out')}Leave this account</a>`,
+      groups: [...groups, { title: 'Help', pages: help }],
+      hasSearch: true,
+      link: (page) => link(page, frame),
+    },
+    main,
+  )
+}
+
+function consoleBody({ user, role, current, groups }: ConsoleFrame, main: Part): Html {
+  const place = `Console, ${role}`
+  const shell = { start: '/console', label: 'Console', place, user, groups, hasSearch: false }
+  return shellBody({ ...shell, menu: false, link: (page) => navigationLink(page, current) }, main)
+}
+
+interface Shell {
+  /** The page behind the mark. */
+  start: string
+  label: string
+  /** Beside the mark, and below the name of the user. */
+  place: string
+  user: string
+  /** Entries of the user's menu. */
+  menu: Part
+  groups: readonly NavigationGroup[]
+  /** Whether the search over docs and dashboard is offered. */
+  hasSearch: boolean
+  link(page: Destination): Html
+}
+
+function shellBody(
+  { start, label, place, user, menu, groups, hasSearch, link }: Shell,
+  main: Part,
+): Html {
   const head = html`<a class="skip" href="#main">Skip to content</a>
 <header class="site-header full"><div>
 ${menuButton}
-<a class="brand" href="/dashboard">${mark}assay</a>
-<span class="account collapse" dir="auto">${account}</span>
-<div class="row">${searchLink}${themeButton}
-<details class="menu"><summary class="button quiet">${avatar(frame.user, 'small')}<span class="collapse user" dir="auto">${frame.user}</span><span class="hidden-visually">, your account</span>${icon('chevron')}</summary><div class="menu-list"><p class="menu-head"><strong class="break" dir="auto">${frame.user}</strong><span class="break" dir="auto">${account}</span></p>${accountSwitch(frame)}${
-    frame.invitations > 0 &&
-    html`<a href="${accountsPath}">${icon('mail')}${frame.invitations === 1 ? 'An open invitation' : `${frame.invitations} open invitations`}</a>`
-  }<a href="/dashboard/sessions">${icon('clock')}Your sessions</a><a href="/dashboard/leave">${icon('out')}Leave this account</a><hr><form method="post" action="/sign-out"><button type="submit">${icon('out')}Sign out</button></form></div></details></div>
+<a class="brand" href="${start}">${mark}assay</a>
+<span class="account collapse" dir="auto">${place}</span>
+<div class="row">${hasSearch && searchLink}${themeButton}
+<details class="menu"><summary class="button quiet">${avatar(user, 'small')}<span class="collapse user" dir="auto">${user}</span><span class="hidden-visually">, your account</span>${icon('chevron')}</summary><div class="menu-list"><p class="menu-head"><strong class="break" dir="auto">${user}</strong><span class="break" dir="auto">${place}</span></p>${menu}${menu !== false && html`<hr>`}<form method="post" action="/sign-out"><button type="submit">${icon('out')}Sign out</button></form></div></details></div>
 </div></header>`
-  const navigation = html`<nav class="sidebar" id="nav" popover aria-label="Dashboard"><div class="sections">${groups.map(
+  const navigation = html`<nav class="sidebar" id="nav" popover aria-label="${label}"><div class="sections">${groups.map(
     ({ title, pages }) =>
-      html`<div class="nav-group">${title !== undefined && html`<p>${title}</p>`}${pages.map((page) => link(page, frame))}</div>`,
-  )}<div class="nav-group"><p>Help</p>${help.map((page) => link(page, frame))}</div></div></nav>`
+      html`<div class="nav-group">${title !== undefined && html`<p>${title}</p>`}${pages.map(link)}</div>`,
+  )}</div></nav>`
   const content = html`${head}
 <div class="shell dashboard">
 ${navigation}
@@ -223,7 +282,7 @@ ${main}
 </div>`
   return html`<body>
 ${content}
-${searchDialog}
+${hasSearch && searchDialog}
 ${iconShapes(content.text)}
 </body>`
 }
@@ -243,8 +302,12 @@ function link({ path, title, icon: name }: Destination, frame: DashboardFrame): 
   const trouble =
     failing > 0 &&
     html`<span class="count" data-tone="warning" title="${failing} ${words}">${failing}<span class="hidden-visually"> ${words}</span></span>`
-  const current = attributes({ 'aria-current': path === frame.current && 'page' })
-  return html`<a href="${path}"${current}>${icon(name, 'md')}${title}${trouble}</a>`
+  return navigationLink({ path, title, icon: name }, frame.current, trouble)
+}
+
+function navigationLink({ path, title, icon: name }: Destination, current: string, more?: Part) {
+  const state = attributes({ 'aria-current': path === current && 'page' })
+  return html`<a href="${path}"${state}>${icon(name, 'md')}${title}${more}</a>`
 }
 
 export function avatar(user: string, size: 'small' | 'usual' = 'usual'): Html {

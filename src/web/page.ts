@@ -19,7 +19,7 @@ import {
 import { type Refusal, refuse } from '../platform/http/errors.ts'
 import { countFailingEndpoints } from '../webhooks/delivery/endpoint-store.ts'
 import type { Part } from './html.ts'
-import { type DashboardFrame, pageAnswer, redirect } from './layout.ts'
+import { type Page, pageAnswer, redirect } from './layout.ts'
 import { dashboardRefusalPage } from './refusal-page.ts'
 
 export interface PagesContext {
@@ -54,8 +54,8 @@ export interface DashboardPage<Path extends TObject, Query extends TObject> {
   /** Unique over the service. */
   name: string
   path: string
-  /** Path of its entry in the navigation. */
-  entry: string
+  /** Path of its entry in the navigation, or a function of its path parameters. */
+  entry: string | ((path: Fields) => string)
   pathParameters?: Path
   queryParameters?: Query
   show(visit: Visit<Static<Path>, Static<Query>>): Promise<Shown>
@@ -67,9 +67,36 @@ export interface DashboardPage<Path extends TObject, Query extends TObject> {
 
 const bodyBytesMax = 32_768
 
-/** Declares a page: the endpoint that shows it, and the one that takes its forms. */
+/** What the pages of one place have in common. */
+export interface PagesPlace
+  extends Required<Pick<Endpoint, 'policy' | 'priority' | 'refusalPage'>> {
+  /** Begins the actor of the audit log, before the id of the user. */
+  actor: 'user' | 'operator'
+  /** Null: the user or the account was erased since the session was looked up. */
+  frameOf(session: SessionCaller, entry: string): Promise<Frame | null>
+}
+
+type Frame = Pick<Page, 'dashboard' | 'console'>
+
+/** Declares a page of the dashboard. */
 export function dashboardPage<Path extends TObject, Query extends TObject>(
   context: PagesContext,
+  page: DashboardPage<Path, Query>,
+): Endpoint[] {
+  const place: PagesPlace = {
+    policy: { kind: 'session' },
+    priority: 'search',
+    refusalPage: dashboardRefusalPage(new URL(context.publicUrl).host),
+    actor: 'user',
+    frameOf: (session, entry) => frameOf(context, session, entry),
+  }
+  return pageEndpoints(context, place, page)
+}
+
+/** Declares a page: the endpoint that shows it, and the one that takes its forms. */
+export function pageEndpoints<Path extends TObject, Query extends TObject>(
+  context: PagesContext,
+  { policy, priority, refusalPage, actor, frameOf }: PagesPlace,
   page: DashboardPage<Path, Query>,
 ): Endpoint[] {
   const host = new URL(context.publicUrl).host
@@ -77,9 +104,9 @@ export function dashboardPage<Path extends TObject, Query extends TObject>(
   const common = {
     path,
     area: 'pages',
-    priority: 'search',
-    policy: { kind: 'session' },
-    refusalPage: dashboardRefusalPage(host),
+    priority,
+    policy,
+    refusalPage,
     responses: {},
     ...(pathParameters === undefined ? {} : { pathParameters }),
     ...(queryParameters === undefined ? {} : { queryParameters }),
@@ -90,10 +117,11 @@ export function dashboardPage<Path extends TObject, Query extends TObject>(
     const { caller, path, query, requestId } = request
     const session = sessionOf(caller)
     const { db, clock } = context
-    const action = { db, clock, actor: `user ${session.userId}`, requestId }
+    const action = { db, clock, actor: `${actor} ${session.userId}`, requestId }
     const visit = { session, path, query, now: clock(), requestId, action }
+    const entry = typeof page.entry === 'string' ? page.entry : page.entry(path as Fields)
     // The frame is read beside the view, not before it.
-    const [shown, frame] = await Promise.all([work(visit), frameOf(context, session, page.entry)])
+    const [shown, frame] = await Promise.all([work(visit), frameOf(session, entry)])
     return answerOf(shown, { host, frame })
   }
   type VisitOf = Visit<Static<Path>, Static<Query>>
@@ -102,7 +130,7 @@ export function dashboardPage<Path extends TObject, Query extends TObject>(
     ...common,
     operationId: name,
     method: 'GET',
-    summary: 'A page of the dashboard',
+    summary: 'A page of the dashboard or the console',
     answer: (request) => answer(request, (visit) => page.show(visit)),
   })
   if (actions === undefined) return [shown]
@@ -110,7 +138,7 @@ export function dashboardPage<Path extends TObject, Query extends TObject>(
     ...common,
     operationId: `${name} form`,
     method: 'POST',
-    summary: 'A form of a page of the dashboard',
+    summary: 'A form of a page',
     body: {
       mediaTypes: [formType],
       schema: Type.Object({}),
@@ -129,30 +157,26 @@ export function dashboardPage<Path extends TObject, Query extends TObject>(
   return [shown, taken]
 }
 
-/** Null: the user or the account was erased since the session was looked up. */
 async function frameOf(
   { db, clock }: PagesContext,
   { userId, accountId }: SessionCaller,
   current: string,
-): Promise<DashboardFrame | null> {
+): Promise<Frame | null> {
   const [signedIn, failingEndpoints] = await Promise.all([
     findSignedIn(db, { userId, accountId, now: clock() }),
     countFailingEndpoints(db, accountId),
   ])
   if (signedIn === undefined) return null
   const { name, email, ...frame } = signedIn
-  return { ...frame, user: name ?? email, current, failingEndpoints }
+  return { dashboard: { ...frame, user: name ?? email, current, failingEndpoints } }
 }
 
-function answerOf(
-  shown: Shown,
-  { host, frame }: { host: string; frame: DashboardFrame | null },
-): Answer {
+function answerOf(shown: Shown, { host, frame }: { host: string; frame: Frame | null }): Answer {
   if ('refusal' in shown) return shown
   if ('redirectTo' in shown) return redirect(shown.redirectTo)
   if (frame === null) return redirect('/sign-in')
   const { title, main, status } = shown
-  return pageAnswer({ title, host, main, dashboard: frame }, status === undefined ? {} : { status })
+  return pageAnswer({ title, host, main, ...frame }, status === undefined ? {} : { status })
 }
 
 /** A text of the query that the page reads by itself: a wrong one is as none. */

@@ -4,6 +4,7 @@ import type { SignUp } from '../accounts/identity-sign-in.ts'
 import type { OidcProvider } from '../accounts/oidc-provider.ts'
 import { sessionCookie, sessionCookieName, sessionValueOf } from '../accounts/session-cookie.ts'
 import type { BegunSession, SessionRules } from '../accounts/sessions.ts'
+import { consolePath, isOfConsole } from '../accounts/sign-in.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/db.ts'
 import { formType, type RateLimits } from '../platform/http/contract.ts'
@@ -23,6 +24,8 @@ export interface SignInOptions {
   isSignUpOpen: boolean
   /** The OpenID Connect provider, or null. */
   provider: SignInProvider | null
+  /** The listener of the operator serves the console, and not the pages of `siteUrl`. */
+  operatorSite?: { siteUrl: string }
 }
 
 export interface SignInProvider extends OidcProvider {
@@ -35,9 +38,6 @@ export interface SignInProvider extends OidcProvider {
 
 export type Fields = Readonly<Record<string, string>>
 
-/** The page after sign-in, if the user requested no other. */
-export const startPath = '/dashboard'
-
 /** Requests of one network address to one page. */
 const viewLimits: RateLimits = { perMinute: 120, perDay: 20_000 }
 const bodyBytesMax = 8_192
@@ -49,6 +49,8 @@ export interface SignInPages {
   /** Common to the declarations of forms. */
   form: Declared & { method: 'POST'; body: FormBody }
   viewPolicy: PagePolicy
+  /** Returns the page after sign-in: the requested one, or the first one of this listener. */
+  destination(next: string | null): string
   /** The status is 200 unless given. */
   show(
     view: (methods: SignInMethods) => SignInView,
@@ -70,9 +72,10 @@ interface Declared {
 }
 
 export function signInPages(options: SignInOptions): SignInPages {
-  const { publicUrl, rules, sendsMail, isSignUpOpen, provider } = options
+  const { publicUrl, rules, sendsMail, isSignUpOpen, provider, operatorSite } = options
   const host = new URL(publicUrl).host
-  const methods = { sendsMail, isSignUpOpen, provider: provider?.name ?? null }
+  const isConsole = operatorSite !== undefined
+  const methods = { sendsMail, isSignUpOpen, isConsole, provider: provider?.name ?? null }
   const name = sessionCookieName(publicUrl)
   const common = {
     area: 'pages',
@@ -85,8 +88,12 @@ export function signInPages(options: SignInOptions): SignInPages {
     view: { ...common, method: 'GET', policy: viewPolicy },
     form: { ...common, method: 'POST', body: formBody() },
     viewPolicy,
+    destination(next) {
+      if (isConsole) return next !== null && isOfConsole(next) ? next : consolePath
+      return next ?? '/dashboard'
+    },
     show: (view, status = 200, headers = {}) =>
-      pageAnswer({ ...view(methods), host }, { status, headers }),
+      pageAnswer({ ...view(methods), ...operatorSite, host }, { status, headers }),
     sessionValue: (visitor) => sessionValueOf(visitorOf(visitor).cookies, name),
     begun: ({ value }) => sessionCookie(publicUrl, value, rules.days * secondsPerDay),
   }

@@ -7,13 +7,7 @@ import type { RateLimits } from '../platform/http/contract.ts'
 import { type Answer, type Endpoint, endpoint } from '../platform/http/endpoint.ts'
 import { refuse } from '../platform/http/errors.ts'
 import { redirect } from './layout.ts'
-import {
-  type Fields,
-  type SignInOptions,
-  type SignInPages,
-  startPath,
-  visitorOf,
-} from './sign-in-context.ts'
+import { type Fields, type SignInOptions, type SignInPages, visitorOf } from './sign-in-context.ts'
 import {
   confirmView,
   linkSentView,
@@ -35,7 +29,10 @@ export function linkEndpoints(options: SignInOptions, pages: SignInPages): Endpo
   ]
 }
 
-function requestForm({ db, clock, sendsMail }: SignInOptions, { form, show }: SignInPages) {
+function requestForm(
+  { db, clock, sendsMail, operatorSite }: SignInOptions,
+  { form, show, destination }: SignInPages,
+) {
   return endpoint({
     ...form,
     operationId: 'requestSignInLink',
@@ -45,7 +42,9 @@ function requestForm({ db, clock, sendsMail }: SignInOptions, { form, show }: Si
     async answer({ body, visitor }) {
       if (!sendsMail) return show(() => noMethodView(), 503)
       const { email: typed = '', next: wanted } = body as Fields
-      const next = ownPath(wanted)
+      const own = ownPath(wanted)
+      // The mail names the origin of this page.
+      const next = operatorSite === undefined ? own : destination(own)
       const email = parseEmail(typed)
       if (email === null) {
         const error = 'This is not a mail address. Enter one such as ada@example.com.'
@@ -88,7 +87,7 @@ function confirmPage({ db, clock }: SignInOptions, { view, show }: SignInPages):
 
 function confirmForm(
   { db, clock, rules }: SignInOptions,
-  { form, viewPolicy, show, sessionValue, begun }: SignInPages,
+  { form, viewPolicy, show, sessionValue, begun, destination }: SignInPages,
 ): Endpoint {
   return endpoint({
     ...form,
@@ -103,7 +102,7 @@ function confirmForm(
       const signedIn = await confirmLink(db, confirming, { rules, now: clock() })
       if (signedIn === null) return show(unusableLinkView, 410)
       const { session, next } = signedIn
-      return redirect(next ?? startPath, { 'Set-Cookie': begun(session) })
+      return redirect(destination(next), { 'Set-Cookie': begun(session) })
     },
   })
 }

@@ -23,10 +23,11 @@ import {
   type SignInOptions,
   type SignInPages,
   type SignInProvider,
-  startPath,
   visitorOf,
 } from './sign-in-context.ts'
 import { type ProviderProblem, providerProblemView } from './sign-in-views.ts'
+
+const optional = Type.Optional(Type.String())
 
 /** Each request may cause requests to the provider. One office signs in from one address. */
 const providerLimits: RateLimits = { perMinute: 60, perDay: 5_000 }
@@ -60,19 +61,18 @@ function wayToProvider({ provider, publicUrl }: ProviderOptions, pages: SignInPa
     path: '/sign-in/oidc',
     summary: 'Go to the OpenID Connect provider',
     policy: { kind: 'page', limits: providerLimits },
-    queryParameters: Type.Object({ next: Type.Optional(Type.String()) }),
+    queryParameters: Type.Object({ next: optional, again: optional }),
     async answer({ query, caller }) {
       const next = ownPath(query.next)
-      if (caller.kind === 'session') return redirect(next ?? startPath)
-      const begun = await provider.begin()
+      const isAgain = query.again === 'yes'
+      if (caller.kind === 'session' && !isAgain) return redirect(pages.destination(next))
+      const begun = await provider.begin({ isAgain })
       if (begun.outcome === 'failed') return problem(pages, provider, begun)
       const cookie = attemptCookie(publicUrl, { ...begun.secrets, next })
       return redirect(begun.url, { 'Set-Cookie': cookie })
     },
   })
 }
-
-const optional = Type.Optional(Type.String())
 
 function wayBack(options: ProviderOptions, pages: SignInPages): Endpoint {
   const { provider, publicUrl } = options
@@ -94,7 +94,7 @@ function wayBack(options: ProviderOptions, pages: SignInPages): Endpoint {
       if (attempt === null || !isOwnState(query.state, attempt))
         // A browser that is signed in has opened the page a second time.
         return caller.kind === 'session'
-          ? redirect(startPath)
+          ? redirect(pages.destination(null))
           : problem(pages, provider, { outcome: 'stale' })
       const parameters: CallbackParameters = query
       const completed = await provider.complete(parameters, attempt)
@@ -107,7 +107,7 @@ function wayBack(options: ProviderOptions, pages: SignInPages): Endpoint {
 }
 
 async function signIn(
-  { db, clock, rules, provider }: ProviderOptions,
+  { db, clock, rules, provider, operatorSite }: ProviderOptions,
   pages: SignInPages,
   { identity, visitor, attempt }: { identity: ProvenIdentity; visitor: Visitor; attempt: Attempt },
 ): Promise<Answer> {
@@ -117,9 +117,10 @@ async function signIn(
     { identity, visitor, previousValue },
     { signUp: provider.signUp, rules, now: clock() },
   )
-  if (signedIn.outcome === 'invited') return redirect(`/invitations/${signedIn.token}`)
+  if (signedIn.outcome === 'invited')
+    return redirect(`${operatorSite?.siteUrl ?? ''}/invitations/${signedIn.token}`)
   return signedIn.outcome === 'signed in'
-    ? redirect(signedIn.next ?? attempt.next ?? startPath, {
+    ? redirect(pages.destination(signedIn.next ?? attempt.next), {
         'Set-Cookie': pages.begun(signedIn.session),
       })
     : problem(pages, provider, signedIn)

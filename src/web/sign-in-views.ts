@@ -1,5 +1,6 @@
 /** The views of sign-in, from data to HTML. They need no script. */
 import type { IdentityRefusal } from '../accounts/identity-sign-in.ts'
+import { isOfConsole } from '../accounts/sign-in.ts'
 import { notice } from './components.ts'
 import { attributes, type Html, html } from './html.ts'
 import { icon } from './icons.ts'
@@ -14,6 +15,8 @@ export interface SignInMethods {
   /** Name of the OpenID Connect provider, or null. */
   provider: string | null
   isSignUpOpen: boolean
+  /** Whether these are the pages of the operator's own listener. */
+  isConsole: boolean
 }
 
 export interface SignInForm extends SignInMethods {
@@ -25,6 +28,8 @@ export interface SignInForm extends SignInMethods {
   error: string | null
   /** Whether the user has just left an account. */
   hasLeft?: boolean
+  /** Whether the user is signed in already, and must prove it anew. */
+  isAgain?: boolean
 }
 
 const leftNotice = notice({
@@ -35,22 +40,34 @@ const leftNotice = notice({
 })
 
 export function signInView(form: SignInForm): SignInView {
-  const { error, provider, sendsMail, hasLeft = false } = form
+  const { error, provider, sendsMail, hasLeft = false, isAgain = false } = form
+  const title = isAgain ? 'Sign in again' : 'Sign in'
   return {
-    title: error === null ? 'Sign in' : 'Error: sign in',
+    title: error === null ? title : 'Error: sign in',
     main: html`${hasLeft && leftNotice}<section class="card" aria-labelledby="title"><div class="card-body stack">
-<div class="stack tight"><h1 id="title">Sign in</h1><p class="muted">To the dashboard for developers: keys, usage, requests and webhooks.</p></div>
-${provider !== null && providerLink(provider, form.next)}
+<div class="stack tight"><h1 id="title">${title}</h1><p class="muted">${purposeOf(form)}</p></div>
+${provider !== null && providerLink(provider, form.next, isAgain)}
 ${provider !== null && sendsMail && html`<p class="or muted small">or by mail</p>`}
 ${sendsMail && mailForm(form)}
 </div></section>
-<p class="muted small">No account yet? ${signUpAdvice(form)}</p>`,
+${!form.isConsole && !isAgain && html`<p class="muted small">No account yet? ${signUpAdvice(form)}</p>`}`,
   }
 }
 
-function providerLink(provider: string, next: string | null): Html {
-  const query = next === null ? '' : `?next=${encodeURIComponent(next)}`
-  return html`<p><a class="button primary large" href="${`/sign-in/oidc${query}`}">Sign in with ${provider}</a></p>`
+function purposeOf({ isAgain, isConsole, next }: SignInForm): string {
+  if (isAgain)
+    return 'You are about to do something that cannot be taken back. It needs a sign-in of the last 15 minutes.'
+  return isConsole || isOfConsole(next)
+    ? 'To the console of the operator.'
+    : 'To the dashboard for developers: keys, usage, requests and webhooks.'
+}
+
+function providerLink(provider: string, next: string | null, isAgain = false): Html {
+  const query = new URLSearchParams({
+    ...(next !== null && { next }),
+    ...(isAgain && { again: 'yes' }),
+  }).toString()
+  return html`<p><a class="button primary large" href="${`/sign-in/oidc${query && '?'}${query}`}">Sign in with ${provider}</a></p>`
 }
 
 function mailForm({ email, next, error, provider }: SignInForm): Html {

@@ -16,7 +16,6 @@ import {
   type SignInOptions,
   type SignInPages,
   signInPages,
-  startPath,
 } from './sign-in-context.ts'
 import { linkEndpoints } from './sign-in-link.ts'
 import { providerEndpoints } from './sign-in-provider.ts'
@@ -28,12 +27,15 @@ export function signInEndpoints(options: SignInOptions): Endpoint[] {
     signInPage(options, pages),
     ...linkEndpoints(options, pages),
     ...providerEndpoints(options, pages),
-    ...invitationEndpoints(options, pages),
+    ...(options.operatorSite === undefined ? invitationEndpoints(options, pages) : []),
     signOut(options, pages),
   ]
 }
 
-function signInPage({ sendsMail, provider }: SignInOptions, { view, show }: SignInPages): Endpoint {
+function signInPage(
+  { sendsMail, provider }: SignInOptions,
+  { view, show, destination }: SignInPages,
+): Endpoint {
   return endpoint({
     ...view,
     operationId: 'signInPage',
@@ -42,13 +44,16 @@ function signInPage({ sendsMail, provider }: SignInOptions, { view, show }: Sign
     queryParameters: Type.Object({
       next: Type.Optional(Type.String()),
       left: Type.Optional(Type.String()),
+      again: Type.Optional(Type.String()),
     }),
     async answer({ query, caller }) {
       const next = ownPath(query.next)
-      if (caller.kind === 'session') return redirect(next ?? startPath)
+      const isAgain = query.again === 'yes'
+      if (caller.kind === 'session' && !isAgain) return redirect(destination(next))
       const hasLeft = query.left === 'yes'
+      const form = { email: '', next, error: null, hasLeft, isAgain }
       return sendsMail || provider !== null
-        ? show((methods) => signInView({ ...methods, email: '', next, error: null, hasLeft }))
+        ? show((methods) => signInView({ ...methods, ...form }))
         : show(() => noMethodView({ hasLeft }))
     },
   })

@@ -75,6 +75,7 @@ async function sendDue(): Promise<void> {
     db,
     clock: () => later,
     publicUrl: 'https://scores.example.org',
+    operatorUrl: 'https://scores.example.org',
     client,
     render: mailRenderer('scores.example.org'),
     signUp: async () => null,

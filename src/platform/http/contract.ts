@@ -54,9 +54,11 @@ export type Policy<Limits = RateLimits> =
   /**
    * The session of a signed-in user, limited as in `sessionLimits`. The server ignores
    * `Authorization` and payments, and rejects a request that changes something unless it comes from
-   * our own origin (decision D49).
+   * our own origin (decision D49). A page of the console is for users with an operator role: every
+   * other user, and a caller from another network, gets the 404 of an unknown path (decision D63).
+   * It checks its parameters itself.
    */
-  | { kind: 'session' }
+  | { kind: 'session'; isConsole?: true }
   /**
    * A token of the operator's own systems (decision D60). Callers from other networks get 404. Its
    * parameters are checked by its operation, and an unknown one is refused. Only JSON bodies; an

@@ -6,22 +6,29 @@ import { openFind } from './find.ts'
 
 openFind()
 
+/** `data-copy` is the id of the element with the text; `data-copy-text` is the text itself. */
+const copyButtons = '[data-copy], [data-copy-text]'
+
 /** Shows the controls that need this script, also in a part that another script has put in. */
 function showControls(): void {
-  for (const button of document.querySelectorAll<HTMLElement>('[data-copy]')) button.hidden = false
+  for (const button of document.querySelectorAll<HTMLElement>(copyButtons)) button.hidden = false
 }
 document.addEventListener('page-shown', showControls)
 showControls()
 
 document.addEventListener('click', ({ target }) => {
-  const button = target instanceof Element ? target.closest<HTMLElement>('[data-copy]') : null
-  const source = document.getElementById(button?.dataset.copy ?? '')
-  if (button === null || source === null) return
+  const button = target instanceof Element ? target.closest<HTMLElement>(copyButtons) : null
+  if (button === null) return
+  const { copy = '', copyText } = button.dataset
+  const source =
+    copyText === undefined ? document.getElementById(copy) : button.previousElementSibling
+  if (source === null) return
+  const text = copyText ?? source.textContent
   const label = button.querySelector('[data-label]') ?? button
   const idle = button.dataset.idle ?? label.textContent
-  const show = (text: string): void => {
+  const show = (word: string): void => {
     button.dataset.idle = idle
-    label.textContent = text
+    label.textContent = word
     button.dataset.copied = ''
     setTimeout(() => {
       label.textContent = idle
@@ -30,12 +37,13 @@ document.addEventListener('click', ({ target }) => {
   }
   // Without https a browser copies nothing by script. The reader copies the selection.
   const select = (): void => {
+    source.textContent = text
     getSelection()?.selectAllChildren(source)
     show('Press Ctrl+C')
   }
   const { clipboard } = navigator as { clipboard?: Clipboard }
   if (clipboard === undefined) select()
-  else clipboard.writeText(source.textContent).then(() => show('Copied'), select)
+  else clipboard.writeText(text).then(() => show('Copied'), select)
 })
 
 for (const timer of document.querySelectorAll<HTMLElement>('[data-seconds]')) {

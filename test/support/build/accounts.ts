@@ -31,6 +31,7 @@ export function userPerformer(
       },
       users: {
         publicUrl: 'https://scores.example.org',
+        operatorUrl: 'https://operator.example.org',
         sendsMail: false,
         sessions: { idleDays: 7, days: 30 },
         ...users,
@@ -41,7 +42,7 @@ export function userPerformer(
 
 /** Returns the token of a new sign-in link of a user. */
 export async function signInToken(db: Db, email: string, now = new Date()): Promise<string> {
-  const link = await db.transaction((tx) => makeShownLink(tx, email, now))
+  const link = await db.transaction((tx) => makeShownLink(tx, { email, next: null }, now))
   if ('refusal' in link) throw new Error(link.message)
   return link.token
 }

@@ -54,6 +54,7 @@ await sendMails({
   db: mortal,
   clock,
   publicUrl: 'https://scores.example.org',
+  operatorUrl: 'https://scores.example.org',
   client: {
     ...client,
     send: (mail) => {

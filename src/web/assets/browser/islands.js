@@ -109,20 +109,25 @@ one.scrollIntoView({ block: 'nearest' })
 
 
 openFind()
+const copyButtons = '[data-copy], [data-copy-text]'
 function showControls()       {
-for (const button of document.querySelectorAll             ('[data-copy]')) button.hidden = false
+for (const button of document.querySelectorAll             (copyButtons)) button.hidden = false
 }
 document.addEventListener('page-shown', showControls)
 showControls()
 document.addEventListener('click', ({ target }) => {
-const button = target instanceof Element ? target.closest             ('[data-copy]') : null
-const source = document.getElementById(button?.dataset.copy ?? '')
-if (button === null || source === null) return
+const button = target instanceof Element ? target.closest             (copyButtons) : null
+if (button === null) return
+const { copy = '', copyText } = button.dataset
+const source =
+copyText === undefined ? document.getElementById(copy) : button.previousElementSibling
+if (source === null) return
+const text = copyText ?? source.textContent
 const label = button.querySelector('[data-label]') ?? button
 const idle = button.dataset.idle ?? label.textContent
-const show = (text        )       => {
+const show = (word        )       => {
 button.dataset.idle = idle
-label.textContent = text
+label.textContent = word
 button.dataset.copied = ''
 setTimeout(() => {
 label.textContent = idle
@@ -130,12 +135,13 @@ delete button.dataset.copied
 }, 2_000)
 }
 const select = ()       => {
+source.textContent = text
 getSelection()?.selectAllChildren(source)
 show('Press Ctrl+C')
 }
 const { clipboard } = navigator
 if (clipboard === undefined) select()
-else clipboard.writeText(source.textContent).then(() => show('Copied'), select)
+else clipboard.writeText(text).then(() => show('Copied'), select)
 })
 for (const timer of document.querySelectorAll             ('[data-seconds]')) {
 const button = buttonOf(timer.dataset.enables)

@@ -1,0 +1,223 @@
+/**
+ * What all pages of the console share (decision D63): the operations by noun, the caller, the frame,
+ * links to actions, and the notice after a change.
+ */
+import { type TObject } from 'typebox'
+import { type Operation } from '../../operations/operation.ts'
+import { type OperationCaller, type Performer, performAny } from '../../operations/perform.ts'
+import { findOutput } from '../../operations/replay-store.ts'
+import { type ConsoleRole, type SessionCaller } from '../../platform/http/callers.ts'
+import { type Endpoint, type RefusalPage } from '../../platform/http/endpoint.ts'
+import { errorTable, type Refusal } from '../../platform/http/errors.ts'
+import { type FieldErrors, menu, notice } from '../components.ts'
+import { attributes, html, type Part } from '../html.ts'
+import {
+  type DashboardPage,
+  type Fields,
+  type PagesContext,
+  pageEndpoints,
+  type Shown,
+  type Visit,
+} from '../page.ts'
+import { errorsOf } from './form.ts'
+import {
+  consolePath,
+  formPath,
+  type Noun,
+  type Nouns,
+  navigation,
+  nounsOf,
+  singular,
+  titled,
+  verbOf,
+} from './nouns.ts'
+
+export interface ConsoleOptions<Services> extends PagesContext {
+  operations: readonly Operation<Services>[]
+  performer: Performer<Services>
+  refusalPage: RefusalPage
+  /** Origin of the public pages, or nothing if this listener serves them. */
+  siteUrl: string
+  /** Returns what the user's menu shows. */
+  nameOfUser(session: SessionCaller): Promise<string | null>
+}
+
+export interface Console<Services> extends Pick<ConsoleOptions<Services>, 'siteUrl'> {
+  nouns: Nouns<Services>
+  perform: (
+    visit: Visiting,
+    operation: Operation<Services>,
+    raw: object,
+    options?: { idempotencyKey?: string | null; isDryRun?: boolean },
+  ) => ReturnType<typeof performAny>
+  /** Returns the output of an earlier change of this actor, or null. */
+  answerOf(actor: string, key: string): Promise<object | null>
+  page(declared: Declared): Endpoint[]
+}
+
+export type Visiting = Pick<Visit, 'session' | 'path' | 'query' | 'now' | 'requestId'>
+
+interface Declared
+  extends Partial<Pick<DashboardPage<TObject, TObject>, 'entry'>>,
+    Pick<DashboardPage<TObject, TObject>, 'name' | 'path' | 'pathParameters'> {
+  show(visit: Visiting): Promise<Shown>
+  actions?: Readonly<Record<string, (visit: Visiting, fields: Fields) => Promise<Shown>>>
+}
+
+const batchesMsMax = 10_000
+
+export function openConsole<Services>(options: ConsoleOptions<Services>): Console<Services> {
+  const nouns = nounsOf(options.operations)
+  const groups = navigation(nouns)
+  return {
+    nouns,
+    siteUrl: options.siteUrl,
+    perform: (visit, operation, raw, more = {}) =>
+      performAny(
+        options.performer,
+        operation,
+        { ...callerOf(visit.session), requestId: visit.requestId },
+        raw,
+        { ...more, batchesMsMax },
+      ),
+    answerOf: (actor, key) => findOutput(options.db, { actor, key }),
+    page: (declared) =>
+      pageEndpoints(
+        options,
+        {
+          policy: { kind: 'session', isConsole: true },
+          priority: 'operator',
+          refusalPage: options.refusalPage,
+          actor: 'operator',
+          async frameOf(session, current) {
+            const user = await options.nameOfUser(session)
+            const role = roleOf(session)
+            return user === null ? null : { console: { user, role, current, groups } }
+          },
+        },
+        // Its parameters are texts: operations check them.
+        { entry: entryOf, ...declared } as DashboardPage<TObject, TObject>,
+      ),
+  }
+}
+
+/** Returns the path of the entry in the navigation for the page of a noun. */
+function entryOf({ noun }: Fields): string {
+  return noun === undefined ? consolePath : `${consolePath}/${noun}`
+}
+
+/** The server admits only users with a role to these pages. */
+function roleOf({ operatorRole }: SessionCaller): ConsoleRole {
+  if (operatorRole === null) throw new Error('a page of the console was shown without a role')
+  return operatorRole
+}
+
+export function callerOf(session: SessionCaller): OperationCaller {
+  const actor = `operator ${session.userId}`
+  return { kind: 'operator', role: roleOf(session), actor, by: actor }
+}
+
+/**
+ * Three actions have buttons; with more, the rest is in a menu. `noun` is the one whose page it is:
+ * actions of another name their own.
+ */
+export function actionLinks<Services>(
+  actions: readonly Operation<Services>[],
+  given: Record<string, string>,
+  noun: Noun<Services>,
+): Part {
+  if (actions.length === 0) return undefined
+  const [usual, dangerous] = [false, true].map((isDangerous) =>
+    actions.filter(({ danger }) => (danger !== undefined) === isDangerous),
+  ) as [Operation<Services>[], Operation<Services>[]]
+  const sorted = [...usual, ...dangerous]
+  const shown = sorted.slice(0, sorted.length > 3 ? 2 : 3)
+  const link = (one: Operation<Services>, name?: string) => {
+    const verb = titled(verbOf(one))
+    const other = one.name.slice(0, one.name.indexOf(' '))
+    const label = noun.changes.includes(one)
+      ? verb
+      : `${verb} ${singular(titled(other)).toLowerCase()}`
+    return html`<a${attributes({ class: name })} href="${formPath(one, given)}">${label}</a>`
+  }
+  return html`${shown.map((one, i) => link(one, i === 0 && one.danger === undefined ? 'button primary' : 'button'))}${
+    sorted.length > shown.length &&
+    menu({
+      label: 'More actions',
+      items: sorted
+        .slice(shown.length)
+        .map((one) => link(one, one.danger === undefined ? undefined : 'danger')),
+    })
+  }`
+}
+
+export function messageOf({ refusal, message }: Refusal): string {
+  const row = errorTable[refusal]
+  return message ?? `${row.message} ${row.advice}`
+}
+
+export function refusalErrors(names: readonly string[], refusal: Refusal): FieldErrors {
+  return errorsOf(names, messageOf(refusal))
+}
+
+export function sentencesOf<Services>(
+  operation: Operation<Services>,
+  output: object,
+  input: object,
+): readonly string[] {
+  const lines = operation.said?.(output as never, input as never) ?? [`Done: ${operation.summary}.`]
+  // The next command is for a terminal.
+  return lines.filter((line) => !line.includes('`assay '))
+}
+
+/** No input has a name with a hyphen. */
+export const doneParameters = { name: 'done-name', key: 'done-key', given: 'done-for' } as const
+
+/** Parameters of the page after a change: they name it, so that the page says what it did. */
+export function doneQuery({
+  name,
+  key,
+  given,
+}: {
+  name: string
+  key: string
+  given: object
+}): string {
+  return new URLSearchParams({
+    [doneParameters.name]: name,
+    [doneParameters.key]: key,
+    [doneParameters.given]: JSON.stringify(given),
+  }).toString()
+}
+
+/** What the change did that led to this page, from its stored answer. */
+export async function doneNotice<Services>(
+  console: Console<Services>,
+  visit: Visiting,
+): Promise<Part> {
+  const [name = '', key, given = ''] = Object.values(doneParameters).map(
+    (parameter) => visit.query[parameter],
+  )
+  const noun = console.nouns.get(name.slice(0, Math.max(0, name.indexOf(' '))))
+  const operation = noun?.changes.find((one) => one.name === name)
+  if (operation === undefined || key === undefined) return false
+  const output = await console.answerOf(callerOf(visit.session).actor, key)
+  const input = parsedObject(given)
+  if (output === null || input === null) return false
+  const [title = '', ...rest] = sentencesOf(operation, output, input)
+  return notice({
+    tone: 'positive',
+    title,
+    ...(rest.length > 0 && { text: rest.join(' ') }),
+    isResult: true,
+  })
+}
+
+function parsedObject(text: string): object | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' ? value : null
+  } catch {
+    return null
+  }
+}

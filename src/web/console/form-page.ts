@@ -1,0 +1,241 @@
+/** The form of an action, and its answer, made from its operation. */
+
+import { randomUUID } from 'node:crypto'
+import { type Operation } from '../../operations/operation.ts'
+import { secretFields } from '../../operations/perform.ts'
+import { type Texts, valuesOfTexts } from '../../operations/text-input.ts'
+import { errorTable, type Refusal, refuse } from '../../platform/http/errors.ts'
+import {
+  type FieldErrors,
+  facts,
+  formErrors,
+  hidden,
+  notice,
+  pageHead,
+  secretOnce,
+} from '../components.ts'
+import { type Html, html } from '../html.ts'
+import { type Fields, type Shown } from '../page.ts'
+import {
+  type Console,
+  callerOf,
+  doneQuery,
+  refusalErrors,
+  sentencesOf,
+  type Visiting,
+} from './console.ts'
+import { inputField, textsOf } from './form.ts'
+import {
+  formPath,
+  mayCall,
+  type Noun,
+  type Nouns,
+  nounOfKey,
+  recordPath,
+  singular,
+  titled,
+  verbOf,
+} from './nouns.ts'
+import { recordOf } from './values.ts'
+
+/** A change that cannot be taken back needs a sign-in that is not older. */
+const freshMs = 15 * 60_000
+
+export interface Sent {
+  fields: Fields
+  isPreview: boolean
+}
+
+interface FormOptions<Services> {
+  noun: Noun<Services>
+  operation: Operation<Services>
+  sent?: Sent | undefined
+}
+
+/** The form of an action, and its answer. */
+export async function formShown<Services>(
+  console: Console<Services>,
+  visit: Visiting,
+  { noun, operation, sent }: FormOptions<Services>,
+): Promise<Shown> {
+  const caller = callerOf(visit.session)
+  if (!mayCall(operation, caller)) return refuse('operator_role_required')
+  const given = Object.fromEntries(
+    Object.keys(operation.path).flatMap((name) => {
+      const value = visit.query[name]
+      return value === undefined ? [] : [[name, value]]
+    }),
+  )
+  const names = Object.keys({ ...operation.path, ...operation.input }).filter(
+    (name) => !(name in given),
+  )
+  const back = backOf(console.nouns, noun, given)
+  const isStale =
+    operation.danger !== undefined &&
+    visit.now.getTime() - visit.session.signedInAt.getTime() > freshMs
+  const form = { operation, given, names, back, isStale, key: sent?.fields.key ?? randomUUID() }
+  if (sent === undefined)
+    return formView({ ...form, values: textsOf(operation, names, visit.query) })
+  const values = textsOf(operation, names, sent.fields)
+  if (isStale) return formView({ ...form, values, status: 403 })
+  const input = { ...valuesOfTexts(operation, values), ...given }
+  const done = await console.perform(visit, operation, input, {
+    idempotencyKey: form.key,
+    isDryRun: sent.isPreview,
+  })
+  if ('refusal' in done) return formView({ ...form, values, ...refusedParts(names, done) })
+  const { output } = done
+  const lines = sentencesOf(operation, output, input)
+  if (sent.isPreview)
+    return formView({
+      ...form,
+      values,
+      above: notice({
+        tone: 'info',
+        title: 'Nothing was changed yet. This would happen:',
+        text: lines.join(' '),
+        isResult: true,
+      }),
+    })
+  const [secret] = secretFields(operation.output)
+  if (secret !== undefined) return secretView({ output, secret, lines, back })
+  if ('more' in output)
+    return formView({
+      ...form,
+      key: randomUUID(),
+      values,
+      above: notice({
+        tone: 'info',
+        title: 'Items are left. Send the form again to go on.',
+        text: lines.join(' '),
+        isResult: true,
+      }),
+    })
+  const target = targetOf(console.nouns, noun, { given, output }) ?? back.url
+  const about = doneQuery({ name: operation.name, key: form.key, given })
+  return { redirectTo: `${target}${target.includes('?') ? '&' : '?'}${about}` }
+}
+
+/** A refusal stays on the form. A form that was sent before with other texts gets a new key. */
+function refusedParts(names: readonly string[], refusal: Refusal) {
+  const status = errorTable[refusal.refusal].status
+  if (refusal.refusal === 'idempotency_key_reused')
+    return {
+      status,
+      key: randomUUID(),
+      errors: {
+        form: 'This form was sent before with other content, and that was done. Send it again only if you want a second change.',
+      },
+    }
+  return { status, errors: refusalErrors(names, refusal) }
+}
+
+interface Back {
+  url: string
+  title: string
+}
+
+/** The page from which the form was opened. */
+function backOf<Services>(
+  nouns: Nouns<Services>,
+  noun: Noun<Services>,
+  given: Record<string, string>,
+): Back {
+  const [key, id] = Object.entries(given)[0] ?? []
+  const owner = key === undefined ? undefined : nounOfKey(nouns, key)
+  if (owner === undefined || id === undefined) return { url: noun.path, title: noun.title }
+  return { url: recordPath(owner, id), title: id.length > 20 ? singular(owner.title) : id }
+}
+
+/** The page of the record that a change made or changed, if its noun has one. */
+function targetOf<Services>(
+  nouns: Nouns<Services>,
+  noun: Noun<Services>,
+  { given, output }: { given: Record<string, string>; output: object },
+): string | null {
+  const { key } = noun
+  if (key !== null) {
+    const made = recordOf(output)
+    const id: unknown =
+      given[key] ?? Reflect.get(output, key) ?? Reflect.get(made, key) ?? Reflect.get(made, 'id')
+    if (typeof id === 'string') return recordPath(noun, id)
+  }
+  return Object.keys(given).length > 0 ? backOf(nouns, noun, given).url : null
+}
+
+interface FormView<Services> {
+  operation: Operation<Services>
+  given: Record<string, string>
+  names: readonly string[]
+  back: Back
+  isStale: boolean
+  key: string
+  values: Texts
+  errors?: FieldErrors
+  status?: number
+  above?: Html
+}
+
+function formView<Services>({
+  operation,
+  given,
+  names,
+  back,
+  isStale,
+  key,
+  values,
+  errors = {},
+  status,
+  above,
+}: FormView<Services>): Shown {
+  const { summary, danger } = operation
+  const label = titled(verbOf(operation))
+  const url = formPath(operation, given)
+  const again = `/sign-in?${new URLSearchParams({ again: 'yes', next: url }).toString()}`
+  const canPreview = danger !== undefined && secretFields(operation.output).length === 0
+  const hasErrors = Object.keys(errors).length > 0
+  return {
+    title: hasErrors ? `Error: ${summary}` : summary,
+    ...(status !== undefined && { status }),
+    main: html`${above}${pageHead({ title: summary, above: [back], shortTitle: label })}
+<section class="card form-card" aria-label="${summary}"><form class="card-body stack" method="post" action="${url}" novalidate>
+${formErrors('Nothing was changed.', errors)}${hidden('key', key)}${
+  Object.keys(given).length > 0 &&
+  facts(
+    Object.entries(given).map(([name, value]) => ({
+      label: titled(name),
+      value: html`<span class="mono break">${value}</span>`,
+    })),
+  )
+}${names.map((name) => inputField(operation, name, { values, errors }))}
+${danger !== undefined && notice({ tone: 'warning', title: 'You cannot take this back.', text: danger })}
+${
+  isStale
+    ? html`${notice({ tone: 'info', title: 'Sign in again first.', text: 'What cannot be taken back needs a sign-in of the last 15 minutes. You come back to this form.' })}<div class="row"><a class="button primary" href="${again}">Sign in again</a><a class="button quiet" href="${back.url}">Cancel</a></div>`
+    : html`<div class="row"><button class="button ${danger === undefined ? 'primary' : 'danger primary'}" type="submit" name="do" value="perform">${label}</button>${canPreview && html`<button class="button" type="submit" name="do" value="preview">Preview</button>`}<a class="button quiet" href="${back.url}">Cancel</a></div>`
+}
+</form></section>`,
+  }
+}
+
+/** A secret is shown in the answer to the form alone, and never after a redirect. */
+function secretView({
+  output,
+  secret,
+  lines,
+  back,
+}: {
+  output: object
+  secret: string
+  lines: readonly string[]
+  back: Back
+}): Shown {
+  const label = titled(secret)
+  const value = String(Reflect.get(output, secret))
+  const text = lines.filter((line) => !line.includes(value)).join(' ')
+  return {
+    title: label,
+    status: 201,
+    main: secretOnce({ title: label, label, value, text, done: back.url }),
+  }
+}

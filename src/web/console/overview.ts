@@ -1,0 +1,249 @@
+/** The first page of the console, by hand: what needs the operator, and how large the service is. */
+
+import type { Endpoint } from '../../platform/http/endpoint.ts'
+import {
+  badge,
+  type Column,
+  card,
+  empty,
+  none,
+  pageHead,
+  type Tile,
+  table,
+  tiles,
+} from '../components.ts'
+import { type Html, html, type Part } from '../html.ts'
+import { icon } from '../icons.ts'
+import { count, counted, timeTag } from '../text.ts'
+import { entryTable } from './audit.ts'
+import { type Console, type Visiting } from './console.ts'
+import { auditPath, consolePath, recordPath } from './nouns.ts'
+import { rowsOf, rowsTable } from './values.ts'
+
+/** The processes, their jobs and the work that waits, read at most once in ten seconds. */
+export interface ServiceState {
+  at: Date
+  live: readonly {
+    processId: string
+    node: string
+    release: string
+    serves: boolean
+    jobs: object | null
+    seenAt: Date
+  }[]
+  jobs: readonly { name: string; succeededAt: Date | null; error: string | null; isLate: boolean }[]
+  backlog: {
+    scoreDueSince: Date | null
+    eventUndispatchedSince: Date | null
+    mailsWaiting: number
+    disputesOverdue: number
+    apiKeysEnding: number
+    booksDiffering: number
+    scoresWithoutCredential: number
+  }
+}
+
+/** Counts up to a limit are exact; beyond it they are the estimate of the database. */
+export interface Totals {
+  workers: number
+  publicScores: number
+  evidence: number
+  accounts: number
+}
+
+export interface OverviewOptions {
+  state(): Promise<ServiceState>
+  totals(): Promise<Totals>
+}
+
+/** Work that waits longer needs an operator. */
+const waitMsMax = 60_000
+
+export function overviewPage<Services>(
+  console: Console<Services>,
+  { state, totals }: OverviewOptions,
+): Endpoint[] {
+  return console.page({
+    name: 'console overview',
+    path: consolePath,
+    async show(visit) {
+      const [found, sizes, disputes, entries] = await Promise.all([
+        state(),
+        totals(),
+        latest(console, visit, { noun: 'disputes', limit: 5 }),
+        latest(console, visit, { noun: 'audit', limit: 8 }),
+      ])
+      const needs = needsOf(found, visit.now)
+      return {
+        title: 'Overview',
+        main: html`${pageHead({
+          title: 'Overview',
+          badge:
+            needs.length === 0
+              ? badge('positive', 'check', 'All is well')
+              : badge('warning', 'alert', counted(needs.length, 'thing to do', 'things to do')),
+        })}
+${tiles(tilesOf(sizes))}
+<div class="columns half">${needsCard(needs)}${processCard(found, visit.now)}</div>
+${disputes !== null && disputesCard(console, disputes, visit.now)}
+${entries !== null && card({ title: 'Latest actions', isFlush: true, aside: html`<a class="small" href="${auditPath}">Open the audit log</a>`, body: entryTable(entries as never, visit.now) })}`,
+      }
+    },
+  })
+}
+
+/** The first rows of the list of a noun, or null if there is none. */
+async function latest<Services>(
+  { nouns, perform }: Console<Services>,
+  visit: Visiting,
+  { noun, limit }: { noun: string; limit: number },
+): Promise<readonly object[] | null> {
+  const list = nouns.get(noun)?.main
+  if (list == null) return null
+  const read = await perform(visit, list, { limit })
+  return 'output' in read ? rowsOf(read.output) : null
+}
+
+function tilesOf({ workers, publicScores, evidence, accounts }: Totals): Tile[] {
+  return [
+    { label: 'Workers', value: about(workers) },
+    { label: 'Public scores', value: about(publicScores) },
+    { label: 'Items of evidence', value: about(evidence) },
+    { label: 'Accounts', value: about(accounts) },
+  ]
+}
+
+/** Numbers above the limit of exact counting are estimates. */
+function about(value: number): string {
+  return value > exactMax ? `≈ ${count(value)}` : count(value)
+}
+
+const exactMax = 10_000
+
+interface Need {
+  title: string
+  text: string
+  url?: string
+}
+
+function needsOf({ backlog, jobs, live }: ServiceState, now: Date): Need[] {
+  const isOld = (since: Date | null) =>
+    since !== null && now.getTime() - since.getTime() > waitMsMax
+  const late = jobs.filter(({ isLate, error }) => isLate || error !== null)
+  const needs: (Need | false)[] = [
+    !live.some((one) => one.jobs !== null) && {
+      title: 'No process runs background jobs',
+      text: 'Scores, events and mails wait. Start `assay jobs`.',
+    },
+    late.length > 0 && {
+      title: counted(
+        late.length,
+        'background job fails or is late',
+        'background jobs fail or are late',
+      ),
+      text: late.map(({ name, error }) => (error === null ? name : `${name}: ${error}`)).join('; '),
+    },
+    backlog.disputesOverdue > 0 && {
+      title: counted(backlog.disputesOverdue, 'dispute is overdue', 'disputes are overdue'),
+      text: 'Decide them: their workers wait longer than you promised.',
+      url: `${consolePath}/disputes`,
+    },
+    backlog.booksDiffering > 0 && {
+      title: counted(backlog.booksDiffering, 'account is suspended', 'accounts are suspended'),
+      text: 'The balance is not the sum of the entries. Check the books.',
+      url: `${consolePath}/credits`,
+    },
+    backlog.scoresWithoutCredential > 0 && {
+      title: counted(
+        backlog.scoresWithoutCredential,
+        'score waits for a new credential',
+        'scores wait for new credentials',
+      ),
+      text: 'A machine with the signing key issues them.',
+    },
+    isOld(backlog.scoreDueSince) && {
+      title: 'Workers wait to be scored',
+      text: 'The oldest mark is more than a minute old.',
+    },
+    isOld(backlog.eventUndispatchedSince) && {
+      title: 'Events wait to be dispatched',
+      text: 'The oldest is more than a minute old.',
+      url: `${consolePath}/webhooks`,
+    },
+    backlog.apiKeysEnding > 0 && {
+      title: counted(
+        backlog.apiKeysEnding,
+        'API key ends within 7 days',
+        'API keys end within 7 days',
+      ),
+      text: 'Tell their accounts to rotate them.',
+    },
+  ]
+  return needs.filter((one) => one !== false)
+}
+
+function needsCard(needs: readonly Need[]): Html {
+  return card({
+    title: 'Needs attention',
+    isFlush: needs.length === 0,
+    body:
+      needs.length === 0
+        ? empty({
+            icon: 'check',
+            title: 'Nothing needs you',
+            text: 'Jobs run, and nothing is overdue.',
+          })
+        : html`<ul class="plain-list stack">${needs.map(needLine)}</ul>`,
+  })
+}
+
+function needLine({ title, text, url }: Need): Html {
+  const shown: Part = url === undefined ? title : html`<a href="${url}">${title}</a>`
+  return html`<li class="need">${icon('alert')}<div><strong>${shown}</strong><p class="small muted break">${text}</p></div></li>`
+}
+
+function processCard({ live, at }: ServiceState, now: Date): Html {
+  type Process = ServiceState['live'][number]
+  const columns: Column<Process>[] = [
+    { head: 'Machine', cell: ({ node }) => html`<strong class="break">${node}</strong>` },
+    {
+      head: 'Does',
+      cell: ({ serves, jobs }) =>
+        [serves && 'answers', jobs !== null && 'jobs'].filter(Boolean).join(', ') || none,
+    },
+    { head: 'Release', priority: 2, cell: ({ release }) => release },
+    { head: 'Seen', isNumber: true, cell: ({ seenAt }) => timeTag(seenAt, now) },
+  ]
+  return card({
+    title: 'Processes',
+    isFlush: true,
+    aside: html`<span class="small muted">as of ${timeTag(at, now)}</span>`,
+    body:
+      live.length === 0
+        ? empty({
+            icon: 'info',
+            title: 'No process is known',
+            text: 'Each one writes its heartbeat every ten seconds.',
+          })
+        : table({ label: 'Processes', columns, rows: live }),
+  })
+}
+
+function disputesCard<Services>(
+  { nouns }: Console<Services>,
+  rows: readonly object[],
+  now: Date,
+): Html | false {
+  const noun = nouns.get('disputes')
+  if (noun?.main == null) return false
+  const urlOf = (row: object) => recordPath(noun, String(Reflect.get(row, 'id')))
+  return card({
+    title: 'Disputes due next',
+    isFlush: true,
+    aside: html`<a class="small" href="${noun.path}">Show all</a>`,
+    body:
+      rows.length === 0
+        ? html`<p class="card-body muted">No dispute is open.</p>`
+        : rowsTable(noun.main, { rows, urlOf }, { nouns, now, hides: [] }),
+  })
+}

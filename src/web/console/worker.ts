@@ -1,0 +1,206 @@
+/** The page of a worker, by hand: whether the score is public, and what each gate waits for. */
+
+import type { Static } from 'typebox'
+import { Type } from 'typebox'
+import type { Endpoint } from '../../platform/http/endpoint.ts'
+import { badge, card, facts, idValue, none, pageHead } from '../components.ts'
+import { type Html, html, type Part } from '../html.ts'
+import { icon } from '../icons.ts'
+import { counted, timeTag } from '../text.ts'
+import { actionLinks, type Console, callerOf, doneNotice, type Visiting } from './console.ts'
+import { consolePath, formPath, mayCall, recordPath, titled } from './nouns.ts'
+import { missingRecord, recordActions, recordParts } from './record-page.ts'
+import { stateBadge } from './values.ts'
+
+const consent = Type.Union([Type.Object({ granted: Type.Boolean() }), Type.Null()])
+
+/** The members of the output of `workers show` that the page shows by hand. */
+const shownWorker = Type.Object({
+  workerId: Type.String(),
+  externalId: Type.Union([Type.String(), Type.Null()]),
+  username: Type.String(),
+  displayName: Type.String(),
+  title: Type.Union([Type.String(), Type.Null()]),
+  memberSince: Type.String(),
+  skills: Type.Array(Type.Object({ name: Type.String(), verified: Type.Boolean() })),
+  onboardedAt: Type.Union([Type.String(), Type.Null()]),
+  missing: Type.Array(Type.String()),
+  consents: Type.Object({
+    public_profile: consent,
+    search_listing: consent,
+    score_sharing: consent,
+  }),
+  identity: Type.Object({
+    state: Type.String(),
+    verifiedUntil: Type.Union([Type.String(), Type.Null()]),
+  }),
+  openDisputes: Type.Array(Type.String()),
+  scoreHiddenBy: Type.Array(Type.String()),
+})
+type Worker = Static<typeof shownWorker>
+
+export function workerPage<Services>(console: Console<Services>): Endpoint[] {
+  const { nouns } = console
+  const noun = nouns.get('workers')
+  const show = noun?.show
+  if (noun === undefined || show == null) return []
+  return console.page({
+    name: 'console worker',
+    entry: noun.path,
+    path: `${consolePath}/workers/{username}`,
+    pathParameters: Type.Object({ username: Type.String() }),
+    async show(visit) {
+      const username = visit.path.username ?? ''
+      const shown = await console.perform(visit, show, { username })
+      if ('refusal' in shown) return missingRecord(noun, visit, shown)
+      const worker = shown.output as Worker
+      const caller = callerOf(visit.session)
+      const given = { username: worker.username }
+      const actions = recordActions(nouns, { noun, record: worker }, caller).filter(
+        // The gates have buttons of their own.
+        ({ name }) => !/^(consent|identity) /.test(name),
+      )
+      const isPublic = worker.scoreHiddenBy.length === 0
+      return {
+        title: worker.displayName,
+        main: html`${await doneNotice(console, visit)}${pageHead({
+          title: worker.displayName,
+          badge: isPublic
+            ? badge('positive', 'check', 'Score is public')
+            : badge('warning', 'lock', 'Score is hidden'),
+          text: html`<span class="mono">${worker.username}</span>${worker.title !== null && html` · <span dir="auto">${worker.title}</span>`}`,
+          above: [{ title: noun.title, url: noun.path }],
+          actions: html`${isPublic && html`<a class="button" href="${`${console.siteUrl}/u/${worker.username}`}">Public page</a>`}${actionLinks(actions, given, noun)}`,
+        })}
+<div class="columns half">${gatesCard(console, visit, worker)}${factsCard(worker, visit.now)}</div>
+${await recordParts(console, visit, { noun, key: 'username', id: worker.username })}`,
+      }
+    },
+  })
+}
+
+interface Gate {
+  name: string
+  isOpen: boolean
+  title: string
+  text: Part
+  /** Operations that open or close it. */
+  actions: Part
+}
+
+/** Each condition of a public score, with its state and the action that changes it. */
+function gatesCard<Services>(console: Console<Services>, visit: Visiting, worker: Worker): Html {
+  const { scoreHiddenBy, missing, onboardedAt, consents, identity, openDisputes, username } = worker
+  const caller = callerOf(visit.session)
+  const all = [...console.nouns.values()].flatMap(({ changes }) => changes)
+  const link = (name: string, given: Record<string, string>) => {
+    const operation = all.find((one) => one.name === name)
+    return (
+      operation !== undefined &&
+      mayCall(operation, caller) &&
+      html`<a class="button small" href="${formPath(operation, { username, ...given })}">${titled(name.slice(name.indexOf(' ') + 1))}<span class="hidden-visually"> ${name.slice(0, name.indexOf(' '))} ${given.permission?.replaceAll('_', ' ')}</span></a>`
+    )
+  }
+  const consentGate = (permission: keyof typeof consents): Gate => {
+    const isOpen = consents[permission]?.granted ?? false
+    return {
+      name: permission,
+      isOpen,
+      title: `Consent to ${permission.replaceAll('_', ' ')}`,
+      text: isOpen
+        ? 'Granted.'
+        : consents[permission] === null
+          ? 'The worker has not decided.'
+          : 'Withdrawn.',
+      actions: link(isOpen ? 'consent withdraw' : 'consent grant', { permission }),
+    }
+  }
+  const disputes = console.nouns.get('disputes')
+  const isHiding = scoreHiddenBy.includes('dispute')
+  const gates: Gate[] = [
+    {
+      name: 'no_score',
+      isOpen: !scoreHiddenBy.includes('no_score'),
+      title: 'Score',
+      text: scoreHiddenBy.includes('no_score')
+        ? 'There is none yet: evidence is missing, or waits for the jobs process.'
+        : 'Computed.',
+      actions: false,
+    },
+    {
+      name: 'not_onboarded',
+      isOpen: onboardedAt !== null,
+      title: 'Onboarding',
+      text:
+        onboardedAt === null
+          ? `Missing: ${missing.map((one) => one.replaceAll('_', ' ')).join(', ')}.`
+          : html`Since ${timeTag(new Date(onboardedAt), visit.now)}.`,
+      actions: false,
+    },
+    consentGate('public_profile'),
+    consentGate('score_sharing'),
+    {
+      name: 'identity',
+      isOpen: !scoreHiddenBy.includes('identity'),
+      title: 'Identity',
+      text: html`${titled(identity.state)}${identity.verifiedUntil !== null && html` until ${timeTag(new Date(identity.verifiedUntil), visit.now)}`}.`,
+      actions: link(identity.state === 'verified' ? 'identity revoke' : 'identity verify', {}),
+    },
+    {
+      name: 'dispute',
+      isOpen: !isHiding,
+      title: 'Disputes',
+      text:
+        openDisputes.length === 0
+          ? 'None is open.'
+          : html`${counted(openDisputes.length, 'dispute is open', 'disputes are open')}${isHiding ? ', and hides the score' : ', and the score stays public'}.`,
+      actions:
+        disputes !== undefined &&
+        openDisputes.map(
+          (id) => html`<a class="button small" href="${recordPath(disputes, id)}">See dispute</a>`,
+        ),
+    },
+  ]
+  const isPublic = scoreHiddenBy.length === 0
+  return card({
+    title: isPublic ? 'Why the score is public' : 'Why the score is hidden',
+    body: html`<ul class="plain-list gates">${gates.map(gateLine)}</ul>
+<p class="small muted">${consents.search_listing?.granted ? 'Search may list the worker.' : 'Search does not list the worker.'} ${link(consents.search_listing?.granted ? 'consent withdraw' : 'consent grant', { permission: 'search_listing' })}</p>`,
+  })
+}
+
+function gateLine({ isOpen, title, text, actions }: Gate): Html {
+  return html`<li data-open="${isOpen ? 'yes' : 'no'}">${icon(isOpen ? 'check' : 'lock')}<div><strong>${title}</strong><span class="hidden-visually">: ${isOpen ? 'fulfilled' : 'not fulfilled'}</span><p class="small muted">${text}</p></div>${actions !== false && html`<div class="row">${actions}</div>`}</li>`
+}
+
+function factsCard(worker: Worker, now: Date): Html {
+  const { workerId, externalId, memberSince, skills, identity, onboardedAt } = worker
+  const verified = skills.filter((one) => one.verified)
+  return card({
+    title: 'Facts',
+    body: facts(
+      [
+        {
+          label: 'Your ID',
+          value: externalId === null ? none : html`<span class="mono break">${externalId}</span>`,
+        },
+        { label: 'Member since', value: memberSince },
+        {
+          label: 'Onboarded',
+          value: onboardedAt === null ? 'No' : timeTag(new Date(onboardedAt), now),
+        },
+        { label: 'Identity', value: stateBadge(identity.state) },
+        {
+          label: 'Skills',
+          isWide: true,
+          value:
+            skills.length === 0
+              ? none
+              : html`<span class="row">${skills.slice(0, 12).map(({ name, verified }) => html`<span class="tag">${verified && icon('check')}${name}</span>`)}</span><span class="sub">${counted(verified.length, 'is verified', 'are verified')}</span>`,
+        },
+        { label: 'Worker ID', isWide: true, value: idValue('worker-id', workerId) },
+      ],
+      'columns',
+    ),
+  })
+}
