@@ -3,7 +3,7 @@ import { type Command, CommanderError } from 'commander'
 import { ConfigError } from '../config/config.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
 import { Failure } from './fail.ts'
-import { note, type Outcome, printOutcome, withoutSecrets } from './output.ts'
+import { type ExitCode, note, type Outcome, printOutcome, withoutSecrets } from './output.ts'
 
 /** Declares a command. `example` is shown by its `--help`. */
 export function command(
@@ -64,12 +64,12 @@ export function reportFailure(
   process.exitCode = exitCodeOf(error, failureCode)
 }
 
-function exitCodeOf(error: unknown, failureCode: 1 | 2): number {
+export function exitCodeOf(error: unknown, failureCode: 1 | 2): ExitCode | 130 {
   if (error instanceof ConfigError || error instanceof CommanderError) return 2
   return error instanceof Failure && error.exitCode !== 1 ? error.exitCode : failureCode
 }
 
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error instanceof UnavailableError)
     return `${error.message}: ${causeOf(error) ?? 'no answer'}. Check DATABASE_URL, or run \`assay doctor\`.`

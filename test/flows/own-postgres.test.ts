@@ -140,9 +140,9 @@ void describe('on a PostgreSQL with default settings', { skip: missingPostgres }
         PUBLIC_URL: publicUrl,
       }
       for (const command of [['serve'], ['migrate'], ['workers', 'show', 'by-session']]) {
-        const { ended, err } = await assay(command, env)
+        const { ended, out, err } = await assay(command, env)
         assert.equal(ended, 1, command.join(' '))
-        assert.match(err, /pooler in transaction mode.* Set DATABASE_POOLING=transaction/)
+        assert.match(out + err, /pooler in transaction mode.* Set DATABASE_POOLING=transaction/)
       }
       const { ended, out } = await assay(['doctor'], env)
       assert.equal(ended, 1)

@@ -26,10 +26,10 @@ Object.assign(command.env, {
 
 test('an invalid relayer key stops the start, and the message reveals neither key nor node', async () => {
   writeFileSync(keyFile, 'a key of another kind')
-  const { code, err } = await command.run(['serve'])
+  const { code, out, err } = await command.run(['serve'])
   assert.equal(code, 1)
-  assert.match(err, /X402_RELAYER_KEY_FILE must name a file/)
-  assert.doesNotMatch(err, /another kind|canary/)
+  assert.match(out, /"why":"X402_RELAYER_KEY_FILE must name a file/)
+  assert.doesNotMatch(out + err, /another kind|canary/)
 })
 
 test('doctor: a key that would stop the start is a failure; a silent node is a warning', async () => {

@@ -4,7 +4,7 @@ import { origin, serve } from '../../app/serve.ts'
 import { type Config, ConfigError, readConfig } from '../../config/config.ts'
 import { openLog } from '../../platform/observability/log.ts'
 import { wholeNumber } from '../args.ts'
-import { act, finish } from '../command.ts'
+import { act, exitCodeOf, finish, messageOf } from '../command.ts'
 import { settings } from '../context.ts'
 import { done, type Outcome, withoutSecrets } from '../output.ts'
 
@@ -46,20 +46,22 @@ function withDemoPayee(config: Config): Config {
 }
 
 /**
- * Runs a process that writes a log. If the log is no terminal, settings that are not valid are a
- * line of it, because programs read it.
+ * Runs a process that writes a log. If the log is no terminal, the reason why the process cannot
+ * start or go on is a line of it, because programs read it.
  */
 export async function logged(run: () => Promise<void>): Promise<Outcome> {
   try {
     await run()
     return done({}, [])
   } catch (error) {
-    if (!(error instanceof ConfigError) || process.stdout.isTTY) throw error
-    const why = withoutSecrets(error.problems.join('; '))
+    const exitCode = exitCodeOf(error, 1)
+    if (exitCode === 130 || process.stdout.isTTY) throw error
+    const isConfig = error instanceof ConfigError
+    const why = withoutSecrets(isConfig ? error.problems.join('; ') : messageOf(error))
     const log = openLog({ level: 'error', origin, to: process.stdout })
-    log.error('the settings are not valid', null, { why })
+    log.error(isConfig ? 'the settings are not valid' : 'the process ends', null, { why })
     log.flush()
-    return done({}, [], 2)
+    return done({}, [], exitCode)
   }
 }
 
