@@ -8,7 +8,7 @@ import { skillNames } from '../candidates/skill-names.ts'
 import { completionFile, credentialFile, readText } from '../demo/files.ts'
 import { type Endpoint, endpointsOf, type RefusalPage } from '../platform/http/endpoint.ts'
 import type { Job } from '../platform/job-runner.ts'
-import { openSandbox } from '../sandbox/open.ts'
+import { openSandbox, type Sandbox } from '../sandbox/open.ts'
 import {
   openRegistryCache,
   type RegistryCache,
@@ -189,6 +189,12 @@ function demoDocuments(dataDir: string): ((name: string) => Promise<string | nul
   return (name) => readText(credentialFile(dataDir, name))
 }
 
+/** Any candidate of the sandbox with a score. */
+function sandboxValuesOf({ scoreIds }: Sandbox): { username: string; scoreId: string } {
+  const [[username, scoreId] = ['', '']] = scoreIds
+  return { username, scoreId }
+}
+
 interface PageOptions
   extends Pick<
     HandlerOptions,
@@ -217,6 +223,7 @@ function servicePages(
       securityContact: config.securityContact,
       otherPaths: standardPaths(standard.vocabulary),
       dashboardPages: dashboardEntries,
+      sandboxValues: sandboxValuesOf(sandbox),
     }),
     ...publicPages({
       publicUrl,

@@ -102,10 +102,57 @@ test('api: every operation of the contract has a page with a request and a respo
       assert.ok(index.text.includes(`href="/docs/api/${operationId}"`), operationId)
       const page = await get(`/docs/api/${operationId}`)
       assert.equal(page.status, 200, operationId)
-      assert.ok(page.text.includes(`<code>${method.toUpperCase()} ${path}</code>`), operationId)
-      assert.match(page.text, /<code>curl -sS/, operationId)
+      assert.ok(page.text.includes(`data-method="${method.toUpperCase()}"`), operationId)
+      assert.ok(page.text.replaceAll('<wbr>', '').includes(`<code>${path}</code>`), operationId)
+      for (const language of ['curl', 'typescript', 'python'])
+        assert.match(
+          page.text,
+          new RegExp(`data-language="${language}"[^>]*><code>\\S`),
+          operationId,
+        )
       assert.match(page.text, /id="response-20\d"/, operationId)
     }
+})
+
+test('api: the filter of operations works as a form, and the language stays on every page', {
+  skip: noBrowser,
+}, async () => {
+  const { text } = await get('/docs/api?q=POST+webhook')
+  assert.match(text, /href="\/docs\/api\/createWebhookEndpoint"/)
+  assert.doesNotMatch(text, /href="\/docs\/api\/getScore"/)
+  const context = await (await openBrowser()).newContext()
+  const page = await context.newPage()
+  const faults = watchFaults(page, service.base)
+  await page.goto(`${service.base}/docs/api`)
+  await page.getByLabel('Filter operations').fill('webhookevents')
+  await page.getByText('1 operation', { exact: true }).waitFor()
+  await page.locator('a[data-filtered=listWebhookEvents]').click()
+  await page.getByRole('radio', { name: 'curl' }).focus()
+  await page.keyboard.press('ArrowRight')
+  await page.getByText('client.webhooks.events').waitFor()
+  await page.goto(`${service.base}/docs/api/getSkill`)
+  await page.getByText('client.skills.get').waitFor()
+  await page.getByLabel('id').fill('typescript')
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByText(/^200 · \d+ ms$/).waitFor()
+  await page.getByRole('region', { name: 'Answer' }).getByText('"TypeScript"').first().waitFor()
+  await page.goto(`${service.base}/docs/api/searchCandidates`)
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByRole('link', { name: 'Sign in to send' }).waitFor()
+  await page.goto(`${service.base}/docs/api/createWebhookEndpoint`)
+  assert.equal(await page.getByRole('button', { name: 'Send' }).count(), 0)
+  await page.goto(`${service.base}/docs/api/getSkill`)
+  assert.equal(
+    await page.locator('[data-languages] [data-copy]').getAttribute('data-copy'),
+    'request-typescript',
+  )
+  await inspectPage(page, 'api operation')
+  // Chromium notes the status of the refused call in its console.
+  assert.deepEqual(
+    faults.filter((fault) => !fault.includes('401 (Unauthorized)')),
+    [],
+  )
+  await context.close()
 })
 
 test('search: results are grouped with marked words, and an id leads to its page', async () => {

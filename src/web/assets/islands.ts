@@ -144,6 +144,99 @@ interface NewCall {
   cells: Record<string, string>
 }
 
+// The language of examples holds on every page, and Copy takes the one in view.
+for (const block of document.querySelectorAll<HTMLElement>('[data-languages]')) {
+  const radios = [...block.querySelectorAll<HTMLInputElement>('input[name="language"]')]
+  const copy = block.querySelector<HTMLElement>('[data-copy]')
+  const choose = (language: string): void => {
+    if (copy !== null) copy.dataset.copy = `request-${language}`
+    localStorage.setItem('language', language)
+  }
+  for (const radio of radios) radio.addEventListener('change', () => choose(radio.value))
+  const kept = radios.find(({ value }) => value === localStorage.getItem('language'))
+  if (kept !== undefined) {
+    kept.checked = true
+    choose(kept.value)
+  }
+}
+
+// Filters the operations while the reader types. Without this the form asks the server.
+const filter = document.querySelector<HTMLFormElement>('[data-filter]')
+filter?.addEventListener('input', ({ target }) => {
+  const words = (target as HTMLInputElement).value.toLowerCase().split(/\s+/u).filter(Boolean)
+  let shown = 0
+  for (const link of document.querySelectorAll<HTMLElement>('[data-filtered]')) {
+    const row = link.closest('tr')
+    const text = `${link.dataset.filtered} ${row?.textContent}`.toLowerCase()
+    const fits = words.every((word) => text.includes(word))
+    if (row !== null) row.hidden = !fits
+    if (fits) shown++
+  }
+  for (const table of document.querySelectorAll<HTMLElement>('.prose .card')) {
+    const isEmpty = table.querySelector('tbody tr:not([hidden])') === null
+    table.hidden = isEmpty
+    if (table.previousElementSibling instanceof HTMLHeadingElement)
+      table.previousElementSibling.hidden = isEmpty
+  }
+  const count = document.querySelector('[data-filter-count]')
+  if (count !== null) count.textContent = shown === 1 ? '1 operation' : `${shown} operations`
+})
+
+const sendForm = document.querySelector<HTMLFormElement>('[data-send]')
+sendForm?.addEventListener('submit', (event) => {
+  event.preventDefault()
+  void send(sendForm)
+})
+
+/** Characters of an answer that the page shows. The catalog of skills has hundreds of thousands. */
+const answerLengthMax = 20_000
+
+/** Sends an operation with the reader's session. An error is an answer that developers want to see. */
+async function send(from: HTMLFormElement): Promise<void> {
+  const fields = [
+    ...from.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>('[data-name]'),
+  ].map((one): [string, string] => [one.dataset.name ?? '', one.value])
+  const values = new Map(fields)
+  const method = from.dataset.method ?? 'GET'
+  let path = from.dataset.send ?? ''
+  for (const [name, value] of fields)
+    if (path.includes(`{${name}}`)) {
+      path = path.replace(`{${name}}`, encodeURIComponent(value))
+      values.delete(name)
+    }
+  const query = method === 'GET' ? new URLSearchParams([...values]).toString() : ''
+  const started = performance.now()
+  const answer = await fetch(`${path}${query === '' ? '' : `?${query}`}`, {
+    method,
+    headers: { Accept: 'application/json', 'Content-Type': 'application/json' },
+    ...(method === 'GET' ? {} : { body: values.get('body') ?? '' }),
+  }).catch(() => null)
+  const text = answer === null ? '' : await answer.text()
+  const ms = Math.round(performance.now() - started)
+  const box = document.querySelector<HTMLElement>('[data-sent]')
+  const part = (name: string) => box?.querySelector<HTMLAnchorElement>(`[data-sent-${name}]`)
+  const [head, log, signIn, body] = ['head', 'log', 'sign-in', 'body'].map(part)
+  if (box == null || head == null || log == null || signIn == null || body == null) return
+  box.hidden = false
+  head.textContent =
+    answer === null ? 'The service does not answer.' : `${answer.status} · ${ms} ms`
+  // Only calls with a session are in a log.
+  const isOwn = path.startsWith('/api/account/')
+  log.hidden = answer === null || !isOwn || answer.status === 401
+  log.href = `/dashboard/requests/${answer?.headers.get('x-request-id') ?? ''}`
+  signIn.hidden = answer?.status !== 401
+  signIn.href = `/sign-in?next=${encodeURIComponent(location.pathname)}`
+  body.textContent = indented(text).slice(0, answerLengthMax)
+}
+
+function indented(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}
+
 const live = document.querySelector<HTMLElement>('[data-live]')
 if (live !== null) followCalls(live)
 

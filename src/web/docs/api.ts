@@ -1,7 +1,9 @@
 /** Pure: the reference of the API, rendered from the OpenAPI document. */
-import { html, type Part } from '../html.ts'
+import { attributes, Html, html, type Part } from '../html.ts'
+import { icon } from '../icons.ts'
 import type { PublicView } from '../public-page.ts'
 import { codeBlock } from './code.ts'
+import { type ExampleCall, exampleIn, languages } from './examples.ts'
 import { type DocsFrame, docsView } from './frame.ts'
 
 /** A part of the OpenAPI document. Our own generator writes it, so a missing member is a fault. */
@@ -85,29 +87,37 @@ export function operationsIn({ paths, tags }: OpenApi): Listed[] {
 }
 
 /** Returns the list of all operations. */
-export function apiIndexView(frame: DocsFrame, document: OpenApi): PublicView {
-  const operations = operationsIn(document)
+export function apiIndexView(frame: DocsFrame, document: OpenApi, filter = ''): PublicView {
+  const words = filter.toLowerCase().split(/\s+/u).filter(Boolean)
+  const fits = ({ method, path, operation: { operationId, summary } }: Listed) => {
+    const text = `${method} ${path} ${operationId} ${summary}`.toLowerCase()
+    return words.every((word) => text.includes(word))
+  }
+  const operations = operationsIn(document).filter(fits)
   const areas = document.tags.map(({ name }) => ({
     name,
     id: name.replaceAll(' ', '-'),
     members: operations.filter(({ operation }) => operation.tags[0] === name),
   }))
+  const found = areas.filter(({ members }) => members.length > 0)
   const view = docsView(frame, {
     path: apiPath,
     title: 'API reference',
     description: 'Every operation of the API, with a request and a response.',
     trail: [{ path: '/docs', title: 'Docs' }],
     lead: html`<p>Every operation of the API, with a request and a response.</p>`,
-    sections: areas.map(({ name, id }) => ({ id, title: sentence(name) })),
+    sections: found.map(({ name, id }) => ({ id, title: sentence(name) })),
     main: html`<p>Paths are relative to <code>${frame.site.publicUrl}</code>. The same contract as an OpenAPI 3.1 document: <a href="/api/v1/openapi.json">openapi.json</a>.</p>
-${areas.map(
+<form class="search-line" action="${apiPath}" role="search" aria-label="Operations" data-filter><div class="field"><label for="filter">Filter operations</label><input class="input" id="filter" name="q" type="search" value="${filter}" maxlength="80" autocomplete="off" autocapitalize="none" spellcheck="false" placeholder="search, webhook, POST …"></div><button class="button" type="submit">Filter</button></form>
+<p class="small muted" role="status" data-filter-count>${operations.length === 1 ? '1 operation' : `${operations.length} operations`}</p>
+${found.map(
   ({ name, id, members }) => html`<h2 id="${id}">${sentence(name)}</h2>
 ${table(
   `Operations of ${name}`,
   ['Operation', 'Request'],
   members.map(({ method, path, operation }) => [
-    html`<a href="${operationPath(operation)}">${operation.summary}</a>`,
-    html`<code>${method} ${path}</code>`,
+    html`<a href="${operationPath(operation)}" data-filtered="${operation.operationId}">${operation.summary}</a>`,
+    html`${methodTag(method)} <code>${pathText(path)}</code>`,
   ]),
 )}`,
 )}`,
@@ -124,7 +134,9 @@ export function operationView(
   frame: DocsFrame,
   document: OpenApi,
   { method, path, operation }: Listed,
+  values: SandboxValues,
 ): PublicView {
+  const call = exampleOfOperation(frame.site.publicUrl, document, { method, path, operation })
   const all = operationsIn(document)
   const at = all.findIndex((one) => one.operation === operation)
   const neighbour = (listed: Listed | undefined) =>
@@ -145,7 +157,7 @@ export function operationView(
       { path: '/docs', title: 'Docs' },
       { path: apiPath, title: 'API reference' },
     ],
-    lead: html`<p><code>${method} ${path}</code></p>`,
+    lead: html`<p>${methodTag(method)} <code>${pathText(path)}</code></p>`,
     sections: [
       { id: 'request', title: 'Request' },
       { id: 'response', title: 'Response' },
@@ -156,7 +168,7 @@ export function operationView(
     main: html`${operation.description !== undefined && html`<p>${operation.description}</p>`}
 ${access(operation)}
 <h2 id="request">Request</h2>
-${codeBlock({ id: 'request-code', name: 'curl', label: 'Request', language: 'sh', code: curlOf(frame.site.publicUrl, { method, path, operation }, { parameters, body }) })}
+${languageBlock(call)}${sendForm(call, { method, path, operation }, values)}
 ${
   parameters.length > 0 &&
   html`<h3 id="parameters">Parameters</h3>${table(
@@ -318,11 +330,6 @@ function table(label: string, heads: readonly string[], rows: readonly Part[][])
   )}</tbody></table></div></div>`
 }
 
-interface RequestParts {
-  parameters: readonly Parameter[]
-  body: [type: string, media: Media] | undefined
-}
-
 /** Values of path parameters in examples. An id without a value here is a UUID. */
 const exampleValues: Readonly<Record<string, string>> = {
   username: 'ada-lovelace',
@@ -333,36 +340,129 @@ const exampleValues: Readonly<Record<string, string>> = {
 
 const exampleUuid = '019e2cbb-7a00-7c1e-9f27-8b5a1c2d3e4f'
 
-function curlOf(
+/** Returns the call that the page of an operation shows. */
+export function exampleOfOperation(
   publicUrl: string,
+  document: OpenApi,
   { method, path, operation }: Listed,
-  { parameters, body }: RequestParts,
-): string {
+): ExampleCall {
+  const parameters = (operation.parameters ?? []).map((one) => resolved<Parameter>(document, one))
+  const body = Object.entries(operation.requestBody?.content ?? {})[0]
+  const pathValues: string[] = []
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const schema = parameters.find((one) => one.name === name)?.schema
-    return exampleValues[name] ?? (schema?.format === 'uuid' ? exampleUuid : `$${name}`)
+    const value =
+      exampleValues[name] ?? (schema?.format === 'uuid' ? exampleUuid : name.toUpperCase())
+    pathValues.push(value)
+    return value
   })
-  const query = parameters.filter((one) => one.in === 'query' && one.required === true)
-  const search = query.map(({ name }) => `${name}=typescript`).join('&')
+  const query = parameters
+    .filter((one) => one.in === 'query' && (one.required === true || one.name === 'limit'))
+    .map(({ name }) => [name, name === 'limit' ? '2' : 'typescript'])
   const schemes = new Set((operation.security ?? []).flatMap((one) => Object.keys(one)))
   const isOptional = operation.security?.some((one) => Object.keys(one).length === 0) ?? true
-  const lines = [`curl -sS "${publicUrl}${filled}${search === '' ? '' : `?${search}`}"`]
-  if (method === 'DELETE' || (method === 'POST' && body === undefined)) lines.push(`-X ${method}`)
-  if (schemes.has('apiKey') && !isOptional) lines.push('-H "Authorization: Bearer $API_KEY"')
-  if (schemes.has('session')) {
-    lines.push('-b cookies')
-    if (method !== 'GET') lines.push(`-H "Origin: ${new URL(publicUrl).origin}"`)
+  const [type, media] = body ?? []
+  const [first] = Object.values(media?.examples ?? {})
+  return {
+    operationId: operation.operationId,
+    method,
+    publicUrl,
+    path: filled,
+    pathValues,
+    query: Object.fromEntries(query) as Record<string, string>,
+    auth: schemes.has('session')
+      ? 'session'
+      : schemes.has('apiKey') && !isOptional
+        ? 'key'
+        : 'none',
+    needsIdempotencyKey: parameters.some(
+      ({ name, required }) => name === 'Idempotency-Key' && required === true,
+    ),
+    body:
+      media === undefined || type === undefined
+        ? null
+        : { type, value: media.example ?? first?.value ?? {} },
   }
-  if (parameters.some(({ name, required }) => name === 'Idempotency-Key' && required === true))
-    lines.push('-H "Idempotency-Key: $(uuidgen)"')
-  if (body !== undefined) {
-    const [type, media] = body
-    const [first] = Object.values(media.examples ?? {})
-    const value = JSON.stringify(media.example ?? first?.value ?? {})
-    lines.push(`-H "Content-Type: ${type}"`)
-    lines.push(value.length > 600 ? '--data-binary @credential.json' : `-d '${value}'`)
+}
+
+const languageNames = { curl: 'curl', typescript: 'TypeScript', python: 'Python' } as const
+
+/** Tabs are radio buttons, so arrow keys and all languages work without a script. */
+function languageBlock(call: ExampleCall): Part {
+  const tabs = languages.map(
+    (language) =>
+      html`<label><input class="hidden-visually" type="radio" name="language" value="${language}"${attributes({ checked: language === 'curl' })}>${languageNames[language]}</label>`,
+  )
+  const blocks = languages.map(
+    (language) =>
+      html`<pre id="${`request-${language}`}" data-language="${language}" tabindex="0" role="region" aria-label="${`Request with ${languageNames[language]}`}"><code>${exampleIn(language, call)}</code></pre>`,
+  )
+  return html`<div class="code language" data-languages><div class="code-head"><fieldset><legend class="hidden-visually">Language of the examples</legend>${tabs}</fieldset><button class="button quiet small copy" type="button" data-copy="request-curl" hidden>${icon('copy')}<span data-label>Copy</span></button></div>${blocks}</div>\n`
+}
+
+/** Values of the sandbox, with which the forms of paid reads are filled. */
+export interface SandboxValues {
+  username: string
+  scoreId: string
+}
+
+/** The reads of the sandbox that answer for a paid read, with the session of the reader. */
+const sandboxReads: Readonly<Record<string, { path: string; call: string; field: string }>> = {
+  searchCandidates: { path: '/candidates/search', call: 'search', field: 'q' },
+  getCandidate: { path: '/candidates/{username}', call: 'candidate', field: 'username' },
+  getScore: { path: '/scores/{scoreId}', call: 'score', field: 'scoreId' },
+}
+const sandboxPath = '/api/account/developer/sandbox'
+
+/**
+ * The form that sends the operation from this page: a paid read to its twin in the sandbox, with
+ * the session and without credits; a public one as it is. Nothing else is sent from a page.
+ */
+function sendForm(call: ExampleCall, { path }: Listed, values: SandboxValues): Part {
+  const { operationId, method, auth, body, query } = call
+  const read = sandboxReads[operationId]
+  const button = html`<button class="button primary" type="submit">${icon('send')}Send</button>`
+  const foot = (words: string) =>
+    html`<div class="row apart"><span class="muted small">${words}</span>${button}</div>`
+  if (read !== undefined) {
+    const known: Record<string, string> = { q: 'typescript', ...values }
+    return sending(
+      html`<form class="call-form" data-send="${`${sandboxPath}${read.path}`}" method="get" action="/dashboard/sandbox"><input type="hidden" name="call" value="${read.call}">${sendField({ name: 'value', label: read.field, value: known[read.field] ?? '' })}${foot('Forty fictional people, costs nothing. It runs with your session.')}</form>`,
+    )
   }
-  return lines.join(' \\\n  ')
+  if (operationId === 'verifyScoreCredential')
+    return sending(
+      html`<form class="call-form" data-send="${path}" data-method="POST" method="get" action="/verify"><div class="field"><label for="send-body">Body</label><textarea class="textarea" id="send-body" data-name="body" rows="4" spellcheck="false" autocomplete="off">\n${JSON.stringify(body?.value)}</textarea></div>${foot('Costs nothing, needs no key.')}</form>`,
+    )
+  if (auth !== 'none' || method !== 'GET')
+    return html`<p class="small muted">${auth === 'session' ? 'Needs your session: copy the command, or use the dashboard.' : 'Needs a live key: copy the command.'}</p>`
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+  const fields = [
+    ...names.map((name, i) => sendField({ name, label: name, value: call.pathValues[i] ?? '' })),
+    ...Object.entries(query).map(([name, value]) => sendField({ name, label: name, value })),
+  ]
+  return sending(
+    html`<form class="call-form" data-send="${path}" method="get" action="${call.path}">${fields}${foot('Public: needs no key.')}</form>`,
+  )
+}
+
+function sendField({ name, label, value }: Record<'name' | 'label' | 'value', string>): Part {
+  return html`<div class="field"><label for="${`send-${label}`}">${label}</label><input class="input" id="${`send-${label}`}" name="${name}" data-name="${label}" value="${value}" maxlength="200" required spellcheck="false" autocomplete="off" autocapitalize="none"></div>`
+}
+
+/** A script shows the answer below the form. */
+function sending(form: Part): Part {
+  return html`<div class="card send">${form}<div class="code" data-sent hidden><div class="code-head"><span role="status" data-sent-head></span><a data-sent-log hidden>In your request log</a><a data-sent-sign-in hidden>Sign in to send</a></div><pre tabindex="0" role="region" aria-label="Answer"><code data-sent-body></code></pre></div></div>\n`
+}
+
+/** The word says it, the colour helps the eye. */
+function methodTag(method: string): Part {
+  return html`<span class="method" data-method="${method}">${method}</span>`
+}
+
+/** A path breaks after its slashes alone. */
+function pathText(path: string): Part {
+  return path.split(/(?<=.\/)/).map((part, i) => [i > 0 && new Html('<wbr>'), part])
 }
 
 /** Follows the reference of a part, if it is one. */

@@ -21,7 +21,14 @@ import {
   siteOf,
   viewAnswer,
 } from '../public-page.ts'
-import { apiIndexView, apiPath, type OpenApi, operationsIn, operationView } from './api.ts'
+import {
+  apiIndexView,
+  apiPath,
+  type OpenApi,
+  operationsIn,
+  operationView,
+  type SandboxValues,
+} from './api.ts'
 import { type DocsFrame, docsView, groupsOf } from './frame.ts'
 import type { DocsLibrary, DocsPage } from './library.ts'
 import { searchAnswer, searchPath, searchView } from './search.ts'
@@ -40,6 +47,7 @@ export interface DocsContext {
   securityContact: string | null
   /** Paths of other pages that search engines may list. */
   otherPaths: readonly string[]
+  sandboxValues: SandboxValues
   /** Pages of the dashboard, which the search finds. */
   dashboardPages: readonly OtherPage[]
 }
@@ -73,7 +81,7 @@ export function docsEndpoints(context: DocsContext): Endpoint[] {
     const listed = operationsIn(openApi()).find((one) => one.operation.operationId === id)
     if (listed === undefined) return refuse('not_found')
     return documents(`${apiPath}/${id}`, () =>
-      pageDocument(site, operationView(frame, openApi(), listed)),
+      pageDocument(site, operationView(frame, openApi(), listed, context.sandboxValues)),
     )
   }
   const at = (path: string, answer: () => Answer) =>
@@ -94,7 +102,15 @@ export function docsEndpoints(context: DocsContext): Endpoint[] {
       .map((path) => at(path, () => page(path))),
     inFolder('/docs', (name) => page(`/docs/${name}`)),
     inFolder('/docs/decisions', (name) => page(`/docs/decisions/${name}`)),
-    at(apiPath, () => documents(apiPath, () => pageDocument(site, apiIndexView(frame, openApi())))),
+    publicEndpoint(site, {
+      name: `docs ${apiPath}`,
+      path: apiPath,
+      queryParameters: searchQuery,
+      answer({ query: { q = '' } }) {
+        if (q.trim() !== '') return viewAnswer(site, apiIndexView(frame, openApi(), q))
+        return documents(apiPath, () => pageDocument(site, apiIndexView(frame, openApi())))
+      },
+    }),
     inFolder(apiPath, operation),
     publicEndpoint(site, {
       name: 'docs search',
