@@ -1126,6 +1126,12 @@ create table readable_scores (
   snapshot_id bytea not null,
   verified_until timestamp with time zone not null
 );
+create table request_counts (
+  account_id uuid not null,
+  minute timestamp with time zone not null,
+  class smallint not null,
+  calls integer not null
+);
 create table request_log (
   seq bigint generated always as identity not null,
   at timestamp with time zone not null,
@@ -1137,7 +1143,8 @@ create table request_log (
   error text,
   credits integer not null,
   duration_us integer not null,
-  network text not null
+  network text not null,
+  cause jsonb
 ) partition by RANGE (at);
 create table request_log_default partition of request_log DEFAULT;
 create table schema_migrations (
@@ -1632,6 +1639,8 @@ alter table readable_profiles add constraint readable_profiles_username_key UNIQ
 alter table readable_profiles add constraint readable_profiles_pkey PRIMARY KEY (worker_id);
 alter table readable_scores add constraint readable_scores_snapshot_id_verified_until_key UNIQUE (snapshot_id, verified_until);
 alter table readable_scores add constraint readable_scores_pkey PRIMARY KEY (worker_id);
+alter table request_counts add constraint request_counts_pkey PRIMARY KEY (account_id, minute, class);
+alter table request_counts add constraint request_counts_class_check CHECK (class = ANY (ARRAY[2, 4, 5]));
 alter table schema_migrations add constraint schema_migrations_pkey PRIMARY KEY (name);
 alter table score_credentials add constraint score_credentials_credential_id_key UNIQUE (credential_id);
 alter table score_credentials add constraint score_credentials_place UNIQUE (list_id, list_index) INCLUDE (kid);
@@ -1866,6 +1875,7 @@ CREATE INDEX mails_invitation ON public.mails USING btree (invitation_id) WHERE 
 CREATE INDEX memberships_account ON public.memberships USING btree (account_id);
 CREATE INDEX operation_replays_created ON public.operation_replays USING btree (created_at);
 CREATE INDEX profiles_by_name ON public.profiles USING btree (lower(display_name) COLLATE "C");
+CREATE INDEX request_counts_minute ON public.request_counts USING btree (minute);
 CREATE INDEX request_log_account ON public.request_log USING btree (account_id, seq);
 CREATE INDEX request_log_refused ON public.request_log USING btree (account_id, seq) WHERE (status >= 400);
 CREATE INDEX request_log_request ON public.request_log USING btree (account_id, request_id);

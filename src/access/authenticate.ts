@@ -9,14 +9,15 @@
 import { batched } from '../platform/batching.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/db.ts'
-import type { Authenticate } from '../platform/http/admission.ts'
+import type { Authenticate, FindEndedKey } from '../platform/http/admission.ts'
 import type { PresentedKey } from '../platform/http/callers.ts'
 import { isAllowedFrom } from './allowed-from.ts'
 import { bearerKey, keyDigest } from './api-key.ts'
-import { findValidKeys, updateKeyUses, type ValidKey } from './store.ts'
+import { findEndedKey, findValidKeys, updateKeyUses, type ValidKey } from './store.ts'
 
 export interface KeyAuthenticator {
   authenticate: Authenticate
+  endedKey: FindEndedKey
   /** Writes the last use of each key since the last call. */
   recordUses(): Promise<void>
 }
@@ -41,6 +42,14 @@ export function openKeyAuthenticator({ db, clock }: KeyAuthenticatorOptions): Ke
       if (row === undefined || !isAllowedFrom(row.allowedFrom, address)) return null
       uses.set(row.id, clock())
       return presentedKey(row)
+    },
+
+    async endedKey(authorization) {
+      const key = bearerKey(authorization)
+      const found = key === null ? undefined : await findEndedKey(db, keyDigest(key), clock())
+      if (found === undefined) return null
+      const { id, accountId, endedAt, successorId } = found
+      return { accountId, keyId: id, cause: { endedAt: endedAt.toISOString(), successorId } }
     },
 
     async recordUses() {

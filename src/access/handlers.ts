@@ -10,7 +10,7 @@ import { firstFault } from '../platform/json/shape-fault.ts'
 import type { apiKeyContract } from './contract.ts'
 import { wireKeyChanged, wireKeyCreated, wireKeyList } from './examples.ts'
 import { readKeyRequest } from './key-request.ts'
-import { createApiKey } from './manage.ts'
+import { activeKeysMax, createApiKey } from './manage.ts'
 import { revokeOwnKey, rotateOwnKey } from './manage-own.ts'
 import { rotateRequest } from './schema.ts'
 import { findKeys, type StoredKey } from './store.ts'
@@ -45,7 +45,8 @@ export function apiKeyHandlers({ db, clock }: ApiKeyOptions): Handlers<typeof ap
       if ('fault' in read) return invalidField(read.fault)
       const created = await createApiKey(contextOf(caller), read.key)
       if (created.outcome === 'no such account') return refuse('session_required')
-      if (created.outcome === 'too many keys') return refuse('api_keys_maximum')
+      if (created.outcome === 'too many keys')
+        return refuse('api_keys_maximum', { cause: { count: activeKeysMax, max: activeKeysMax } })
       const key = await stored(accountId, created.id)
       return { status: 201, body: wireKeyCreated(key, created.key) }
     },

@@ -238,6 +238,27 @@ export function findValidKeys(
     where k.revoked_at is null and (k.expires_at is null or k.expires_at > ${now})`)
 }
 
+/** Returns the key of this digest if it is revoked or has expired, with its successor. */
+export async function findEndedKey(
+  db: Queryable,
+  digest: Buffer,
+  now: Date,
+): Promise<
+  { id: string; accountId: string; endedAt: Date; successorId: string | null } | undefined
+> {
+  const [row] = await db.rows<{
+    id: string
+    accountId: string
+    endedAt: Date
+    successorId: string | null
+  }>(sql`
+    select k.id, k.account_id as "accountId", least(k.revoked_at, k.expires_at) as "endedAt",
+      (select s.id from api_keys s where s.predecessor = k.id) as "successorId"
+    from api_keys k
+    where k.digest = ${digest} and least(k.revoked_at, k.expires_at) <= ${now}`)
+  return row
+}
+
 /**
  * Records the last use of each key. Never moves it back in time, because several nodes write.
  * Writes in the order of ids, so that two nodes cannot deadlock.

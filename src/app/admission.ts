@@ -28,6 +28,7 @@ export type Admission = Required<
     | 'authenticate'
     | 'authenticateOperator'
     | 'authenticateSession'
+    | 'endedKey'
     | 'metering'
     | 'payments'
     | 'failedKeyLimits'
@@ -65,6 +66,7 @@ export function openAdmission({
     operatorSessions: operatorSessions.authenticate,
     admission: {
       authenticate: keys.authenticate,
+      endedKey: keys.endedKey,
       authenticateSession: sessions.authenticate,
       authenticateOperator: operatorAuthenticator({ db, clock }),
       metering: metering ? credits : undefined,

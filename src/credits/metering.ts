@@ -128,6 +128,7 @@ function tooFewCredits(price: number, remaining: number): Refusal {
   return refuse('insufficient_credits', {
     message: `This call costs ${inCredits(price)}, and the account of this API key has ${inCredits(remaining)}.`,
     headers: { [creditsChargedHeader]: '0', [creditsRemainingHeader]: `${remaining}` },
+    cause: { price, balance: remaining },
   })
 }
 

@@ -39,6 +39,7 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   api_keys: ['select', 'insert', 'update'],
   api_key_uses: ['select', 'insert', 'update'],
   request_log: ['select', 'insert'],
+  request_counts: ['select', 'insert', 'update'],
   credit_accounts: ['select', 'update'],
   credit_entries: ['select', 'insert'],
   credit_usage: read,

@@ -74,7 +74,12 @@ export function answerHeaders(operation: Operation, status: number): Record<stri
       : isDocument
         ? 'DocumentLink'
         : null
-  return link === null ? headers : { ...headers, Link: refTo('headers', link) }
+  const hasScope = status === 403 && 'scope' in operation.policy
+  return {
+    ...headers,
+    ...(link === null ? {} : { Link: refTo('headers', link) }),
+    ...(hasScope ? { 'WWW-Authenticate': refTo('headers', 'ScopeChallenge') } : {}),
+  }
 }
 
 /**
@@ -214,6 +219,10 @@ export const fixedComponents = {
     'WWW-Authenticate': {
       description: 'How a caller may name itself.',
       required: true,
+      schema: text,
+    },
+    ScopeChallenge: {
+      description: 'Names the scope that the key lacks (RFC 6750). Absent if it lacks none.',
       schema: text,
     },
     RateLimit: {

@@ -37,6 +37,23 @@ export function readLogFilter(query: LogQuery): LogFilter | { fault: string } {
   }
 }
 
+/** Returns whether a call fits. The same rules stand in SQL for stored calls. */
+export function fitsFilter(filter: LogFilter): (call: FilteredCall) => boolean {
+  const { keyId, operation, statuses, error } = filter
+  return (call) =>
+    (keyId == null || call.keyId === keyId) &&
+    (operation == null || call.operation === operation) &&
+    (error == null || call.error === error) &&
+    (statuses == null || (call.status >= statuses[0] && call.status <= statuses[1]))
+}
+
+interface FilteredCall {
+  keyId: string | null
+  operation: string
+  status: number
+  error: string | null
+}
+
 const timeForm = /^[1-9]\d{3}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})$/
 
 /** Null if absent, undefined if it is no time. */

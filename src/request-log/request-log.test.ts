@@ -147,6 +147,7 @@ test('a full buffer and a failed batch drop calls, count them, and delay nothing
     credits: 0,
     status: 200,
     error: null,
+    cause: null,
     durationUs: 1,
     address: undefined,
   }
@@ -178,6 +179,7 @@ test('an orderly end writes the calls that are still in memory', async () => {
       credits: 0,
       status: 200,
       error: null,
+      cause: null,
       durationUs: 1,
       address: undefined,
     })

@@ -10,22 +10,36 @@ export interface NewEntry {
   operationId: string
   status: number
   error: string | null
+  /** As JSON. */
+  cause: string | null
   credits: number
   durationUs: number
   network: string
 }
 
-/** Writes a batch in one statement. */
+/**
+ * Writes a batch in one statement, and counts its calls by account, minute and class of status. The
+ * rows are counted in the order of their key, so two processes cannot deadlock.
+ */
 export async function insertEntries(db: Queryable, entries: readonly NewEntry[]): Promise<void> {
   const column = <Name extends keyof NewEntry>(name: Name) => entries.map((entry) => entry[name])
   await db.run(sql`
-    insert into request_log
-      (at, request_id, account_id, key_id, operation, status, error, credits, duration_us, network)
-    select * from unnest(
-      ${column('at')}::timestamptz[], ${column('requestId')}::text[], ${column('accountId')}::uuid[],
-      ${column('keyId')}::uuid[], ${column('operationId')}::text[], ${column('status')}::smallint[],
-      ${column('error')}::text[], ${column('credits')}::integer[],
-      ${column('durationUs')}::integer[], ${column('network')}::text[])`)
+    with written as (
+      insert into request_log
+        (at, request_id, account_id, key_id, operation, status, error, cause, credits, duration_us,
+         network)
+      select * from unnest(
+        ${column('at')}::timestamptz[], ${column('requestId')}::text[],
+        ${column('accountId')}::uuid[], ${column('keyId')}::uuid[],
+        ${column('operationId')}::text[], ${column('status')}::smallint[],
+        ${column('error')}::text[], ${column('cause')}::jsonb[], ${column('credits')}::integer[],
+        ${column('durationUs')}::integer[], ${column('network')}::text[])
+      returning account_id, at, status)
+    insert into request_counts as c (account_id, minute, class, calls)
+    select account_id, date_trunc('minute', at),
+      case when status < 400 then 2 when status < 500 then 4 else 5 end, count(*)
+    from written group by 1, 2, 3 order by 1, 2, 3
+    on conflict (account_id, minute, class) do update set calls = c.calls + excluded.calls`)
 }
 
 export interface LogEntry {
@@ -36,13 +50,15 @@ export interface LogEntry {
   operation: string
   status: number
   error: string | null
+  /** See `ErrorCauses`. */
+  cause: Readonly<Record<string, unknown>> | null
   credits: number
   durationUs: number
   network: string
 }
 
 const columns = fragment`seq, at, request_id as "requestId", key_id as "keyId", operation,
-  status, error, credits, duration_us as "durationUs", network`
+  status, error, cause, credits, duration_us as "durationUs", network`
 
 /**
  * Returns calls of an account, newest first, before the entry `before` if one is given.
@@ -99,7 +115,7 @@ export function findEntriesAfter(
     from unnest(${[...accounts.keys()]}::uuid[], ${[...accounts.values()]}::bigint[])
       as asked(account_id, after)
     cross join lateral (
-      select seq, at, request_id, key_id, operation, status, error, credits, duration_us, network
+      select seq, at, request_id, key_id, operation, status, error, cause, credits, duration_us, network
       from request_log where account_id = asked.account_id and seq > asked.after
       order by seq desc limit ${limit}
     ) newest
@@ -136,6 +152,46 @@ export function countByStatus(
       where account_id = ${accountId} and at >= ${since} and at < ${until}
       group by status
     ) counted order by status`)
+}
+
+/** Counts of one bucket of time. */
+export interface CountedCalls {
+  from: Date
+  answered: number
+  refused: number
+  failed: number
+}
+
+/** Returns the buckets of `bucketS` seconds in [from, to) that have calls. Reads no call. */
+export function countByTime(
+  db: Queryable,
+  { accountId, from, to, bucketS }: { accountId: string; from: Date; to: Date; bucketS: number },
+): Promise<CountedCalls[]> {
+  return db.rows<CountedCalls>(sql`
+    select date_bin(make_interval(secs => ${bucketS}), minute, ${from}::timestamptz) as "from",
+      coalesce(sum(calls) filter (where class = 2), 0)::int as answered,
+      coalesce(sum(calls) filter (where class = 4), 0)::int as refused,
+      coalesce(sum(calls) filter (where class = 5), 0)::int as failed
+    from request_counts
+    where account_id = ${accountId} and minute >= ${from} and minute < ${to}
+    group by 1 order by 1`)
+}
+
+/** Returns the operations that an account called since a time. */
+export async function findCalledOperations(
+  db: Queryable,
+  { accountId, limit }: { accountId: string; limit: number },
+): Promise<string[]> {
+  const rows = await db.rows<{ operation: string }>(sql`
+    select distinct operation from (
+      select operation from request_log where account_id = ${accountId}
+      order by seq desc limit ${limit}) newest
+    order by operation`)
+  return rows.map(({ operation }) => operation)
+}
+
+export async function deleteCountsBefore(tx: Tx, firstMinute: Date): Promise<void> {
+  await tx.run(sql`delete from request_counts where minute < ${firstMinute}`)
 }
 
 /** Creates the partition of a day (`2026-05-14`) and waits for no reader or writer. */

@@ -24,6 +24,14 @@ export interface CallWriterOptions {
   everyMs?: number
 }
 
+const causeBytesMax = 300
+
+/** A contract with a long rule loses its cause, not its call. */
+function causeText(cause: object | null): string | null {
+  const text = cause === null ? null : JSON.stringify(cause)
+  return text === null || Buffer.byteLength(text) > causeBytesMax ? null : text
+}
+
 /** Rows of one statement. */
 const batchMax = 1_000
 
@@ -56,7 +64,11 @@ export function callWriter(options: CallWriterOptions): CallWriter {
     try {
       await insertEntries(
         db,
-        batch.map(({ address, ...entry }) => ({ ...entry, network: coarseNetwork(address) })),
+        batch.map(({ address, cause, ...entry }) => ({
+          ...entry,
+          cause: causeText(cause),
+          network: coarseNetwork(address),
+        })),
       )
       isFailing = false
     } catch (error) {

@@ -6,7 +6,9 @@ import type {
   Authenticate,
   AuthenticateOperator,
   AuthenticateSession,
+  FindEndedKey,
 } from '../platform/http/admission.ts'
+import type { LoggedCall } from '../platform/http/call-log.ts'
 import type { Caller, PresentedKey } from '../platform/http/callers.ts'
 import { type Policy, type RateLimits } from '../platform/http/contract.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
@@ -16,6 +18,8 @@ import type { EndpointRoute, RequestContext } from './request-context.ts'
 export interface AuthenticateOptions extends LimitOptions {
   authenticate: Authenticate
   authenticateSession: AuthenticateSession
+  /** Finds the account of a key that has ended, for its request log. */
+  endedKey?: FindEndedKey | undefined
   /** Absent: there are no operator routes. */
   authenticateOperator?: AuthenticateOperator | undefined
   /** Limits the invalid keys that one address may present. Beyond it the server answers 429. */
@@ -57,7 +61,14 @@ export async function authenticateCaller(
   }
   if (authorization === undefined) return policy.kind === 'keyed' ? missingKey(context) : anonymous
   const key = await edge.authenticate(authorization, context.client.network.address)
-  if (key === null) return invalidKey(edge, context, { route, refusal: 'invalid_api_key' })
+  if (key === null) {
+    const refused = await invalidKey(edge, context, { route, refusal: 'invalid_api_key' })
+    // The account of an ended key sees the call, and what replaced the key. The caller does not.
+    const ended =
+      refused.refusal === 'invalid_api_key' ? await edge.endedKey?.(authorization) : null
+    if (ended != null) logCall(route, context, ended)
+    return refused
+  }
   logCall(route, context, key.caller)
   return keyProblem(policy, key) ?? { caller: key.caller, key }
 }
@@ -66,10 +77,11 @@ export async function authenticateCaller(
 function logCall(
   { endpoint, refusalPage, isNegotiated }: EndpointRoute,
   context: RequestContext,
-  { accountId, keyId }: { accountId: string; keyId: string | null },
+  { accountId, keyId, cause }: Pick<LoggedCall, 'accountId' | 'keyId' | 'cause'>,
 ): void {
   if (refusalPage !== undefined && !isNegotiated) return
-  context.logged = { accountId, keyId, operationId: endpoint.operationId, credits: 0 }
+  const { operationId } = endpoint
+  context.logged = { accountId, keyId, operationId, credits: 0, ...(cause && { cause }) }
 }
 
 /**
@@ -94,9 +106,23 @@ async function invalidKey(
 type KeyPolicy = Exclude<Policy, { kind: 'open' | 'session' | 'page' | 'operator' }>
 
 function keyProblem({ kind, scope }: KeyPolicy, key: PresentedKey): Refusal | null {
-  if (!key.scopes.includes(scope)) return refuse('insufficient_scope')
+  if (!key.scopes.includes(scope)) return lacksScope(scope, key.scopes)
   // Keyed routes store real data, and a test key has none there (decision D14).
   return kind === 'keyed' && key.caller.environment === 'test' ? refuse('test_key') : null
+}
+
+/** The challenge names the scope (RFC 6750 §3.1). */
+function lacksScope(needed: string, held: readonly string[]): Refusal {
+  return refuse('insufficient_scope', {
+    message: `The key lacks the scope ${needed}. It has ${held.length === 0 ? 'none' : listed(held)}.`,
+    headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${needed}"` },
+    cause: { needed, held },
+  })
+}
+
+function listed(words: readonly string[]): string {
+  const [last = '', ...others] = words.toReversed()
+  return others.length === 0 ? last : `${others.toReversed().join(', ')} and ${last}`
 }
 
 /** Messages for requests that hold a key in the wrong place. They never show it. */

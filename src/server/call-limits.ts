@@ -87,7 +87,11 @@ export async function countNotFound(
   client: ClientNetwork,
 ): Promise<Refusal | null> {
   const verdict = await edge.limiter.take(client, { ...notFound, ...edge.notFoundLimits })
-  return verdict.allowed ? null : denied(call, verdict, 'Too many of these requests found nothing.')
+  if (!verdict.allowed) return denied(call, verdict, 'not found')
+  const { limit, remaining } = verdict.minute
+  const { logged } = call.context
+  if (logged !== null) logged.cause = { used: limit - remaining, limit }
+  return null
 }
 
 /**
@@ -125,12 +129,24 @@ function oneBucket(key: string): ClientNetwork {
 export function denied(
   { route, context }: LimitedCall,
   verdict: RateVerdict,
-  message: string = errorTable.rate_limited.message,
+  bucket: 'calls' | 'not found' = 'calls',
 ): Refusal {
+  const message =
+    bucket === 'calls'
+      ? errorTable.rate_limited.message
+      : 'Too many of these requests found nothing.'
   route.meter.rateLimited++
   context.headers = rateHeaders(verdict)
-  const headers = { 'Retry-After': String(verdict.retryAfterSeconds) }
-  return refuse('rate_limited', { message, headers })
+  const resetS = verdict.retryAfterSeconds
+  // A day that is full frees up later than its minute.
+  const isDay = verdict.minute.remaining > 0
+  const { limit } = isDay ? verdict.day : verdict.minute
+  const window = isDay ? 'a day' : 'a minute'
+  return refuse('rate_limited', {
+    message: `${message} The limit is ${limit} ${window}; it frees up in ${resetS} s.`,
+    headers: { 'Retry-After': String(resetS) },
+    cause: { bucket, limit, windowS: isDay ? 86_400 : 60, resetS },
+  })
 }
 
 /**

@@ -13,7 +13,10 @@ export type ParameterCheck = (values: Parameters) => Parameters | Refusal
  * An absent parameter gets its `default`. If a declaration has `oneSpelling`, its values come back
  * in that spelling, so two spellings of one value are the same call, also for a purchase.
  */
-export function parameterCheck(schema: TObject | undefined): ParameterCheck {
+export function parameterCheck(
+  schema: TObject | undefined,
+  place: 'path' | 'query' = 'query',
+): ParameterCheck {
   if (schema === undefined) return () => noValues
   const validator = Compile(schema)
   const forms = Object.entries(schema.properties).map(([name, property]) => ({
@@ -38,9 +41,15 @@ export function parameterCheck(schema: TObject | undefined): ParameterCheck {
     for (const { name, form, required, validator } of forms) {
       const value = declared[name]
       if (value === undefined && required)
-        return refuse('invalid_parameter', { message: `Parameter ${name} is required. ${form}` })
+        return refuse('invalid_parameter', {
+          message: `Parameter ${name} is required. ${form}`,
+          cause: { in: place, name, rule: `It is required. ${form}` },
+        })
       if (value !== undefined && !validator.Check(value))
-        return refuse('invalid_parameter', { message: `Parameter ${name} is not valid. ${form}` })
+        return refuse('invalid_parameter', {
+          message: `Parameter ${name} is not valid. ${form}`,
+          cause: { in: place, name, rule: form },
+        })
     }
     return refuse('invalid_parameter')
   }
@@ -56,7 +65,10 @@ export function queryOf(target: string, check: ParameterCheck): Parameters | Ref
   const mark = target.indexOf('?')
   const query = parseQuery(mark === -1 ? '' : target.slice(mark + 1))
   return query.kind === 'problem'
-    ? refuse('invalid_parameter', { message: query.why })
+    ? refuse('invalid_parameter', {
+        message: query.why,
+        cause: { in: 'query', name: null, rule: 'The query is not well formed.' },
+      })
     : check(query.values)
 }
 

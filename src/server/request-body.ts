@@ -83,7 +83,8 @@ export async function bodyOf(
   const json = parseStrictJson(body.bytes)
   if (json.kind === 'invalid') meter.invalidJson++
   if (json.kind === 'ambiguous') meter.ambiguousJson++
-  if (json.kind === 'invalid') return refuse('invalid_json', { message: json.why })
+  if (json.kind === 'invalid')
+    return refuse('invalid_json', { message: json.why, cause: { rule: 'Send one JSON object.' } })
   if (json.value === null || typeof json.value !== 'object' || Array.isArray(json.value))
     return refuse('invalid_json', { message: 'The body is not a JSON object.' })
   if (json.kind === 'value') return { body: json.value, bodyAmbiguity: null }

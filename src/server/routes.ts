@@ -68,14 +68,16 @@ function endpointRoute(endpoint: Endpoint, metrics: Metrics): EndpointRoute {
     refusalPage: endpoint.refusalPage,
     isNegotiated: endpoint.policy.kind === 'open',
     endpoint,
-    checkPath: checkOf(endpoint, endpoint.pathParameters),
-    checkQuery: checkOf(endpoint, endpoint.queryParameters),
+    checkPath: checkOf(endpoint, 'path'),
+    checkQuery: checkOf(endpoint, 'query'),
   }
 }
 
 /** Operations check their parameters themselves. */
-function checkOf(endpoint: Endpoint, schema: Endpoint['pathParameters']): ParameterCheck {
-  return isForOperators(endpoint) ? (values) => values : parameterCheck(schema)
+function checkOf(endpoint: Endpoint, place: 'path' | 'query'): ParameterCheck {
+  if (isForOperators(endpoint)) return (values) => values
+  const { pathParameters, queryParameters } = endpoint
+  return parameterCheck(place === 'path' ? pathParameters : queryParameters, place)
 }
 
 function allowed(endpoints: readonly Endpoint[]): string[] {

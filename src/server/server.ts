@@ -15,6 +15,7 @@ import type {
   Authenticate,
   AuthenticateOperator,
   AuthenticateSession,
+  FindEndedKey,
   Metering,
 } from '../platform/http/admission.ts'
 import type { CallLog } from '../platform/http/call-log.ts'
@@ -74,6 +75,8 @@ export interface ServerOptions {
   authenticateOperator?: AuthenticateOperator | undefined
   /** Authenticates a presented API key. */
   authenticate: Authenticate
+  /** Finds the account of a key that has ended, for its request log. */
+  endedKey?: FindEndedKey | undefined
   /** Looks up the session of a browser. */
   authenticateSession: AuthenticateSession
   /** Charges credits. If absent, calls with a key are free (decision D21). */

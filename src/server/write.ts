@@ -22,7 +22,7 @@ export interface Writer {
    * Counts and logs a request that ended without `answer`: rejected on the wire, or abandoned by
    * the caller.
    */
-  record: (trace: Trace, status: number, error?: string) => void
+  record: (trace: Trace, status: number, error?: string, cause?: object) => void
 }
 
 export interface WriterOptions {
@@ -79,7 +79,7 @@ export function createWriter(options: WriterOptions): Writer {
       target: context.request.url ?? '',
     })
     writeBytes(context, status, headers, Buffer.from(body, 'utf8'))
-    record(context, status, refusal.refusal)
+    record(context, status, refusal.refusal, refusal.cause)
   }
 
   function writeDocument(context: RequestContext, choose: ReturnType<typeof prepared>): void {
@@ -174,7 +174,7 @@ function sender({ onSlowReader }: WriterOptions) {
 }
 
 function recorder({ log, calls }: WriterOptions): Writer['record'] {
-  return (trace, status, error) => {
+  return (trace, status, error, cause) => {
     trace.answered = true
     const { method, route, requestId, callerRequestId, startedAt, logged } = trace
     const ms = performance.now() - startedAt
@@ -186,6 +186,7 @@ function recorder({ log, calls }: WriterOptions): Writer['record'] {
         requestId,
         status,
         error: error ?? null,
+        cause: cause ?? logged.cause ?? null,
         durationUs: us,
         address: trace.client.network.address,
       })

@@ -20,6 +20,46 @@ export interface BarChart {
   badWord: string
 }
 
+export interface HistogramBar {
+  label: string
+  /** Leads to the calls of its time. */
+  url: string
+  answered: number
+  refused: number
+  failed: number
+}
+
+const classes = ['answered', 'refused', 'failed'] as const
+
+/** Calls over time, with their table for assistive software. */
+export function histogram(bars: readonly HistogramBar[]): Html {
+  const sum = (name: (typeof classes)[number]) => bars.reduce((all, bar) => all + bar[name], 0)
+  const top = roundUp(Math.max(...bars.map((bar) => bar.answered + bar.refused + bar.failed)))
+  const width = 100 / bars.length
+  const words = (bar: Pick<HistogramBar, (typeof classes)[number]>) =>
+    classes.map((name) => `${count(bar[name])} ${name}`).join(', ')
+  const drawn = bars.map((bar, i) => {
+    if (bar.answered + bar.refused + bar.failed === 0) return null
+    let y = 90
+    const parts = classes.map((name) => {
+      const height = bar[name] === 0 ? 0 : Math.max(2, (bar[name] / top) * 80)
+      y -= height
+      return (
+        height > 0 &&
+        html`<rect class="${name}" x="${percentOf(i * width + width * 0.08)}" y="${fixed(y)}" width="${percentOf(width * 0.84)}" height="${fixed(height)}"/>`
+      )
+    })
+    return html`<a href="${bar.url}" aria-label="${bar.label}: ${words(bar)}"><title>${bar.label}: ${words(bar)}</title>${parts}</a>`
+  })
+  const total = { answered: sum('answered'), refused: sum('refused'), failed: sum('failed') }
+  const legend = classes.map(
+    (name) =>
+      html`<span><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="${name}" width="10" height="10" rx="2"/></svg>${name.replace(/^./, (letter) => letter.toUpperCase())} ${count(total[name])}</span>`,
+  )
+  return html`<div class="legend small muted">${legend}</div><svg class="chart histogram" height="110" role="group" aria-label="Calls over time: ${words(total)}."><line class="grid" x1="0" x2="100%" y1="10.5" y2="10.5"/>
+${drawn}<line class="axis" x1="0" x2="100%" y1="90.5" y2="90.5"/><text x="0" y="7">${count(top)}</text><text x="0" y="106">${bars[0]?.label}</text><text x="100%" y="106" text-anchor="end">${bars.at(-1)?.label}</text></svg>`
+}
+
 const baseY = 110
 const topY = 10
 const heightMax = baseY - topY

@@ -20,7 +20,7 @@ let session: TestSession
 let key: TestKey
 
 before(async () => {
-  dashboard = await startDashboard({ METERING: 'on' })
+  dashboard = await startDashboard({ METERING: 'on', KEY_NOT_FOUND_PER_MINUTE: '5' })
   service = dashboard.service
   session = await dashboard.newUser()
   key = await newKey(service.database.db, { accountId: session.accountId, credits: 100 })
@@ -116,6 +116,95 @@ function openStream(base: string, of: TestSession): { socket: Socket; text: () =
   )
   return { socket, text: () => text }
 }
+
+test('each refusal of a key says its cause in the log, on its page and in the CSV', async () => {
+  const { db } = service.database
+  const own = await dashboard.newUser()
+  const of = { accountId: own.accountId }
+  const rich = await newKey(db, { ...of, name: 'search-app', credits: 2 })
+  const bare = await newKey(db, { ...of, name: 'payroll-sync', scopes: ['candidates:read'] })
+  const ended = await newKey(db, { ...of, name: 'old', expiresAt: new Date(Date.now() + 500) })
+  const get = async (path: string, headers: Record<string, string>) => {
+    const reply = await ask(service.base, { path, headers })
+    return { ...reply, id: String(reply.headers['x-request-id']) }
+  }
+  const candidates = '/api/v1/candidates'
+  const bad = await get(`${candidates}/search?q=xx&limit=0`, rich.headers)
+  const scope = await get('/api/v1/webhooks/endpoints', bare.headers)
+  const missing = await get(`${candidates}/nobody-here`, rich.headers)
+  const limited = await eventually('the not-found limit is full', {
+    see: async () => {
+      const reply = await get(`${candidates}/nobody-here`, bare.headers)
+      return reply.status === 429 ? reply : null
+    },
+  })
+  await get(`${candidates}/search?q=ada`, rich.headers)
+  await get(`${candidates}/search?q=bob`, rich.headers)
+  const poor = await get(`${candidates}/search?q=cat`, rich.headers)
+  const { value: late } = await eventually('the key has expired', {
+    see: async () => {
+      const reply = await get(`${candidates}/search?q=ada`, ended.headers)
+      return reply.status === 401 ? reply : null
+    },
+  })
+  assert.equal(
+    scope.headers['www-authenticate'],
+    'Bearer error="insufficient_scope", scope="webhooks:write"',
+  )
+  assert.match(String(scope.body), /lacks the scope webhooks:write. It has candidates:read\./)
+  const expected = [
+    [bad, 400, /Parameter limit in the query: /],
+    [late, 401, /Key ended \d+ \w+ 20\d\d/],
+    [poor, 402, /Costs 1 credit, the balance was 0/],
+    [scope, 403, /Needs webhooks:write; payroll-sync has candidates:read/],
+    [missing, 404, /No public candidate has this handle\. 1 of 5 not-found answers/],
+    [limited.value, 429, /Limit of not-found answers: 5 a minute\. Free again \d+ s after/],
+  ] as const
+  for (const [reply, wanted, line] of expected) {
+    assert.ok(reply !== null)
+    const { status, id } = reply
+    assert.equal(status, wanted)
+    const path = `/dashboard/requests/${id}`
+    const { value } = await eventually(`the call ${wanted} is logged`, {
+      see: async () => {
+        const reply = await ask(service.base, { path, headers: own.headers })
+        return reply.status === 200 ? String(reply.body) : null
+      },
+    })
+    assert.match(value ?? '', line)
+    const found = await ask(service.base, {
+      path: `/dashboard/requests?id=${encodeURIComponent(` ${id} `)}`,
+      headers: own.headers,
+    })
+    assert.deepEqual([found.status, found.headers.location], [303, path])
+  }
+  const list = String(
+    (await ask(service.base, { path: '/dashboard/requests', headers: own.headers })).body,
+  )
+  const csv = await ask(service.base, {
+    path: '/dashboard/requests.csv?range=15m',
+    headers: own.headers,
+  })
+  assert.match(String(csv.headers['content-type']), /^text\/csv/)
+  for (const [, , line] of expected) {
+    assert.match(list, line)
+    assert.match(String(csv.body), line)
+  }
+  assert.match(list, /aria-label="Calls over time: \d+ answered, \d+ refused, 0 failed\."/)
+  const filtered = await ask(service.base, {
+    path: '/dashboard/requests?error=rate_limited',
+    headers: own.headers,
+  })
+  assert.match(String(filtered.body), /No chart: the counts of each minute do not know the key/)
+})
+
+test('the chart counts each call once, in the minute and class of its answer', async () => {
+  const { db } = service.database
+  const rows = await db.rows<{ calls: number; logged: number }>(sql`
+    select (select sum(calls)::int from request_counts) as calls,
+      (select count(*)::int from request_log) as logged`)
+  assert.equal(rows[0]?.calls, rows[0]?.logged)
+})
 
 test('the streams of a session end with it on every node', async () => {
   const other = await startService(service.publicUrl, service)

@@ -9,7 +9,7 @@ import type {
   PresentedKey,
   SessionCaller,
 } from './callers.ts'
-import type { Refusal } from './errors.ts'
+import type { ErrorCauses, Refusal } from './errors.ts'
 
 /**
  * Returns the key of an Authorization header, or null if it is not valid: an absent, revoked,
@@ -20,6 +20,16 @@ export type Authenticate = (
   authorization: string,
   address: string | undefined,
 ) => Promise<PresentedKey | null>
+
+/**
+ * Returns the account of a key that was revoked or has expired, and what replaced it. Null: the
+ * header holds no such key.
+ */
+export type FindEndedKey = (authorization: string) => Promise<{
+  accountId: string
+  keyId: string
+  cause: ErrorCauses['invalid_api_key']
+} | null>
 
 /**
  * Returns the valid session of a Cookie header, or null. An absent, unknown, ended and malformed

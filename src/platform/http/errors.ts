@@ -572,6 +572,34 @@ export const errorTable = {
 
 export type ErrorName = keyof typeof errorTable
 
+/**
+ * The cause of an error, by its row: the numbers and names behind a refusal, for the developer who
+ * reads the request log. Values come from contracts, limits and books, never from the caller.
+ */
+export interface ErrorCauses {
+  insufficient_scope: { needed: string; held: readonly string[] }
+  /** The name is null if the contract has no such parameter. */
+  invalid_parameter: { in: 'path' | 'query'; name: string | null; rule: string }
+  invalid_field: { rule: string }
+  invalid_json: { rule: string }
+  rate_limited: { bucket: 'calls' | 'not found'; limit: number; windowS: number; resetS: number }
+  insufficient_credits: { price: number; balance: number }
+  candidate_not_found: NotFoundCause
+  score_not_found: NotFoundCause
+  score_credential_not_found: NotFoundCause
+  webhook_endpoints_maximum: { count: number; max: number }
+  api_keys_maximum: { count: number; max: number }
+  invalid_api_key: { endedAt: string; successorId: string | null }
+}
+
+/** How much of the not-found limit of the key is used. */
+export interface NotFoundCause {
+  used: number
+  limit: number
+}
+
+type CauseOf<Name> = Name extends keyof ErrorCauses ? ErrorCauses[Name] : never
+
 /** Returns the status of an error. `isKeyed`: the route needs an API key. */
 export function errorStatus(name: ErrorName, isKeyed: boolean): number {
   const { status, keyedStatus = status }: ErrorRow = errorTable[name]
@@ -592,13 +620,14 @@ export interface Refusal<Name extends ErrorName = ErrorName> {
   /** Replaces the row's message. The caller sees it, so it holds no internal detail. */
   message?: string
   headers?: Record<string, string>
+  cause?: CauseOf<Name>
 }
 
 export function refuse<const Name extends ErrorName>(
   refusal: Name,
   more: Omit<Refusal, 'refusal'> = {},
 ): Refusal<Name> {
-  return { refusal, ...more }
+  return { refusal, ...more } as Refusal<Name>
 }
 
 /**

@@ -6,10 +6,18 @@ import { Type } from 'typebox'
 import { findShownKeys } from '../../access/store.ts'
 import { sessionOf } from '../../platform/http/callers.ts'
 import { type Endpoint, endpoint } from '../../platform/http/endpoint.ts'
-import { errorTable, refuse } from '../../platform/http/errors.ts'
+import { errorTable, publicErrorNames, refuse } from '../../platform/http/errors.ts'
 import { uuidForm } from '../../platform/http/fields.ts'
-import { readLogFilter } from '../../request-log/log-filter.ts'
-import { findEntries, findEntry, type LogEntry } from '../../request-log/store.ts'
+import { fitsFilter, type LogFilter, readLogFilter } from '../../request-log/log-filter.ts'
+import {
+  type CountedCalls,
+  countByTime,
+  findCalledOperations,
+  findEntries,
+  findEntry,
+  type LogEntry,
+} from '../../request-log/store.ts'
+import { histogram } from '../chart.ts'
 import {
   card,
   empty,
@@ -22,17 +30,18 @@ import {
   selectField,
   submit,
   table,
-  textField,
 } from '../components.ts'
 import { attributes, Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import { dashboardPage, type PagesContext, queryText } from '../page.ts'
 import { dashboardRefusalPage } from '../refusal-page.ts'
-import { count, counted, duration, fullTime, timeTag } from '../text.ts'
+import { count, counted, dayAndMonth, duration, fullTime, relativeTime, timeTag } from '../text.ts'
+import { causeLine, nextStep } from './cause-words.ts'
 import { type LiveCallsOptions, liveCalls } from './live-calls.ts'
 
 const path = '/dashboard/requests'
 const livePath = `${path}/live`
+const csvPath = `${path}.csv`
 const pageLength = 50
 /** Ended keys that can be chosen and are named. An older one is shown by its id. */
 const namedKeysMax = 20
@@ -51,7 +60,7 @@ const requestIdPath = Type.Object({
 })
 
 export function requestsPages(options: RequestsOptions): Endpoint[] {
-  return [...listPage(options), ...callPage(options), liveEndpoint(options)]
+  return [...listPage(options), ...callPage(options), liveEndpoint(options), csvEndpoint(options)]
 }
 
 function listPage(options: RequestsOptions): Endpoint[] {
@@ -60,26 +69,26 @@ function listPage(options: RequestsOptions): Endpoint[] {
     name: 'requestsPage',
     path,
     entry,
-    queryParameters: Type.Object({
-      status: queryText,
-      operation: queryText,
-      key: queryText,
-      error: queryText,
-      before: queryText,
-    }),
+    queryParameters: Type.Object({ ...filterQuery, id: queryText, before: queryText }),
     async show({ session: { accountId }, query, now }) {
+      // The field takes what was copied beside the id as well.
+      const id = /[A-Za-z0-9_-]{16}/.exec(query.id ?? '')?.[0]
+      if (id !== undefined) return { redirectTo: `${path}/${id}` }
       const chosen = chosenOf(query)
-      const filter = readLogFilter(chosen)
-      if ('fault' in filter) throw new Error(filter.fault)
+      const filter = filterAt(chosen, now)
       const before = /^[1-9][0-9]{0,14}$/.test(query.before ?? '') ? Number(query.before) : null
-      const [found, keys] = await Promise.all([
+      const span = spanOf(chosen, now)
+      const [found, keys, operations, counts] = await Promise.all([
         findEntries(db, { ...filter, accountId, before, limit: pageLength + 1 }),
         findShownKeys(db, { accountId, now, endedMax: namedKeysMax }),
+        findCalledOperations(db, { accountId, limit: operationsOfCalls }),
+        isCounted(chosen) ? countByTime(db, { accountId, ...span }) : null,
       ])
       const rows = found.slice(0, pageLength)
       const names = new Map(keys.map(({ id, name }) => [id, name]))
       const isFiltered = Object.keys(chosen).length > 0
-      const isLive = !isFiltered && before === null && days > 0
+      const isLive = chosen.range !== 'between' && before === null && days > 0
+      const live = `${livePath}?${new URLSearchParams({ ...chosen, after: String(found[0]?.seq ?? 0) }).toString()}`
       const url = (more: Record<string, string>) =>
         `${path}?${new URLSearchParams({ ...chosen, ...more }).toString()}`
       const last = found.length > pageLength ? rows.at(-1) : undefined
@@ -88,14 +97,16 @@ function listPage(options: RequestsOptions): Endpoint[] {
         main: html`${pageHead({
           title: 'Requests',
           text: `Every call with your keys and sessions, for ${counted(days, 'day')}. Values, queries and bodies are never kept.`,
-          ...(isLive ? { badge: liveBadge, actions: liveButton } : {}),
+          ...(isLive ? { badge: liveBadge } : {}),
+          actions: html`${isLive && liveButton}<a class="button" href="${`${csvPath}?${new URLSearchParams({ ...chosen }).toString()}`}" title="The newest ${count(csvRowsMax)} calls that fit" download>${icon('down')}CSV</a>`,
         })}
 ${days === 0 && notice({ tone: 'info', title: 'The request log is turned off.', text: 'The operator of this service has set it to keep no calls.' })}
-<div${attributes({ 'data-live': isLive && `${livePath}?after=${rows[0]?.seq ?? 0}`, 'data-rows': isLive && String(pageLength) })}>${card(
+${days > 0 && histogramCard(counts, { chosen, span })}
+<div${attributes({ 'data-live': isLive && live, 'data-rows': isLive && String(pageLength) })}>${card(
           {
             title: 'Calls',
             isFlush: true,
-            body: html`${(isFiltered || rows.length > 0) && filterForm(chosen, keys)}${
+            body: html`${(isFiltered || rows.length > 0) && filterForm(chosen, { keys, operations })}${
               rows.length === 0
                 ? nothing(isFiltered, keys.length > 0)
                 : callTable(rows, { names, now })
@@ -129,13 +140,106 @@ interface Chosen {
   operation?: string
   key?: string
   error?: string
+  range?: string
+  /** Read if the range is `between`, as UTC. */
+  from?: string
+  to?: string
 }
 
+const minuteForm = /^[1-9]\d{3}-\d{2}-\d{2}T\d{2}:\d{2}$/
 const forms: Readonly<Record<keyof Chosen, RegExp>> = {
   status: /^[1-5](xx|\d\d)$/,
   operation: /^[A-Za-z]{1,64}$/,
   key: uuidForm,
   error: /^[a-z_0-9]{1,64}$/,
+  range: /^(15m|1h|24h|7d|between)$/,
+  from: minuteForm,
+  to: minuteForm,
+}
+
+const filterQuery = Object.fromEntries(
+  Object.keys(forms).map((name) => [name, queryText]),
+) as Record<keyof Chosen, typeof queryText>
+
+/** Each time with the width of a bar. */
+const ranges: Readonly<Record<string, { label: string; seconds: number; bucketS: number }>> = {
+  '15m': { label: 'Last 15 min', seconds: 900, bucketS: 60 },
+  '1h': { label: 'Last hour', seconds: 3_600, bucketS: 60 },
+  '24h': { label: 'Last 24 hours', seconds: 86_400, bucketS: 1_200 },
+  '7d': { label: 'Last 7 days', seconds: 604_800, bucketS: 3_600 },
+}
+const bucketsMax = 168
+/** The newest calls, of which the operations are offered. */
+const operationsOfCalls = 2_000
+
+/** The time of the chart. A time between two minutes has as many bars as fit. */
+function spanOf(chosen: Chosen, now: Date): { from: Date; to: Date; bucketS: number } {
+  const { from, to } = betweenOf(chosen, now)
+  if (from !== null && to !== null) {
+    const seconds = (to.getTime() - from.getTime()) / 1_000
+    return { from, to, bucketS: Math.max(60, Math.ceil(seconds / bucketsMax / 60) * 60) }
+  }
+  // Of calls at any time, the chart shows the last hour.
+  const { seconds = 3_600, bucketS = 60 } = ranges[chosen.range ?? ''] ?? {}
+  const end = Math.ceil((now.getTime() + 1) / (bucketS * 1_000)) * bucketS * 1_000
+  return { from: new Date(end - seconds * 1_000), to: new Date(end), bucketS }
+}
+
+function betweenOf({ range, from, to }: Chosen, now: Date): { from: Date | null; to: Date | null } {
+  if (range !== 'between' || from === undefined) return { from: null, to: null }
+  const [start, end] = [new Date(`${from}Z`), to === undefined ? now : new Date(`${to}Z`)]
+  return end > start ? { from: start, to: end } : { from: null, to: null }
+}
+
+function filterAt(chosen: Chosen, now: Date): LogFilter {
+  const { from: _, to: __, ...others } = chosen
+  const filter = readLogFilter(others)
+  if ('fault' in filter) throw new Error(filter.fault)
+  const between = betweenOf(chosen, now)
+  const seconds = chosen.range === undefined ? undefined : ranges[chosen.range]?.seconds
+  const since = seconds === undefined ? null : new Date(now.getTime() - seconds * 1_000)
+  return { ...filter, from: between.from ?? since, to: between.to }
+}
+
+/** Counts know the account, the minute and the class alone. */
+function isCounted({ key, operation, error }: Chosen): boolean {
+  return key === undefined && operation === undefined && error === undefined
+}
+
+function histogramCard(
+  counts: readonly CountedCalls[] | null,
+  { chosen, span: { from, to, bucketS } }: { chosen: Chosen; span: ReturnType<typeof spanOf> },
+): Html {
+  const title =
+    chosen.range === 'between'
+      ? `${dayTime(from)} to ${dayTime(to)} UTC`
+      : (ranges[chosen.range ?? '']?.label ?? 'Last hour')
+  if (counts === null)
+    return html`<p class="small muted">No chart: the counts of each minute do not know the key, the operation or the error of a call.</p>`
+  const byTime = new Map(counts.map((one) => [one.from.getTime(), one]))
+  const length = Math.ceil((to.getTime() - from.getTime()) / bucketS / 1_000)
+  const bars = Array.from({ length }, (_, i) => {
+    const start = new Date(from.getTime() + i * bucketS * 1_000)
+    const end = new Date(start.getTime() + bucketS * 1_000)
+    const { answered = 0, refused = 0, failed = 0 } = byTime.get(start.getTime()) ?? {}
+    const query = { ...chosen, range: 'between', from: minuteOf(start), to: minuteOf(end) }
+    return {
+      label: bucketS < 3_600 ? start.toISOString().slice(11, 16) : dayTime(start),
+      url: `${path}?${new URLSearchParams(query).toString()}`,
+      answered,
+      refused,
+      failed,
+    }
+  })
+  return card({ title, id: 'histogram-title', body: histogram(bars) })
+}
+
+function minuteOf(time: Date): string {
+  return time.toISOString().slice(0, 16)
+}
+
+function dayTime(time: Date): string {
+  return `${dayAndMonth(time)}, ${time.toISOString().slice(11, 16)}`
 }
 
 /** Returns the filters of the query; a wrong one is as none. */
@@ -150,11 +254,14 @@ function chosenOf(query: Readonly<Record<string, string | undefined>>): Chosen {
   )
 }
 
-function filterForm(
-  { status = '', operation = '', key = '', error = '' }: Chosen,
-  keys: readonly { id: string; name: string }[],
-): Html {
-  const isFiltered = status + operation + key + error !== ''
+interface FilterChoices {
+  keys: readonly { id: string; name: string }[]
+  operations: readonly string[]
+}
+
+function filterForm(chosen: Chosen, { keys, operations }: FilterChoices): Html {
+  const { status = '', operation = '', key = '', error = '', range = '', from, to } = chosen
+  const isFiltered = Object.keys(chosen).length > 0
   const all = { value: '', label: 'All' }
   const statuses = [
     all,
@@ -165,9 +272,17 @@ function filterForm(
   if (status !== '' && !statuses.some(({ value }) => value === status))
     statuses.push({ value: status, label: status })
   const keyChoices = [all, ...keys.map(({ id, name }) => ({ value: id, label: name }))]
-  const errors = [all, ...Object.keys(errorTable).map((name) => ({ value: name, label: name }))]
-  return html`<form class="filters" method="get" action="${path}">
-${selectField({ name: 'status', label: 'Status', value: status, choices: statuses })}${selectField({ name: 'key', label: 'Key', value: key, choices: keyChoices })}${selectField({ name: 'error', label: 'Error', value: error, choices: errors })}${textField({ name: 'operation', label: 'Operation', value: operation, placeholder: 'getScore' })}${submit({ label: 'Apply' })}${isFiltered && html`<a class="button quiet" href="${path}">Clear filters</a>`}</form>`
+  const errors = publicErrorNames.map((name) => html`<option value="${name}"></option>`)
+  const times = [
+    { value: '', label: 'Any time' },
+    ...Object.entries(ranges).map(([value, { label }]) => ({ value, label })),
+    { value: 'between', label: 'From … to …' },
+  ]
+  const between =
+    range === 'between' &&
+    html`<div class="field"><label for="from">From (UTC)</label><input class="input" type="datetime-local" id="from" name="from" value="${from ?? ''}"></div><div class="field"><label for="to">To (UTC)</label><input class="input" type="datetime-local" id="to" name="to" value="${to ?? ''}"></div>`
+  return html`<form class="filters" method="get" action="${path}" role="search" aria-label="Calls">
+<div class="field grow"><label for="id">Request ID</label><input class="input" id="id" name="id" spellcheck="false" autocomplete="off" placeholder="X-Request-Id"></div>${selectField({ name: 'status', label: 'Status', value: status, choices: statuses })}${selectField({ name: 'key', label: 'Key', value: key, choices: keyChoices })}<div class="field"><label for="operation">Operation</label><input class="input" id="operation" name="operation" value="${operation}" list="operations" autocomplete="off" placeholder="getScore"><datalist id="operations">${operations.map((name) => html`<option value="${name}"></option>`)}</datalist></div><div class="field"><label for="error">Error</label><input class="input" id="error" name="error" value="${error}" list="errors" autocomplete="off" placeholder="rate_limited"><datalist id="errors">${errors}</datalist></div>${selectField({ name: 'range', label: 'Time', value: range, choices: times })}${between}${submit({ label: 'Apply' })}${isFiltered && html`<a class="button quiet" href="${path}">Clear filters</a>`}</form>`
 }
 
 function nothing(isFiltered: boolean, hasKeys: boolean): Html {
@@ -197,6 +312,7 @@ const placeholder: LogEntry = {
   operation: '',
   status: 200,
   error: null,
+  cause: null,
   credits: 0,
   durationUs: 0,
   network: '',
@@ -219,7 +335,7 @@ export function callTable(
       {
         head: 'Operation',
         cell: (row) =>
-          html`<a class="break" href="${callPath(row)}">${cell('operation', row.operation)}</a><span class="sub mono beside">${cell('error', row.error)}</span><span class="sub narrow-only">${timeTag(row.at, now)} · ${durationOf(row)}</span>`,
+          html`<a class="break" href="${callPath(row)}">${cell('operation', row.operation)}</a><span class="sub mono beside">${cell('error', row.error)}</span><span class="sub cause">${cell('cause', causeLine(row, names))}</span><span class="sub narrow-only">${timeTag(row.at, now)} · ${durationOf(row)}</span>`,
       },
       {
         head: 'Key',
@@ -292,7 +408,7 @@ function callPage(options: RequestsOptions): Endpoint[] {
       ])
       if (call === undefined)
         return refuse('not_found', {
-          message: `This account made no such call in the last ${counted(days, 'day')}.`,
+          message: `No call of this account has this id within ${counted(days, 'day')}. A call with no key that this service knows is in no log.`,
         })
       const names = new Map(keys.map(({ id, name }) => [id, name]))
       const { error, keyId } = call
@@ -304,7 +420,7 @@ function callPage(options: RequestsOptions): Endpoint[] {
           text: html`${fullTime(call.at)}, ${timeTag(call.at, now)}`,
           above: [{ title: 'Requests', url: path }],
         })}
-${error !== null && errorNotice(error, publicUrl)}
+${error !== null && diagnosis(call, { names, publicUrl })}
 ${card({
   title: 'Call',
   body: facts(
@@ -336,13 +452,80 @@ ${card({
   })
 }
 
-function errorNotice(error: string, publicUrl: string): Html {
+/** Why the call was refused, what to do, and where. */
+function diagnosis(
+  call: LogEntry,
+  { names, publicUrl }: { names: ReadonlyMap<string, string>; publicUrl: string },
+): Html {
+  const error = call.error ?? ''
   const known = errorTable[error as keyof typeof errorTable]
+  const line = causeLine(call, names)
+  const next = nextStep(call)
   return notice({
-    tone: 'warning',
-    title: known?.message ?? error,
-    text: html`<a href="${new URL(`/docs/errors/${error}`, publicUrl).pathname}">What <code>${error}</code> means, and what to do</a>`,
+    tone: call.status < 500 ? 'warning' : 'negative',
+    title: line === '' ? (known?.message ?? error) : line,
+    text: html`${known?.advice} ${next !== null && html`<a href="${next.url}">${next.label}</a> · `}<a href="${new URL(`/docs/errors/${error}`, publicUrl).pathname}">What <code>${error}</code> means</a>`,
   })
+}
+
+/** Rows of a file. A sheet holds more, but a developer narrows the time first. */
+const csvRowsMax = 5_000
+
+function csvEndpoint({ publicUrl, db, clock }: RequestsOptions): Endpoint {
+  return endpoint({
+    operationId: 'requests as CSV',
+    method: 'GET',
+    path: csvPath,
+    area: 'pages',
+    summary: 'The calls of a time as CSV',
+    priority: 'search',
+    policy: { kind: 'session' },
+    refusalPage: dashboardRefusalPage(new URL(publicUrl).host),
+    queryParameters: Type.Object(filterQuery),
+    responses: {},
+    async answer({ caller, query }) {
+      const { accountId } = sessionOf(caller)
+      const now = clock()
+      const filter = filterAt(chosenOf(query), now)
+      const [rows, keys] = await Promise.all([
+        findEntries(db, { ...filter, accountId, before: null, limit: csvRowsMax }),
+        findShownKeys(db, { accountId, now, endedMax: namedKeysMax }),
+      ])
+      return {
+        status: 200,
+        body: null,
+        text: csvOf(rows, new Map(keys.map(({ id, name }) => [id, name]))),
+        contentType: 'text/csv; charset=utf-8',
+        headers: { 'Content-Disposition': `attachment; filename="requests-${minuteOf(now)}.csv"` },
+      }
+    },
+  })
+}
+
+function csvOf(rows: readonly LogEntry[], names: ReadonlyMap<string, string>): string {
+  const head = 'time,request_id,operation,status,error,cause,key_id,credits,duration_ms,network'
+  const lines = rows.map((row) =>
+    [
+      row.at.toISOString(),
+      row.requestId,
+      row.operation,
+      row.status,
+      row.error ?? '',
+      causeLine(row, names),
+      row.keyId ?? '',
+      row.credits,
+      row.durationUs / 1_000,
+      row.network,
+    ].map(csvField),
+  )
+  return `${[head, ...lines].join('\r\n')}\r\n`
+}
+
+/** No field begins with a character that a spreadsheet takes for a formula. */
+function csvField(value: string | number): string {
+  const text = String(value)
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
 function liveEndpoint(options: RequestsOptions): Endpoint {
@@ -357,11 +540,15 @@ function liveEndpoint(options: RequestsOptions): Endpoint {
     priority: 'search',
     policy: { kind: 'session' },
     refusalPage: dashboardRefusalPage(new URL(publicUrl).host),
-    queryParameters: Type.Object({ after: Type.String({ pattern: '^[0-9]{1,15}$' }) }),
+    queryParameters: Type.Object({
+      ...filterQuery,
+      after: Type.String({ pattern: '^[0-9]{1,15}$' }),
+    }),
     responses: {},
     answer({ caller, query }) {
       const session = sessionOf(caller)
       const { sessionId, accountId } = session
+      const fits = fitsFilter(filterAt({ ...chosenOf(query), range: '' }, clock()))
       return {
         events: {
           limits: [
@@ -380,7 +567,7 @@ function liveEndpoint(options: RequestsOptions): Endpoint {
               after: Number(query.after),
               ended,
               send: (news) => {
-                for (const call of news) send(eventOf(call, names, clock()))
+                for (const call of news) if (fits(call)) send(eventOf(call, names, clock()))
               },
             })
           },
@@ -400,11 +587,12 @@ function eventOf(call: LogEntry, names: ReadonlyMap<string, string>, now: Date) 
         status: String(call.status),
         operation: call.operation,
         error: call.error ?? '',
+        cause: causeLine(call, names),
         key: keyName(call, names),
         credits: count(call.credits),
         duration: durationOf(call),
         network: call.network,
-        time: `${call.at.toISOString().slice(11, 19)} UTC`,
+        time: relativeTime(call.at, now),
       },
       at: now.toISOString(),
     },

@@ -51,8 +51,9 @@ export async function createEndpoint(
   await lockCreation(tx, input.userId)
   const replay = await findReplay(tx, rules, input)
   if (replay !== null) return replay
-  if ((await countActiveEndpoints(tx, input.userId)) >= rules.activeMax)
-    return refuse('webhook_endpoints_maximum')
+  const count = await countActiveEndpoints(tx, input.userId)
+  if (count >= rules.activeMax)
+    return refuse('webhook_endpoints_maximum', { cause: { count, max: rules.activeMax } })
   return insertNew(tx, rules, input)
 }
 

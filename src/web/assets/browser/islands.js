@@ -221,6 +221,88 @@ function buttonOf(id                    )                           {
 const element = id === undefined ? null : document.getElementById(id)
 return element instanceof HTMLButtonElement ? element : null
 }
+for (const block of document.querySelectorAll             ('[data-languages]')) {
+const radios = [...block.querySelectorAll                  ('input[name="language"]')]
+const copy = block.querySelector             ('[data-copy]')
+const choose = (language        )       => {
+if (copy !== null) copy.dataset.copy = `request-${language}`
+localStorage.setItem('language', language)
+}
+for (const radio of radios) radio.addEventListener('change', () => choose(radio.value))
+const kept = radios.find(({ value }) => value === localStorage.getItem('language'))
+if (kept !== undefined) {
+kept.checked = true
+choose(kept.value)
+}
+}
+const filter = document.querySelector                 ('[data-filter]')
+filter?.addEventListener('input', ({ target }) => {
+const words = (target                    ).value.toLowerCase().split(/\s+/u).filter(Boolean)
+let shown = 0
+for (const link of document.querySelectorAll             ('[data-filtered]')) {
+const row = link.closest('tr')
+const text = `${link.dataset.filtered} ${row?.textContent}`.toLowerCase()
+const fits = words.every((word) => text.includes(word))
+if (row !== null) row.hidden = !fits
+if (fits) shown++
+}
+for (const table of document.querySelectorAll             ('.prose .card')) {
+const isEmpty = table.querySelector('tbody tr:not([hidden])') === null
+table.hidden = isEmpty
+if (table.previousElementSibling instanceof HTMLHeadingElement)
+table.previousElementSibling.hidden = isEmpty
+}
+const count = document.querySelector('[data-filter-count]')
+if (count !== null) count.textContent = shown === 1 ? '1 operation' : `${shown} operations`
+})
+const sendForm = document.querySelector                 ('[data-send]')
+sendForm?.addEventListener('submit', (event) => {
+event.preventDefault()
+void send(sendForm)
+})
+const answerLengthMax = 20_000
+async function send(from                 )                {
+const fields = [
+...from.querySelectorAll                                        ('[data-name]'),
+].map((one)                   => [one.dataset.name ?? '', one.value])
+const values = new Map(fields)
+const method = from.dataset.method ?? 'GET'
+let path = from.dataset.send ?? ''
+for (const [name, value] of fields)
+if (path.includes(`{${name}}`)) {
+path = path.replace(`{${name}}`, encodeURIComponent(value))
+values.delete(name)
+}
+const query = method === 'GET' ? new URLSearchParams([...values]).toString() : ''
+const started = performance.now()
+const answer = await fetch(`${path}${query === '' ? '' : `?${query}`}`, {
+method,
+headers: { Accept: 'application/json', 'Content-Type': 'application/json' },
+...(method === 'GET' ? {} : { body: values.get('body') ?? '' }),
+}).catch(() => null)
+const text = answer === null ? '' : await answer.text()
+const ms = Math.round(performance.now() - started)
+const box = document.querySelector             ('[data-sent]')
+const part = (name        ) => box?.querySelector                   (`[data-sent-${name}]`)
+const [head, log, signIn, body] = ['head', 'log', 'sign-in', 'body'].map(part)
+if (box == null || head == null || log == null || signIn == null || body == null) return
+box.hidden = false
+head.textContent =
+answer === null ? 'The service does not answer.' : `${answer.status} · ${ms} ms`
+const isOwn = path.startsWith('/api/account/')
+log.hidden = answer === null || !isOwn || answer.status === 401
+log.href = `/dashboard/requests/${answer?.headers.get('x-request-id') ?? ''}`
+signIn.hidden = answer?.status !== 401
+signIn.href = `/sign-in?next=${encodeURIComponent(location.pathname)}`
+body.textContent = indented(text).slice(0, answerLengthMax)
+}
+function indented(text        )         {
+try {
+return JSON.stringify(JSON.parse(text), null, 2)
+} catch {
+return text
+}
+}
 const live = document.querySelector             ('[data-live]')
 if (live !== null) followCalls(live)
 const refusedMs = 15_000
