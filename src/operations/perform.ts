@@ -202,21 +202,33 @@ export function whyForbidden(who: Who, caller: OperationCaller): ErrorName | nul
   return isAllowed ? null : 'operator_role_required'
 }
 
-const shapes = new WeakMap<object, ReturnType<typeof Compile>>()
+interface InputCheck {
+  shape: ReturnType<typeof Compile>
+  fields: readonly [string, TSchema][]
+}
+
+const checks = new WeakMap<object, InputCheck>()
+
+function checkOf(operation: Typed): InputCheck {
+  const known = checks.get(operation)
+  if (known !== undefined) return known
+  const properties = { ...operation.path, ...operation.input }
+  const shape = Compile(Type.Object(properties, { additionalProperties: false }))
+  const made = { shape, fields: Object.entries(properties) }
+  checks.set(operation, made)
+  return made
+}
 
 /** Fills in defaults, takes each value in its one spelling, and checks the whole. */
 export function checkInput(operation: Typed, raw: object): { input: object } | Refusal {
-  const properties = { ...operation.path, ...operation.input }
+  const { shape, fields } = checkOf(operation)
   const input: Record<string, unknown> = { ...raw }
-  for (const [name, schema] of Object.entries(properties)) {
-    if (input[name] === undefined && 'default' in schema) input[name] = schema.default
-    input[name] = inOneSpelling(schema, input[name])
-    if (input[name] === undefined) delete input[name]
-  }
-  let shape = shapes.get(operation)
-  if (shape === undefined) {
-    shape = Compile(Type.Object(properties, { additionalProperties: false }))
-    shapes.set(operation, shape)
+  for (const [name, schema] of fields) {
+    const given = input[name]
+    const usual = given === undefined && 'default' in schema ? schema.default : given
+    const value = inOneSpelling(schema, usual)
+    if (value !== undefined) input[name] = value
+    else if (Object.hasOwn(input, name)) delete input[name]
   }
   const read = parseBody(shape, input)
   return 'fault' in read
