@@ -1,9 +1,10 @@
 /**
  * Measures public pages (`pages-public.ts`), and the pages of the dashboard for one busy account:
  * 10,000 delivery attempts in 24 hours at one endpoint, 1,000 API keys, 100,000 ledger entries in
- * 30 days, 100,000 logged calls, 10,000 entries of the audit log. Each page is requested by one
- * caller at a time. Limits: 15 ms at p95 from the request to the whole answer; 120 KB gzip for a
- * page with its style sheet and scripts, 20 KB of them scripts.
+ * 30 days, 100,000 logged calls, 10,000 entries of the audit log. The pages of the console are those
+ * of a service with a million workers. Each page is requested by one caller at a time. Limits: 15 ms
+ * at p95 from the request to the whole answer, 50 ms for the overview of the console; 120 KB gzip
+ * for a page with its style sheet and scripts, 20 KB of them scripts.
  */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,6 +27,7 @@ import { benchPublicPages } from './pages-public.ts'
 import { fetchAnswer, publicUrl, startService } from './serving.ts'
 
 const limitMs = 15
+const overviewLimitMs = 50
 const limitBytes = 120 * 1_024
 const scriptLimitBytes = 20 * 1_024
 /** Below the 300 calls a minute of one session. */
@@ -46,6 +48,7 @@ const db = openDb({
 try {
   await migrate(postgres.url, join(import.meta.dirname, '../migrations'), new Date())
   const account = await db.transaction(makeAccount)
+  await db.transaction((tx) => makeWorkers(tx, account.userId))
   await rollUpAllUsage(db)
   await db.run(sql`analyze`)
   const service = await startService({ DATABASE_URL: postgres.url, ASSAY_DATA_DIR: dataDir })
@@ -70,6 +73,16 @@ try {
       '/dashboard/team',
       '/dashboard/sessions',
       '/dashboard/audit',
+      '/console',
+      '/console/workers',
+      '/console/workers/worker-1000000',
+      '/console/disputes',
+      '/console/disputes/do/open?username=worker-1000000',
+      '/console/webhooks',
+      `/console/webhooks/${account.endpointId}`,
+      '/console/accounts',
+      '/console/operators',
+      '/console/audit',
     ])
       await measure(service.port, { path, Cookie: await signIn(account) })
   } finally {
@@ -111,7 +124,7 @@ async function measure(
       name: `${name} p95`,
       value: times[Math.ceil(times.length * 0.95) - 1] ?? Number.NaN,
       unit: 'ms',
-      target: { max: limitMs },
+      target: { max: path === '/console' ? overviewLimitMs : limitMs },
     },
     { name: `${name} gzip`, value: bytes / 1_024, unit: 'KB', target: { max: limitBytes / 1_024 } },
     {
@@ -138,6 +151,22 @@ function signIn({ userId, accountId }: BenchAccount): Promise<string> {
     const { value } = await beginSession(tx, of, { rules, now: new Date() })
     return `${sessionCookieName(publicUrl)}=${value}`
   })
+}
+
+/** A million workers, of whom the last thousand have profiles, and an operator. */
+async function makeWorkers(tx: Tx, operatorId: string): Promise<void> {
+  await tx.run(sql`
+    insert into workers (id, registered_at)
+    select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, now()
+    from generate_series(1, 1000000) n`)
+  await tx.run(sql`
+    insert into profiles (worker_id, username, username_sha256, display_name, member_since, updated_at)
+    select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'worker-' || n,
+      sha256(convert_to('worker-' || n, 'UTF8')), 'Worker ' || n, '2026-01', now()
+    from generate_series(999001, 1000000) n`)
+  await tx.run(sql`
+    insert into operators (user_id, role, granted_at, granted_by)
+    values (${operatorId}, 'admin', now(), 'bench')`)
 }
 
 async function makeAccount(tx: Tx): Promise<BenchAccount> {

@@ -113,7 +113,7 @@ export function table<Row>({ label, columns, rows, isTall = false }: Table<Row>)
     (row) =>
       html`<tr>${columns.map(({ cell }, i) => html`<td class="${classes[i]}">${cell(row)}</td>`)}</tr>\n`,
   )
-  return html`<div class="table-box${isTall && ' tall'}" tabindex="0" role="region" aria-label="${label}, table"><table class="table hover"><thead><tr>${head}</tr></thead><tbody>
+  return html`<div class="table-box${isTall && ' tall'}" tabindex="0" role="region" aria-label="${label}, table"><table class="table hover"${attributes({ 'data-wide': columns.length > 7 })}><thead><tr>${head}</tr></thead><tbody>
 ${body}</tbody></table></div>`
 }
 

@@ -376,13 +376,19 @@ test('the pages: axe finds nothing, nothing scrolls sideways, the console is emp
     '/console/evidence',
     '/console/operators',
     '/console/webhooks',
+    `/console/accounts/${users.admin.accountId}`,
+    `/console/users/${users.admin.email}`,
     '/console/consent',
     String(opened.headers.location),
     '/console/workers/do/erase?username=ada',
     '/console/operators/do/create-token',
   ]
   for (const path of paths)
-    await inspectUrl(context, service.base + path, path.slice(1).replace(/\?.*/, ''))
+    await inspectUrl(
+      context,
+      service.base + path,
+      path.slice(1).replace(/\?.*/, '').replace('@', '-'),
+    )
   const late = await dashboard.signedIn(await newOperator('admin', 16 * minuteMs))
   const erase = '/console/workers/do/erase?username=ada'
   await inspectUrl(late, service.base + erase, 'console sign in again')

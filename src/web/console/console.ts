@@ -130,7 +130,9 @@ export function actionLinks<Services>(
   const [usual, dangerous] = [false, true].map((isDangerous) =>
     actions.filter(({ danger }) => (danger !== undefined) === isDangerous),
   ) as [Operation<Services>[], Operation<Services>[]]
-  const sorted = [...usual, ...dangerous]
+  const size = ({ path }: Operation<Services>) => Object.keys(path).length
+  // First what needs nothing but the record.
+  const sorted = [...usual.toSorted((a, b) => size(a) - size(b)), ...dangerous]
   const shown = sorted.slice(0, sorted.length > 3 ? 2 : 3)
   const link = (one: Operation<Services>, name?: string) => {
     const verb = titled(verbOf(one))

@@ -17,8 +17,17 @@ import {
 } from './console.ts'
 import { isRequired } from './form.ts'
 import { rowLinks } from './list-page.ts'
-import { mayCall, type Noun, type Nouns, singular, titled, viewPath } from './nouns.ts'
-import { idPart, nameOf, recordCards, recordOf, rowsOf, rowsTable, stateBadge } from './values.ts'
+import { mayCall, type Noun, type Nouns, singular, titled, verbOf, viewPath } from './nouns.ts'
+import {
+  factsTitle,
+  idPart,
+  nameOf,
+  recordCards,
+  recordOf,
+  rowsOf,
+  rowsTable,
+  stateBadge,
+} from './values.ts'
 
 /** Rows of a list on the page of a record. */
 const partLength = 10
@@ -54,7 +63,7 @@ export async function recordShown<Services>(
       text: title !== id && idPart(id),
       above: [{ title: noun.title, url: noun.path }],
       actions: actionLinks(recordActions(nouns, { noun, record }, caller), { [key]: id }, noun),
-    })}${recordCards(record, { nouns, now: visit.now, title: 'Facts', hides: ['id', key] })}${await recordParts(console, visit, { noun, key, id })}`,
+    })}${recordCards(record, { nouns, now: visit.now, title: factsTitle, hides: ['id', key] })}${await recordParts(console, visit, { noun, key, id })}`,
   }
 }
 
@@ -104,7 +113,8 @@ export async function recordParts<Services>(
     parts.map(async ({ other, one }) => {
       const limit = 'limit' in one.input ? { limit: partLength } : {}
       const read = await console.perform(visit, one, { [key]: id, ...limit })
-      const title = one === other.main ? other.title : titled(one.name)
+      const ofList = one === other.main ? other.title : titled(one.name)
+      const title = other === noun ? titled(verbOf(one)) : ofList
       if ('refusal' in read) return card({ title, body: messageOf(read) })
       if (one.columns === undefined)
         return recordCards(recordOf(read.output), { nouns, now: visit.now, title, hides: [key] })

@@ -135,7 +135,9 @@ export function rowsTable<Services>(
         if (i > 0) return part(row)
         const url = urlOf(row)
         const first = valuePart(field, valueOf(row), showing.now)
-        const rest = ordered.slice(1, 4).filter((one) => !states.test(one.head))
+        const rest = ordered
+          .slice(1, 4)
+          .filter((one) => !states.test(one.head) && one.valueOf(row) != null)
         const repeated = rest.map((one, place) => [
           place > 0 && ' · ',
           valuePart(one.field, one.valueOf(row), showing.now),
@@ -172,29 +174,40 @@ export function recordCards<Services>(
     Array.isArray(value) && typeof value[0] === 'object'
   const isObject = (value: unknown): value is object =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
-  const simple = members.filter(([, value]) => !isList(value) && !isObject(value))
+  const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0
+  const simple = members.filter(
+    ([, value]) => !isList(value) && !isObject(value) && !isEmpty(value),
+  )
   const rows = simple.map(([name, value]): Fact => {
     const isLong = typeof value === 'string' ? value.length > 40 : Array.isArray(value)
     const part = linkedPart(name, value, showing)
     return { label: titled(name), value: part, isWide: isLong && !uuid.test(String(value)) }
   })
+  // A page has no two cards of one title: what is inside a part names the part.
+  const inside = (name: string) =>
+    title === factsTitle || (rows.length === 0 && titled(name) === title)
+      ? titled(name)
+      : `${title}: ${titled(name).toLowerCase()}`
   return html`${rows.length > 0 && card({ title, body: facts(rows, 'columns') })}${members.map(
     ([name, value]) => {
-      if (isList(value)) return listCard(name, value, showing)
-      return isObject(value) && recordCards(value, { ...showing, title: titled(name), hides: [] })
+      if (isList(value)) return listCard(inside(name), value, showing)
+      return isObject(value) && recordCards(value, { ...showing, title: inside(name), hides: [] })
     },
   )}`
 }
 
-function listCard<Services>(name: string, rows: readonly object[], showing: Showing<Services>) {
+/** The title of the facts of the record itself. */
+export const factsTitle = 'Facts'
+
+function listCard<Services>(title: string, rows: readonly object[], showing: Showing<Services>) {
   const columns = Object.fromEntries(
     Object.keys(rows[0] ?? {})
       .filter((field) => !hiddenFields.has(field))
       .map((field) => [field, field]),
   )
-  const shown = { name, columns: columns as Record<string, never> }
+  const shown = { name: title, columns: columns as Record<string, never> }
   const body = rowsTable(shown, { rows, urlOf: () => null }, { ...showing, hides: [] })
-  return card({ title: titled(name), isFlush: true, body })
+  return card({ title, isFlush: true, body })
 }
 
 /** The name of a record in a title, or null if only its id names it. */
