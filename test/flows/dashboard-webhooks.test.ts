@@ -66,6 +66,23 @@ test('every webhook page of a busy account: axe finds nothing, and no text of a 
   await context.close()
 })
 
+test('a failed event says what to do, and its id alone leads its account to it', async () => {
+  const { owner, broken, failed } = await busyAccount()
+  const stranger = await dashboard.newUser()
+  const read = (path: string, of = owner) => ask(service.base, { path, headers: of.headers })
+  const page = `/dashboard/webhooks/${broken.id}/events/${failed.eventId}`
+  assert.match(String((await read(page)).body), /Your server failed while it handled the event\./)
+  const jump = await read(`/dashboard/events/${failed.eventId}`)
+  assert.equal(jump.status, 303)
+  assert.match(String(jump.headers.location), new RegExp(`/events/${failed.eventId}$`))
+  const unknown = `/dashboard/events/evt_${'0'.repeat(32)}`
+  for (const [path, of] of [
+    [unknown, owner],
+    [`/dashboard/events/${failed.eventId}`, stranger],
+  ] as const)
+    assert.equal((await read(path, of)).status, 404)
+})
+
 test('the home page names a failing endpoint; while it is paused nothing announces a next attempt', async () => {
   const { owner, broken } = await busyAccount()
   const read = async (path: string): Promise<string> => {

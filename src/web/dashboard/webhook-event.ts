@@ -10,6 +10,7 @@ import {
   type EndpointHealth,
   findAttemptsBy,
   findEndpointHealth,
+  findEndpointsOfEvent,
   findSentEvent,
   type SentEvent,
 } from '../../webhooks/delivery/history-store.ts'
@@ -32,7 +33,15 @@ import { icon } from '../icons.ts'
 import { dashboardPage, type PagesContext, queryText } from '../page.ts'
 import { count, fullTime, timeTag } from '../text.ts'
 import { eventAttemptTable } from './webhook.ts'
-import { answerWord, endpointPath, eventPath, urlText, webhooksPath } from './webhook-words.ts'
+import { hintFor } from './webhook-hints.ts'
+import {
+  answerWord,
+  endpointPath,
+  eventPath,
+  hostOf,
+  urlText,
+  webhooksPath,
+} from './webhook-words.ts'
 
 const attemptsShown = 50
 
@@ -51,7 +60,31 @@ const noEvent = 'This endpoint was sent no such event, or the event is no longer
 export function webhookEventPage(
   context: PagesContext & { performer: WebhookPerformer },
 ): Endpoint[] {
-  const { db, performer } = context
+  return [...eventJump(context), ...eventOfEndpointPage(context)]
+}
+
+/** The address of an event whose endpoint the reader does not know. */
+function eventJump(context: PagesContext): Endpoint[] {
+  return dashboardPage(context, {
+    name: 'webhookEventJump',
+    path: '/dashboard/events/{eventId}',
+    entry: webhooksPath,
+    pathParameters: Type.Object({ eventId: eventOfEndpoint.properties.eventId }),
+    async show({ session, path: { eventId } }) {
+      const own = { userId: session.accountId, eventId }
+      const [latest] = await findEndpointsOfEvent(context.db, own)
+      return latest === undefined
+        ? refuse('not_found', { message: 'No endpoint of this account was sent this event.' })
+        : { redirectTo: eventPath(latest, eventId) }
+    },
+  })
+}
+
+function eventOfEndpointPage({
+  performer,
+  ...context
+}: PagesContext & { performer: WebhookPerformer }): Endpoint[] {
+  const { db } = context
   return dashboardPage(context, {
     name: 'webhookEventPage',
     path: `${webhooksPath}/{endpointId}/events/{eventId}`,
@@ -70,6 +103,11 @@ export function webhookEventPage(
         return refuse('not_found', { message: noEvent })
       const isTest = eventId.startsWith('evt_test_')
       const requestIds = [...new Set(attempts.flatMap(({ requestId }) => requestId ?? []))]
+      const failed = attempts.find(({ status }) => status === 'failed')
+      const hint =
+        failed === undefined || attempts[0]?.status === 'succeeded'
+          ? null
+          : hintFor(failed, hostOf(endpoint.url))
       const answered = attempts.find(({ responseBody }) => responseBody !== null)
       return {
         title: `Event ${eventId}`,
@@ -92,6 +130,7 @@ ${pageHead({
         }),
       }),
 })}
+${hint !== null && notice({ tone: 'info', title: hint })}
 <div class="columns main-side">
 <div class="stack loose">
 ${card({

@@ -61,12 +61,14 @@ import {
   shortId,
   timeTag,
 } from '../text.ts'
+import { hintFor } from './webhook-hints.ts'
 import {
   answerWord,
   attemptBadge,
   disabledText,
   endpointPath,
   eventPath,
+  hostOf,
   isFailing,
   stateBadge,
   urlText,
@@ -255,10 +257,11 @@ function stateNotice(
     })
   if (!isFailing(endpoint)) return false
   const failed = attempts.find(({ status }) => status === 'failed')
+  const hint = failed === undefined ? null : hintFor(failed, hostOf(endpoint.url))
   return notice({
     tone: 'warning',
     title: `The last ${count(consecutiveFailures)} attempts failed.`,
-    text: html`${nextDueAt !== null && html`The next attempt is ${dueTag(nextDueAt, now)}. `}If nothing but failures follow for 5 days, the endpoint is disabled.${
+    text: html`${hint !== null && html`${hint} `}${nextDueAt !== null && html`The next attempt is ${dueTag(nextDueAt, now)}. `}If nothing but failures follow for 5 days, the endpoint is disabled.${
       failed !== undefined &&
       html` <a href="${eventPath(id, failed.eventId)}">See the answer of your server</a>`
     }`,

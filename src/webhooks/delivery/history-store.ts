@@ -147,6 +147,22 @@ export interface SentEvent {
   dueAt: Date
 }
 
+/** Returns the endpoints of an account that an event was or will be sent to, the latest first. */
+export async function findEndpointsOfEvent(
+  db: Queryable,
+  { userId, eventId }: { userId: string; eventId: string },
+): Promise<string[]> {
+  const rows = await db.rows<{ id: string }>(sql`
+    select n.id from webhook_endpoints n
+    cross join lateral (
+      select d.id from webhook_deliveries d
+      where d.endpoint_id = n.id and d.event_id = ${eventId}
+      order by d.id desc limit 1) latest
+    where n.user_id = ${userId}
+    order by latest.id desc`)
+  return rows.map(({ id }) => id)
+}
+
 /** Returns an event that was or will be sent to an endpoint of the account. */
 export async function findSentEvent(
   db: Queryable,
