@@ -79,7 +79,8 @@ export async function bodyOf(
     return { body: lines, bodyAmbiguity: null }
   }
   if (declared.mediaTypes.includes(formType)) return formOf(body.bytes)
-  if (body.bytes.length === 0 && route.isOperator === true) return { body: {}, bodyAmbiguity: null }
+  if (body.bytes.length === 0 && route.endpoint.policy.kind === 'operator')
+    return { body: {}, bodyAmbiguity: null }
   const json = parseStrictJson(body.bytes)
   if (json.kind === 'invalid') meter.invalidJson++
   if (json.kind === 'ambiguous') meter.ambiguousJson++
