@@ -9,7 +9,6 @@ import { enterCredits } from '../src/credits/credits.ts'
 import type { Db } from '../src/platform/db/db.ts'
 import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
 import { scopes } from '../src/platform/http/callers.ts'
-import { contextAt } from '../test/support/build/actions.ts'
 import { giveScore } from '../test/support/build/candidates.ts'
 import { publicLine, register } from '../test/support/build/workers.ts'
 import { requestsFile } from './serving.ts'
@@ -39,7 +38,6 @@ export interface Account {
 
 /** One key may make 60,000 calls a minute to a route, and an account has at most 20 keys. */
 export async function makeAccount(db: Db, keyCount: number): Promise<Account> {
-  const context = contextAt(db)
   const now = new Date()
   const account = await db.transaction((tx) => createAccount(tx, `account ${uuidV7(now)}`, now))
   if (account === null) throw new Error('no account')
@@ -54,8 +52,8 @@ export async function makeAccount(db: Db, keyCount: number): Promise<Account> {
       allowedFrom: null,
       expiresAt: null,
     } as const
-    const key = await createApiKey(context, wanted)
-    if (key.outcome !== 'created') throw new Error(key.outcome)
+    const key = await db.transaction((tx) => createApiKey(tx, wanted, { now: new Date() }))
+    if ('refusal' in key) throw new Error(key.refusal)
     made.keyIds.push(key.id)
     made.keys.push(key.key)
   }

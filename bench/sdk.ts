@@ -21,7 +21,6 @@ import {
   statusListProofs,
 } from '../src/score-credentials/status-list.ts'
 import { verifyOffline } from '../src/score-credentials/verify-offline.ts'
-import { contextAt } from '../test/support/build/actions.ts'
 import {
   inside,
   type Json,
@@ -182,8 +181,10 @@ async function benchFeed(): Promise<void> {
   if (account === null) throw new Error('no account')
   const wanted = { accountId: account.id, environment: 'live', name: 'bench' } as const
   const rights = { scopes: ['webhooks:write'], allowedFrom: null, expiresAt: null } as const
-  const made = await createApiKey(contextAt(db), { ...wanted, ...rights })
-  if (made.outcome !== 'created') throw new Error(made.outcome)
+  const made = await db.transaction((tx) =>
+    createApiKey(tx, { ...wanted, ...rights }, { now: new Date() }),
+  )
+  if ('refusal' in made) throw new Error(made.refusal)
   await db.run(sql`analyze`)
   const service = await startService({
     DATABASE_URL: postgres.url,

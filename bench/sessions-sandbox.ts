@@ -13,7 +13,6 @@ import { type Db, sql } from '../src/platform/db/db.ts'
 import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
 import { type Environment, environments, scopes } from '../src/platform/http/callers.ts'
 import { fictionalCandidates } from '../src/sandbox/fictional-candidates.ts'
-import { contextAt } from '../test/support/build/actions.ts'
 import { makeWorkers, type Route, routeNames, routes } from './credits-setup.ts'
 import { type Finding, median, report } from './measure.ts'
 import {
@@ -61,8 +60,10 @@ async function makeKeys(db: Db): Promise<Record<Environment, string[]>> {
 async function key(db: Db, accountId: string, environment: Environment): Promise<string> {
   const wanted = { accountId, environment, name: 'bench', scopes } as const
   const unlimited = { allowedFrom: null, expiresAt: null }
-  const made = await createApiKey(contextAt(db), { ...wanted, ...unlimited })
-  if (made.outcome !== 'created') throw new Error(made.outcome)
+  const made = await db.transaction((tx) =>
+    createApiKey(tx, { ...wanted, ...unlimited }, { now: new Date() }),
+  )
+  if ('refusal' in made) throw new Error(made.refusal)
   return `Authorization: Bearer ${made.key}`
 }
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { contextAt } from '../../test/support/build/actions.ts'
-import { newKey } from '../../test/support/build/keys.ts'
+import { newKey, revokeKey } from '../../test/support/build/keys.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { enterCredits } from '../credits/credits.ts'
 import { updateSuspended } from '../credits/store.ts'
@@ -10,7 +9,7 @@ import { type Db, type Statement, sql } from '../platform/db/db.ts'
 import { UnavailableError } from '../platform/http/errors.ts'
 import { newApiKey } from './api-key.ts'
 import { openKeyAuthenticator } from './authenticate.ts'
-import { restrictApiKey, revokeApiKey } from './manage.ts'
+import { restrictApiKey } from './manage.ts'
 import { findKeys } from './store.ts'
 
 const database = await testDatabase()
@@ -53,14 +52,14 @@ test('every call looks its key up: a change of the key or of its account counts 
     enterCredits(tx, { accountId, kind: 'grant', delta: 1, reason: 'x' }),
   )
   assert.deepEqual(await known(outside), [keyId, 'candidates:read', 1])
-  await restrictApiKey(contextAt(db), keyId, ['192.0.2.0/24'])
+  await db.transaction((tx) => restrictApiKey(tx, { id: keyId, owner: 'any' }, ['192.0.2.0/24']))
   assert.deepEqual(
     [await known(inside), await known(outside)],
     [[keyId, 'candidates:read', 1], null],
   )
   await updateSuspended(db, accountId, new Date())
   assert.equal((await present(key, inside))?.credits.suspended, true)
-  await revokeApiKey(contextAt(db), keyId)
+  await revokeKey(db, keyId)
   assert.equal(await known(inside), null)
 })
 

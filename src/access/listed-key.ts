@@ -45,7 +45,7 @@ export function wireKey(key: StoredKey, now: Date): ListedKey {
   }
 }
 
-export const keyColumns: Columns<ListedKey> = {
+export const keyColumns = {
   id: ({ id }) => id,
   key: ({ shown }) => shown,
   state: ({ state }) => state,
@@ -55,4 +55,4 @@ export const keyColumns: Columns<ListedKey> = {
   created: ({ createdAt }) => createdAt,
   ends: ({ expiresAt, revokedAt }) => revokedAt ?? expiresAt,
   lastUsed: ({ lastUsedAt }) => lastUsedAt,
-}
+} satisfies Columns<ListedKey>

@@ -1,9 +1,10 @@
 /** The verbs on accounts and API keys. */
-import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
+import { recordAction } from '../audit/record.ts'
 import { sha256 } from '../platform/crypto/bytes.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import type { Environment, Scope } from '../platform/http/callers.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
 import { keyDigest, newApiKey, shownKey } from './api-key.ts'
 import {
   type Account,
@@ -38,51 +39,54 @@ export interface NewKey {
   expiresAt: Date | null
 }
 
-export type CreatedKey =
-  /** `key` is shown only once. The database holds its digest only. */
-  | { outcome: 'created'; id: string; key: string; shown: string }
-  | { outcome: 'no such account' }
-  | { outcome: 'too many keys' }
-
-export function createApiKey(context: ActionContext, wanted: NewKey): Promise<CreatedKey> {
-  return audited(context, 'api_keys.created', (tx, now) =>
-    addKey(tx, { ...wanted, id: uuidV7(now) }, now),
-  )
+/** `key` is shown only once. The database holds its digest only. */
+export interface CreatedKey {
+  id: string
+  key: string
+  shown: string
 }
 
 /**
- * Creates a key as `createApiKey` does, but only one for each `formValue`, the random value of a
- * form. Forms of one account take turns. The key of an earlier send cannot be shown again.
+ * Creates a key. With `formValue`, the random value of a form or an Idempotency-Key, there is one
+ * key for each value: the key of an earlier send cannot be shown again.
  */
-export function createApiKeyOnce(
-  context: ActionContext,
-  { formValue, ...wanted }: NewKey & { formValue: string },
-): Promise<CreatedKey | { outcome: 'created before'; id: string }> {
-  return audited(context, 'api_keys.created', async (tx, now) => {
-    const { accountId } = wanted
-    const id = formKeyId(accountId, formValue)
-    await lockAccount(tx, accountId)
-    const keys = await findKeys(tx, accountId)
-    if (keys.some((key) => key.id === id)) return unchanged({ outcome: 'created before', id })
-    return addKey(tx, { ...wanted, id }, now)
-  })
+export async function createApiKey(
+  tx: Tx,
+  wanted: NewKey,
+  { now, formValue = null }: { now: Date; formValue?: string | null },
+): Promise<
+  CreatedKey | Refusal<'account_not_found' | 'api_keys_maximum' | 'idempotency_key_spent'>
+> {
+  const { accountId } = wanted
+  if (!(await lockAccount(tx, accountId))) return refuse('account_not_found')
+  const id = formValue === null ? uuidV7(now) : formKeyId(accountId, formValue)
+  const keys = await findKeys(tx, accountId)
+  if (keys.some((key) => key.id === id))
+    return refuse('idempotency_key_spent', { message: `The key ${id} was created before.` })
+  if (keys.filter((key) => isActive(key, now)).length >= activeKeysMax)
+    return refuse('api_keys_maximum', { cause: { count: activeKeysMax, max: activeKeysMax } })
+  return insertNew(tx, { ...wanted, id, predecessor: null }, now)
 }
 
-async function addKey(tx: Tx, wanted: NewKey & { id: string }, now: Date) {
-  const { accountId, environment } = wanted
-  if (!(await lockAccount(tx, accountId))) return unchanged({ outcome: 'no such account' })
-  const active = (await findKeys(tx, accountId)).filter((key) => isActive(key, now))
-  if (active.length >= activeKeysMax) return unchanged({ outcome: 'too many keys' })
-  const created = await insertNew(tx, { ...wanted, predecessor: null }, now)
-  const details = { account: accountId, environment }
-  return changed(created, { subjects: [created.id], details })
+/** Creates a key with its audit entry in the transaction of another action. */
+export async function createRecordedKey(
+  tx: Tx,
+  wanted: NewKey,
+  { actor, now }: { actor: string; now: Date },
+): Promise<CreatedKey | null> {
+  const created = await createApiKey(tx, wanted, { now })
+  if ('refusal' in created) return null
+  const details = { account: wanted.accountId, environment: wanted.environment }
+  const entry = { action: 'api_keys.created', subjects: [created.id], details } as const
+  await recordAction(tx, { ...entry, actor }, now)
+  return created
 }
 
 async function insertNew(
   tx: Tx,
   wanted: NewKey & { id: string; predecessor: string | null },
   now: Date,
-): Promise<Extract<CreatedKey, { outcome: 'created' }>> {
+): Promise<CreatedKey> {
   const key = newApiKey(wanted.environment)
   const stored = {
     ...wanted,
@@ -93,55 +97,66 @@ async function insertNew(
     createdAt: now,
   }
   await insertKey(tx, stored)
-  return { outcome: 'created', id: stored.id, key, shown: stored.shown }
+  return { id: stored.id, key, shown: stored.shown }
 }
 
 /** Returns the id of the key that a form creates: a UUID of version 8, another in each account. */
-function formKeyId(accountId: string, formValue: string): string {
+export function formKeyId(accountId: string, formValue: string): string {
   const bytes = sha256(`${accountId} ${formValue}`)
   bytes[6] = (bytes.readUInt8(6) & 0x0f) | 0x80
   bytes[8] = (bytes.readUInt8(8) & 0x3f) | 0x80
   return bytes.toString('hex', 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
-export type RotatedKey =
-  | (Extract<CreatedKey, { outcome: 'created' }> & { accountId: string; predecessorEndsAt: Date })
-  | { outcome: 'no such key' }
-  | { outcome: 'not active' }
-  | { outcome: 'rotated before' }
+interface OfOwner {
+  id: string
+  owner: 'any' | { userId: string }
+}
+
+/** Locks a key. A key of another account is answered like an unknown one. */
+async function lockOwn(tx: Tx, { id, owner }: OfOwner) {
+  const key = await lockKey(tx, id)
+  if (key !== undefined && (owner === 'any' || owner.userId === key.accountId)) return key
+  return refuse(
+    'api_key_not_found',
+    owner === 'any' ? { message: `No API key has the id ${id}.` } : {},
+  )
+}
 
 /**
  * Creates a successor with the same rights and name. The old key stays valid for `overlapHours`
  * more; with 0 it is revoked now. If the old key had an expiry, the successor is valid for the same
  * length of time.
  */
-export function rotateApiKey(
-  context: ActionContext,
-  { id, overlapHours }: { id: string; overlapHours: number },
-): Promise<RotatedKey> {
-  return audited(context, 'api_keys.rotated', async (tx, now) => {
-    const key = await lockKey(tx, id)
-    if (key === undefined) return unchanged({ outcome: 'no such key' })
-    if (!isActive(key, now)) return unchanged({ outcome: 'not active' })
-    const others = await findKeys(tx, key.accountId)
-    if (others.some(({ predecessor }) => predecessor === id))
-      return unchanged({ outcome: 'rotated before' })
-    const successor = await insertNew(tx, { ...successorOf(key, now), id: uuidV7(now) }, now)
-    const end = Math.min(
-      now.getTime() + overlapHours * hourMs,
-      key.expiresAt?.getTime() ?? Infinity,
-    )
-    const predecessorEndsAt = new Date(end)
-    await updateKeyEnd(
-      tx,
-      overlapHours === 0
-        ? { id, expiresAt: key.expiresAt, revokedAt: now }
-        : { id, expiresAt: predecessorEndsAt, revokedAt: null },
-    )
-    const details = { successor: successor.id, overlapHours }
-    const rotated = { ...successor, accountId: key.accountId, predecessorEndsAt }
-    return changed(rotated, { subjects: [id], account: key.accountId, details })
-  })
+export async function rotateApiKey(
+  tx: Tx,
+  { overlapHours, now, ...own }: OfOwner & { overlapHours: number; now: Date },
+): Promise<
+  | (CreatedKey & { accountId: string; predecessorEndsAt: Date })
+  | Refusal<'api_key_not_found' | 'api_key_not_rotatable'>
+> {
+  const { id } = own
+  const key = await lockOwn(tx, own)
+  if ('refusal' in key) return key
+  const { accountId } = key
+  if (!isActive(key, now))
+    return refuse('api_key_not_rotatable', {
+      message: `The key ${id} is revoked or has expired. Create a new one.`,
+    })
+  if ((await findKeys(tx, accountId)).some(({ predecessor }) => predecessor === id))
+    return refuse('api_key_not_rotatable', {
+      message: `The key ${id} has a successor already. Rotate the successor.`,
+    })
+  const successor = await insertNew(tx, { ...successorOf(key, now), id: uuidV7(now) }, now)
+  const end = Math.min(now.getTime() + overlapHours * hourMs, key.expiresAt?.getTime() ?? Infinity)
+  const predecessorEndsAt = new Date(end)
+  await updateKeyEnd(
+    tx,
+    overlapHours === 0
+      ? { id, expiresAt: key.expiresAt, revokedAt: now }
+      : { id, expiresAt: predecessorEndsAt, revokedAt: null },
+  )
+  return { ...successor, accountId, predecessorEndsAt }
 }
 
 function successorOf(key: LockedKey, now: Date): NewKey & { predecessor: string } {
@@ -156,33 +171,33 @@ function successorOf(key: LockedKey, now: Date): NewKey & { predecessor: string 
  * Sets the networks from which a key may be used, effective on every node with the commit.
  * `allowedFrom` has the form of `networkText`; null allows any address.
  */
-export function restrictApiKey(
-  context: ActionContext,
-  id: string,
+export async function restrictApiKey(
+  tx: Tx,
+  own: OfOwner,
   allowedFrom: readonly string[] | null,
-): Promise<'restricted' | 'revoked' | 'unknown'> {
-  return audited(context, 'api_keys.restricted', async (tx) => {
-    const key = await lockKey(tx, id)
-    if (key === undefined) return unchanged('unknown')
-    if (key.revokedAt !== null) return unchanged('revoked')
-    await updateAllowedFrom(tx, id, allowedFrom)
-    const details = { networks: allowedFrom?.length ?? 0 }
-    return changed('restricted', { subjects: [id], account: key.accountId, details })
-  })
+): Promise<{ accountId: string } | Refusal<'api_key_not_found' | 'api_key_revoked'>> {
+  const key = await lockOwn(tx, own)
+  if ('refusal' in key) return key
+  if (key.revokedAt !== null)
+    return refuse('api_key_revoked', {
+      message: `The key ${own.id} is revoked. Nothing was changed.`,
+    })
+  await updateAllowedFrom(tx, own.id, allowedFrom)
+  return { accountId: key.accountId }
 }
 
 /** Revokes a key, effective on every node with the commit. */
-export function revokeApiKey(
-  context: ActionContext,
-  id: string,
-): Promise<'revoked' | 'before' | 'unknown'> {
-  return audited(context, 'api_keys.revoked', async (tx, now) => {
-    const key = await lockKey(tx, id)
-    if (key === undefined) return unchanged('unknown')
-    if (key.revokedAt !== null) return unchanged('before')
-    await updateKeyEnd(tx, { id, expiresAt: key.expiresAt, revokedAt: now })
-    return changed('revoked', { subjects: [id], account: key.accountId })
-  })
+export async function revokeApiKey(
+  tx: Tx,
+  own: OfOwner,
+  now: Date,
+): Promise<{ changed: boolean; accountId: string } | Refusal<'api_key_not_found'>> {
+  const key = await lockOwn(tx, own)
+  if ('refusal' in key) return key
+  const { accountId } = key
+  if (key.revokedAt !== null) return { changed: false, accountId }
+  await updateKeyEnd(tx, { id: own.id, expiresAt: key.expiresAt, revokedAt: now })
+  return { changed: true, accountId }
 }
 
 export function isActive(key: Pick<StoredKey, 'expiresAt' | 'revokedAt'>, now: Date): boolean {

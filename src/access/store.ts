@@ -3,6 +3,7 @@
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import { bytesArray } from '../platform/db/sql-arrays.ts'
 import type { Environment, Scope } from '../platform/http/callers.ts'
+import { keyDigest } from './api-key.ts'
 
 export interface Account {
   id: string
@@ -124,6 +125,18 @@ export function findKeys(db: Queryable, accountId: string): Promise<StoredKey[]>
     where k.account_id = ${accountId} order by k.created_at desc, k.id desc`)
 }
 
+/** Returns the key with this text, or the newest of those that are shown with it. */
+export async function findKeyByText(db: Queryable, text: string): Promise<StoredKey | undefined> {
+  const [key] = await db.rows<StoredKey>(sql`
+    select k.id, k.account_id as "accountId", k.environment, k.shown, k.name, k.scopes,
+      k.allowed_from as "allowedFrom", k.predecessor, k.created_at as "createdAt",
+      k.expires_at as "expiresAt", k.revoked_at as "revokedAt", u.last_used_at as "lastUsedAt"
+    from api_keys k left join api_key_uses u on u.key_id = k.id
+    where k.digest = ${keyDigest(text)} or k.shown = ${text}
+    order by k.digest = ${keyDigest(text)} desc nulls last, k.created_at desc limit 1`)
+  return key
+}
+
 /** Returns a key of this account. */
 export async function findOwnKey(
   db: Queryable,
@@ -173,17 +186,6 @@ export async function lockKey(tx: Tx, id: string): Promise<LockedKey | undefined
       created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt"
     from api_keys where id = ${id} for update`)
   return key
-}
-
-/** Locks a key of this account. Returns false if the account has no such key. */
-export async function lockOwnKey(
-  tx: Tx,
-  { id, accountId }: { id: string; accountId: string },
-): Promise<boolean> {
-  const rows = await tx.rows(
-    sql`select id from api_keys where id = ${id} and account_id = ${accountId} for update`,
-  )
-  return rows.length === 1
 }
 
 export async function updateKeyEnd(

@@ -1,5 +1,6 @@
 /** Every operation, noun by noun. The operator API and its document are made from this list. */
 import { accountOperations } from '../access/account-operations.ts'
+import { apiKeyOperations } from '../access/key-operations.ts'
 import { operatorOperations } from '../access/operator-operations.ts'
 import { accountsMembers, memberOperations } from '../accounts/member-operations.ts'
 import { operatorUserOperations } from '../accounts/operator-operations.ts'
@@ -51,6 +52,7 @@ export const allOperations: readonly Operation<Services>[] = [
   ...userOperations,
   ...webhookOperations,
   ...operatorUserOperations,
+  ...apiKeyOperations,
   ...creditOperations,
   ...paymentOperations,
   ...reportOperations,

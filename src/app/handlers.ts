@@ -95,7 +95,7 @@ export function serviceHandlers(options: HandlerOptions): Handlers<typeof contra
       publicUrl,
       callsByStatus: (period) => countByStatus(db, period),
     }),
-    ...apiKeyHandlers({ db, clock }),
+    ...apiKeyHandlers(performer),
     ...agentDecisionHandlers({ performer, publicUrl }),
     ...discoveryHandlers({
       publicUrl,

@@ -3,8 +3,6 @@
  * `InvalidArgumentError`; commander names the argument and the text in front of its message.
  */
 import { InvalidArgumentError } from 'commander'
-import { networkText } from '../access/allowed-from.ts'
-import { allowedNetworksMax } from '../access/schema.ts'
 import { isMonth } from '../credits/months.ts'
 import { faultOfText } from '../workers/profile.ts'
 import { usernamePattern } from '../workers/username.ts'
@@ -29,18 +27,6 @@ export function wholeNumber(min: number, max: number): Parser<number> {
     if (number >= min && number <= max) return number
     return invalid(`Use a whole number from ${min} to ${max}.`)
   }
-}
-
-const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
-function isUuid(text: string): boolean {
-  return uuidForm.test(text)
-}
-
-/** Parses an id. `source` is the command that shows it. */
-export function idFrom(source: string): Parser<string> {
-  return (text) =>
-    isUuid(text) ? text.toLowerCase() : invalid(`Use the id, a UUID that \`${source}\` shows.`)
 }
 
 /** Parses the id of a signing key, or a verification method that ends with it. */
@@ -77,35 +63,14 @@ export function parseUrl(text: string): URL {
   return invalid('Use an address, such as https://scores.example.org.')
 }
 
-/** Parses a text of one line, without the spaces around it. */
-export function textUpTo(max: number): Parser<string> {
-  return (text) => {
-    const isFit = text.trim() !== '' && text.length <= max && !/\p{C}/u.test(text)
-    return isFit
-      ? text.trim()
-      : invalid(`Use 1 to ${max} characters, none of them a control character.`)
-  }
-}
-
 /** Parses a month in UTC, such as `2026-05`. */
 export function parseMonth(text: string): string {
   return isMonth(text) ? text : invalid('Use a month, such as 2026-05.')
 }
 
-/** Parses addresses and networks, each once. */
-export function parseNetwork(text: string, before: readonly string[] = []): string[] {
-  const network =
-    networkText(text) ?? invalid('Use an address or a network, such as 192.0.2.7 or 2001:db8::/32.')
-  const networks = [...new Set([...before, network])]
-  if (networks.length > allowedNetworksMax) invalid(`Name at most ${allowedNetworksMax} networks.`)
-  return networks
-}
-
 function invalid(message: string): never {
   throw new InvalidArgumentError(message)
 }
-
-export const accountArgument = ['<account>', 'name or id of the account'] as const
 
 export const accountOption = ['--account <account>', 'name or id of the account'] as const
 

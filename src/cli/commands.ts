@@ -109,7 +109,9 @@ export const commands: readonly CommandRow[] = [
   {
     name: 'api-keys',
     description: 'API keys of accounts',
-    load: () => import('./commands/api-keys.ts'),
+    load: fromOperations(
+      async () => (await import('../access/key-operations.ts')).apiKeyOperations,
+    ),
   },
   {
     name: 'credits',

@@ -1,9 +1,8 @@
 /** The demo's account: two API keys in files, and credits. For local use only. */
 import { chmod } from 'node:fs/promises'
 import { shownKey } from '../access/api-key.ts'
-import { createAccount, createApiKey, isActive } from '../access/manage.ts'
+import { createAccount, createRecordedKey, isActive } from '../access/manage.ts'
 import { type Account, findAccount, findKeys } from '../access/store.ts'
-import { contextWithin } from '../audit/action.ts'
 import { operator, recordAction } from '../audit/record.ts'
 import { grantCredits } from '../credits/credits.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
@@ -37,16 +36,16 @@ async function isKeyOfDemo(db: Db, key: string, now: Date): Promise<boolean> {
 
 /** Creates the account, a key and credits. Returns null if the account is at its key limit. */
 async function makeKey(tx: Tx, environment: Environment, now: Date): Promise<string | null> {
-  const context = contextWithin(tx, { actor: operator(), now })
   const made = await createDemoAccount(tx, accountName, now)
   const accountId = made?.id ?? (await findAccount(tx, accountName))?.id ?? ''
   const name = environment === 'live' ? accountName : 'sandbox'
   const allowed = environment === 'live' ? scopes : readScopes
   const rights = { environment, scopes: allowed, allowedFrom: null, expiresAt: null } as const
-  const created = await createApiKey(context, { accountId, name, ...rights })
-  if (created.outcome !== 'created') return null
+  const by = { actor: operator(), now }
+  const created = await createRecordedKey(tx, { accountId, name, ...rights }, by)
+  if (created === null) return null
   const entry = { accountId, delta: credits, reason: 'demo' }
-  await grantCredits(tx, { ...entry, reference: `demo ${accountId}` }, { actor: operator(), now })
+  await grantCredits(tx, { ...entry, reference: `demo ${accountId}` }, by)
   return created.key
 }
 

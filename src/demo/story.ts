@@ -2,12 +2,11 @@
  * The story of the dashboard: an expired key, two reports of decisions, and a second account, which
  * is locked and has requested a review. The failing endpoint is in `receiver.ts`.
  */
-import { createApiKey } from '../access/manage.ts'
+import { createRecordedKey } from '../access/manage.ts'
 import { findAccount } from '../access/store.ts'
 import { type ReportContent, reportFingerprint } from '../agent-decisions/report-request.ts'
 import { insertReports } from '../agent-decisions/store.ts'
 import { lockReporting, requestUnlockReview } from '../agent-decisions/unlock.ts'
-import { contextWithin } from '../audit/action.ts'
 import { operator, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
@@ -80,12 +79,16 @@ async function addExpiredKey(
   { accountId, now }: { accountId: string; now: Date },
 ): Promise<void> {
   const rights = { environment: 'test', scopes: ['candidates:read'], allowedFrom: null } as const
-  await createApiKey(contextWithin(tx, { actor: operator(), now: before(now, 33) }), {
-    accountId,
-    name: 'spring trial',
-    ...rights,
-    expiresAt: before(now, 3),
-  })
+  await createRecordedKey(
+    tx,
+    {
+      accountId,
+      name: 'spring trial',
+      ...rights,
+      expiresAt: before(now, 3),
+    },
+    { actor: operator(), now: before(now, 33) },
+  )
 }
 
 async function addReports(tx: Tx, userId: string, now: Date): Promise<void> {

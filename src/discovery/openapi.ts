@@ -126,6 +126,7 @@ const areas: Readonly<Record<string, string>> = {
   accounts: 'Accounts, their credits and keys, and who signs in for them.',
   audit: 'The log of what operators, members and the service did.',
   consent: 'What workers allow, and its history.',
+  'api-keys': 'API keys of accounts.',
   credits: 'Credits of accounts, and the ledger.',
   'agent decisions': 'Reports of the decisions that agents make with candidate and score data.',
   candidates: 'Public candidates: search, profiles and their credentials.',

@@ -135,7 +135,7 @@ export interface Change<
 > extends Common<Path, Input, Output, Refused> {
   /** The row of the audit log, or the reason why none is written. */
   audit: Name | { none: string }
-  /** It stores Idempotency-Keys by itself, because a specified route promises a replay. */
+  /** It knows repeated Idempotency-Keys by itself: from its records, or to keep a promise. */
   keepsKeys?: true
   /** It cannot be taken back. The sentence says what it does, and a door asks before it runs. */
   danger?: string

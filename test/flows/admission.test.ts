@@ -4,15 +4,14 @@
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { restrictApiKey, revokeApiKey, rotateApiKey } from '../../src/access/manage.ts'
+import { restrictApiKey, rotateApiKey } from '../../src/access/manage.ts'
 import { findKeys } from '../../src/access/store.ts'
 import { findCreditAccount, updateSuspended } from '../../src/credits/store.ts'
 import { sql } from '../../src/platform/db/db.ts'
 import { type Scope, scopes } from '../../src/platform/http/callers.ts'
 import type { Endpoint } from '../../src/platform/http/endpoint.ts'
 import { bucketId } from '../../src/platform/rate-limit/shared-limiter.ts'
-import { contextAt } from '../support/build/actions.ts'
-import { newKey, type TestKey } from '../support/build/keys.ts'
+import { newKey, revokeKey, type TestKey } from '../support/build/keys.ts'
 import { ask, type Question, type Reply } from '../support/start/ask.ts'
 import { startNode, things } from '../support/start/node.ts'
 import { startService } from '../support/start/service.ts'
@@ -68,7 +67,7 @@ async function headersByState(
   const make = (over: object = {}) => newKey(db, { scopes: granted, credits: 1_000, ...over })
   const [valid, revoked, test] = [await make(), await make(), await make({ environment: 'test' })]
   const expired = await make({ now: past, expiresAt: new Date(past.getTime() + 1_000) })
-  await revokeApiKey(contextAt(db), revoked.keyId)
+  await revokeKey(db, revoked.keyId)
   const swapped = valid.key.slice(0, -1) + (valid.key.endsWith('0') ? '1' : '0')
   return {
     valid: valid.headers,
@@ -238,7 +237,7 @@ test('401: a revoked key is rejected by both nodes on the next request, 100 time
   for (let trial = 0; trial < 100; trial++) {
     const key = await newKey(db, { credits: 10 })
     await ask(one.base, thing('a', key))
-    await revokeApiKey(contextAt(db), key.keyId)
+    await revokeKey(db, key.keyId)
     const after = await Promise.all([one, two].map(({ base }) => ask(base, thing('a', key))))
     assert.deepEqual(
       after.map(({ status }) => status),
@@ -257,14 +256,16 @@ test('401: a key used from a disallowed address gets the same bytes and is not c
   assert.deepEqual(await statusesFrom('192.0.2.9'), [200, 200])
   assert.deepEqual(await statusesFrom('2001:db8:1::1'), [200, 200])
   assert.deepEqual(await statusesFrom('203.0.113.9'), [401, 401])
-  await restrictApiKey(contextAt(db), key.keyId, ['198.51.100.7/32'])
+  await db.transaction((tx) =>
+    restrictApiKey(tx, { id: key.keyId, owner: 'any' }, ['198.51.100.7/32']),
+  )
   const refused = await from('192.0.2.9')
   assert.deepEqual(await statusesFrom('192.0.2.9'), [401, 401])
   const { valid: _, test: __, ...wrong } = await headersByState(['scores:read'])
   const absent = await ask(one.base, thing('a', undefined, Object.values(wrong)[0]))
   assert.deepEqual([refused[0]?.status, refused[0]?.body], [401, absent.body])
   assert.deepEqual(await statusesFrom('198.51.100.7'), [200, 200])
-  await restrictApiKey(contextAt(db), key.keyId, null)
+  await db.transaction((tx) => restrictApiKey(tx, { id: key.keyId, owner: 'any' }, null))
   const served = await from('203.0.113.9')
   assert.equal(await balanceOf(key), 2)
   const remaining = served.map(
@@ -276,8 +277,10 @@ test('401: a key used from a disallowed address gets the same bytes and is not c
 
 test('a successor key has the address restriction of its predecessor', async () => {
   const { keyId } = await newKey(db, { allowedFrom: ['192.0.2.0/24'] })
-  const rotated = await rotateApiKey(contextAt(db), { id: keyId, overlapHours: 24 })
-  assert.ok(rotated.outcome === 'created')
+  const rotated = await db.transaction((tx) =>
+    rotateApiKey(tx, { id: keyId, owner: 'any', overlapHours: 24, now: new Date() }),
+  )
+  assert.ok('key' in rotated)
   const keys = await findKeys(db, rotated.accountId)
   assert.deepEqual(
     keys.map(({ allowedFrom }) => allowedFrom),
@@ -288,8 +291,10 @@ test('a successor key has the address restriction of its predecessor', async () 
 test('rotation: both keys are valid during the overlap; without an overlap the old key ends at once', async () => {
   for (const overlapHours of [24, 0]) {
     const key = await newKey(db, { credits: 10 })
-    const rotated = await rotateApiKey(contextAt(db), { id: key.keyId, overlapHours })
-    assert.ok(rotated.outcome === 'created')
+    const rotated = await db.transaction((tx) =>
+      rotateApiKey(tx, { id: key.keyId, owner: 'any', overlapHours, now: new Date() }),
+    )
+    assert.ok('key' in rotated)
     const successor = { ...key, headers: { Authorization: `Bearer ${rotated.key}` } }
     const statuses = [key, successor].map(
       async (each) => (await ask(two.base, thing('a', each))).status,

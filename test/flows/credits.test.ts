@@ -150,7 +150,12 @@ async function rotateRestrictAndRevoke(
   assert.match(list.out, /scores:read +192\.0\.2\.0\/24 0:0:0:0:0:0:0:1\/128/)
   await report('api-keys', 'restrict', successor, '--anywhere')
   assert.equal((await verify(first, rotated.key)).status, 402)
-  await report('api-keys', 'revoke', id)
+  const found = await report('api-keys', 'find', key)
+  assert.deepEqual([found.id, found.account, found.state], [id, 'Example Ltd', 'active'])
+  assert.equal((await report('api-keys', 'find', found.shown)).id, id)
+  assert.match(await refused(1, 'api-keys', 'find', `${key}x`), /No API key has this text/)
+  await refused(2, 'api-keys', 'revoke', id)
+  await report('api-keys', 'revoke', id, '--yes')
   for (const base of bases) {
     const answer = await verify(base, key)
     assert.equal(answer.status, 401)

@@ -4,10 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { revokeApiKey } from '../../src/access/manage.ts'
 import { enterCredits } from '../../src/credits/credits.ts'
-import { contextAt } from '../support/build/actions.ts'
-import { newKey, type TestKey } from '../support/build/keys.ts'
+import { newKey, revokeKey, type TestKey } from '../support/build/keys.ts'
 import { paidPath } from '../support/fault/paying-load.ts'
 import { roundsOf } from '../support/fault/rounds.ts'
 import { ask } from '../support/start/ask.ts'
@@ -72,7 +70,7 @@ test('401: both nodes reject a revoked key in every call that starts after the r
     const key = await newKey(db, { accountId })
     assert.deepEqual(await Promise.all(statusesOf(key, trial)), [200, 200, 200, 200])
     const meanwhile = statusesOf(key, trial)
-    await revokeApiKey(contextAt(db), key.keyId)
+    await revokeKey(db, key.keyId)
     assert.deepEqual(await Promise.all(statusesOf(key, trial)), [401, 401, 401, 401], `${trial}`)
     for (const status of await Promise.all(meanwhile)) assert.ok([200, 401].includes(status))
   }

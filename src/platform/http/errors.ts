@@ -282,6 +282,7 @@ export const errorTable = {
     status: 404,
     message: 'This account has no such API key.',
     advice: 'List the API keys of the account and use one of their ids.',
+    command: '`assay api-keys list ACCOUNT` shows them.',
   },
   webhook_endpoint_not_found: {
     status: 404,
@@ -398,6 +399,13 @@ export const errorTable = {
     status: 409,
     message: 'The account has as many valid API keys as it may have.',
     advice: 'Revoke a key that is not used any more, then try again.',
+    command: 'Revoke one first: `assay api-keys revoke ID`.',
+  },
+  api_key_revoked: {
+    status: 409,
+    message: 'The API key is revoked.',
+    advice: 'Create another key.',
+    isOperatorOnly: true,
   },
   api_key_not_rotatable: {
     status: 409,

@@ -1,8 +1,10 @@
 /** The page of one API key: its rights, its rotation, its end. */
+import { apiKeysRevoke, apiKeysRotate } from '../../access/key-operations.ts'
 import { isActive } from '../../access/manage.ts'
-import { revokeOwnKey, rotateOwnKey } from '../../access/manage-own.ts'
 import { keyIdPath } from '../../access/schema.ts'
 import { findOwnKey, type StoredKey } from '../../access/store.ts'
+import { memberCaller } from '../../operations/callers.ts'
+import { perform } from '../../operations/perform.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
 import {
@@ -17,10 +19,10 @@ import {
   textField,
 } from '../components.ts'
 import { type Html, html } from '../html.ts'
-import { dashboardPage, type PagesContext, type View } from '../page.ts'
+import { dashboardPage, type View } from '../page.ts'
 import { timeTag } from '../text.ts'
 import { environmentTag, keyState, keysPath } from './keys.ts'
-import { keyOnce } from './new-key.ts'
+import { type KeyPageOptions, keyOnce } from './new-key.ts'
 
 const overlaps = [
   { value: '1', label: '1 hour' },
@@ -39,8 +41,8 @@ interface Problem {
   typed?: string
 }
 
-export function keyPage(options: PagesContext): Endpoint[] {
-  const { db, publicUrl } = options
+export function keyPage(options: KeyPageOptions): Endpoint[] {
+  const { db, publicUrl, performer } = options
   return dashboardPage(options, {
     name: 'keyPage',
     path: `${keysPath}/{keyId}`,
@@ -52,7 +54,7 @@ export function keyPage(options: PagesContext): Endpoint[] {
       return view(key, { now, isOwner: session.role === 'owner' })
     },
     actions: {
-      async rotate({ session, path: { keyId: id }, action, now }, { overlapHours }) {
+      async rotate({ session, path: { keyId: id }, requestId, now }, { overlapHours }) {
         if (session.role !== 'owner') return refuse('owner_required')
         const { accountId } = session
         const overlap = overlaps.find(({ value }) => value === overlapHours)
@@ -60,23 +62,23 @@ export function keyPage(options: PagesContext): Endpoint[] {
           return refuse('invalid_parameter', {
             message: 'Choose how long the old key stays valid.',
           })
-        const rotation = { id, accountId, overlapHours: Number(overlap.value) }
-        const rotated = await rotateOwnKey(action, rotation)
-        if (rotated.outcome === 'no such key') return refuse('not_found', { message: noKey })
-        if (rotated.outcome !== 'created') {
+        const input = { keyId: id, overlapHours: Number(overlap.value), now: false }
+        const member = memberCaller(session, requestId)
+        const rotated = await perform(performer, apiKeysRotate, member, input)
+        if ('refusal' in rotated) {
           const key = await findOwnKey(db, { id, accountId })
           if (key === undefined) return refuse('not_found', { message: noKey })
           const meanwhile =
             'The key was rotated, revoked or has expired meanwhile. A successor was shown in the tab that made it.'
           return view(key, { now, isOwner: true, problem: { status: 409, notice: meanwhile } })
         }
-        const { predecessorEndsAt } = rotated
+        const predecessorEndsAt = new Date(rotated.output.predecessorEndsAt)
         return {
           title: 'Your new API key',
           status: 201,
           main: keyOnce({
             title: 'Your new API key',
-            key: rotated.key,
+            key: rotated.output.key,
             publicUrl,
             more:
               predecessorEndsAt > now
@@ -85,7 +87,7 @@ export function keyPage(options: PagesContext): Endpoint[] {
           }),
         }
       },
-      async revoke({ session, path: { keyId: id }, action, now }, { confirm }) {
+      async revoke({ session, path: { keyId: id }, requestId, now }, { confirm }) {
         if (session.role !== 'owner') return refuse('owner_required')
         const { accountId } = session
         const key = await findOwnKey(db, { id, accountId })
@@ -94,7 +96,9 @@ export function keyPage(options: PagesContext): Endpoint[] {
           const typed = `Type ${key.name} exactly as it is shown.`
           return view(key, { now, isOwner: true, problem: { status: 400, typed } })
         }
-        await revokeOwnKey(action, { id, accountId })
+        const member = memberCaller(session, requestId)
+        const revoked = await perform(performer, apiKeysRevoke, member, { keyId: id })
+        if ('refusal' in revoked) return revoked
         return { redirectTo: `${keysPath}?done=revoked` }
       },
     },

@@ -1,8 +1,12 @@
 /** The page on which an API key is created. The key is the answer to the form. */
 import { randomUUID } from 'node:crypto'
+import { apiKeysCreate } from '../../access/key-operations.ts'
 import { readKeyRequest } from '../../access/key-request.ts'
-import { activeKeysMax, createApiKeyOnce } from '../../access/manage.ts'
+import { activeKeysMax, formKeyId } from '../../access/manage.ts'
 import { keyNameLengthMax } from '../../access/schema.ts'
+import type { AccountServices } from '../../operations/account-field.ts'
+import { memberCaller } from '../../operations/callers.ts'
+import { type Performer, perform } from '../../operations/perform.ts'
 import { type Scope, scopes } from '../../platform/http/callers.ts'
 import { idempotencyKeyPattern } from '../../platform/http/contract.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
@@ -42,8 +46,12 @@ const terms = [
   { value: '', label: 'Until it is revoked' },
 ]
 
-export function newKeyPage(options: PagesContext): Endpoint[] {
-  const { publicUrl } = options
+export interface KeyPageOptions extends PagesContext {
+  performer: Performer<AccountServices>
+}
+
+export function newKeyPage(options: KeyPageOptions): Endpoint[] {
+  const { publicUrl, performer } = options
   return dashboardPage(options, {
     name: 'newKeyPage',
     path,
@@ -53,7 +61,7 @@ export function newKeyPage(options: PagesContext): Endpoint[] {
         ? formView({ ...firstForm, key: randomUUID() })
         : refuse('owner_required'),
     actions: {
-      async create({ session, action, now }, fields) {
+      async create({ session, requestId, now }, fields) {
         if (session.role !== 'owner') return refuse('owner_required')
         const form = formOf(fields)
         const { name, environment, chosen, validDays, networks, key } = form
@@ -67,17 +75,30 @@ export function newKeyPage(options: PagesContext): Endpoint[] {
         }
         const read = readKeyRequest(body, { accountId: session.accountId, now })
         if ('fault' in read) return { ...formView(form, errorsOf(read.fault)), status: 400 }
-        const created = await createApiKeyOnce(action, { ...read.key, formValue: key })
-        if (created.outcome === 'created before') return createdBefore(created.id)
-        if (created.outcome === 'no such account') return { redirectTo: '/sign-in' }
-        if (created.outcome === 'too many keys') {
+        const { accountId: account } = session
+        const input = {
+          ...body,
+          account,
+          environment: read.key.environment,
+          scopes: [...read.key.scopes],
+        }
+        const member = memberCaller(session, requestId)
+        const created = await perform(performer, apiKeysCreate, member, input, {
+          idempotencyKey: key,
+        })
+        if ('refusal' in created) {
+          // A form that is sent twice, perhaps changed meanwhile, has created one key.
+          if (created.refusal.startsWith('idempotency_key_'))
+            return createdBefore(formKeyId(account, key))
+          if (created.refusal === 'account_not_found') return { redirectTo: '/sign-in' }
+          if (created.refusal !== 'api_keys_maximum') return created
           const tooMany = `The account has ${activeKeysMax} valid keys, which is the maximum. Revoke one first.`
           return { ...formView(form, { form: tooMany }), status: 409 }
         }
         return {
           title: 'Your API key',
           status: 201,
-          main: keyOnce({ title: 'Your API key', key: created.key, publicUrl, more: '' }),
+          main: keyOnce({ title: 'Your API key', key: created.output.key, publicUrl, more: '' }),
         }
       },
     },

@@ -3,12 +3,11 @@
  * and one for each error answer.
  */
 import { randomUUID } from 'node:crypto'
-import { activeKeysMax, revokeApiKey } from '../../../src/access/manage.ts'
+import { activeKeysMax } from '../../../src/access/manage.ts'
 import type { Question } from '../start/ask.ts'
 import type { TestService } from '../start/service.ts'
-import { contextAt } from './actions.ts'
 import type { KeyedDrive } from './keyed-drives.ts'
-import { newKey } from './keys.ts'
+import { newKey, revokeKey } from './keys.ts'
 import { ownerDrives, refuseBodies } from './owner-drives.ts'
 import { newSession, type TestSession } from './sessions.ts'
 
@@ -50,7 +49,7 @@ export async function apiKeyDrives(
   for (let n = 0; n < activeKeysMax; n++) await newKey(db, { accountId: full.accountId })
   const key = async () => (await newKey(db, { accountId })).keyId
   const revokedId = await key()
-  await revokeApiKey(contextAt(db), revokedId)
+  await revokeKey(db, revokedId)
   const foreignId = (await newKey(db)).keyId
   const good = apiKeyRequests(owner, { rotated: await key(), revoked: await key() })
   const list = ownerDrives(good, member)

@@ -1,10 +1,9 @@
 /** Accounts, keys and credits, made by the modules that own them. */
-import { createApiKey, type NewKey } from '../../../src/access/manage.ts'
+import { createRecordedKey, type NewKey, revokeApiKey } from '../../../src/access/manage.ts'
 import { enterCredits } from '../../../src/credits/credits.ts'
 import type { Db } from '../../../src/platform/db/db.ts'
 import { scopes } from '../../../src/platform/http/callers.ts'
 import { newAccount } from './accounts.ts'
-import { contextAt } from './actions.ts'
 
 export interface TestKey {
   accountId: string
@@ -28,7 +27,6 @@ export async function newKey(
     ...over
   }: Partial<NewKey> & { credits?: number; now?: Date } = {},
 ): Promise<TestKey> {
-  const context = contextAt(db, now)
   const accountId =
     over.accountId ??
     (await db.transaction((tx) => newAccount(tx, `customer ${process.pid} ${++accounts}`, now)))
@@ -40,12 +38,18 @@ export async function newKey(
     expiresAt: null,
     ...over,
   } as const
-  const made = await createApiKey(context, { ...wanted, accountId })
-  if (made.outcome !== 'created') throw new Error(made.outcome)
+  const by = { actor: 'test@localhost', now }
+  const made = await db.transaction((tx) => createRecordedKey(tx, { ...wanted, accountId }, by))
+  if (made === null) throw new Error('the key was not made')
   if (credits > 0)
     await db.transaction((tx) =>
       enterCredits(tx, { accountId, kind: 'grant', delta: credits, reason: 'for a test' }),
     )
   const { id: keyId, key } = made
   return { accountId, keyId, key, headers: { Authorization: `Bearer ${key}` } }
+}
+
+/** Revokes a key, effective on every node with the commit. */
+export async function revokeKey(db: Db, id: string): Promise<void> {
+  await db.transaction((tx) => revokeApiKey(tx, { id, owner: 'any' }, new Date()))
 }
