@@ -11,6 +11,7 @@ const benches = [
   'verify-module',
   'status-lists',
   'scoring-core',
+  'scoring-properties',
   'evidence-import',
   'agent-decisions',
   'mcp',

@@ -19,6 +19,7 @@ import { credentialOperations } from '../scores/credential-operations.ts'
 import { engineOperations } from '../scores/engine-operations.ts'
 import { scoresExplain } from '../scores/explain-operation.ts'
 import { scoreOperations } from '../scores/operations.ts'
+import { reportOperations as reportsForAuditors } from '../scores/reports/operations.ts'
 import { consentImport, identityImport } from '../scores/sharing-ingests.ts'
 import { consentOperations, identityOperations } from '../scores/sharing-operations.ts'
 import { workersImport } from '../scores/worker-ingest.ts'
@@ -44,6 +45,7 @@ export const allOperations: readonly Operation<Services>[] = [
   ...disputeOperations,
   ...scoreOperations,
   scoresExplain,
+  ...reportsForAuditors,
   ...credentialOperations,
   ...engineOperations,
   ...accountOperations,

@@ -81,6 +81,14 @@ export const workerActions = {
     subject: uuid,
     details: Type.Object({ count }, closed),
   }),
+  'reports.made': facts({
+    meaning: 'A report for auditors was made; the details say which one and how many rows.',
+    subject: Type.String({ maxLength: 0 }),
+    details: Type.Object(
+      { report: Type.Enum(['score-export', 'impact']), rows: countOrNone },
+      closed,
+    ),
+  }),
   'scores.marked': facts({
     meaning: 'All workers with evidence were marked to be scored again.',
     subject: uuid,

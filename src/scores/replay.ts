@@ -17,6 +17,9 @@ export interface Makers {
   vocabulary: Vocabulary
 }
 
+/** The hashes of the engine and the vocabulary that made a score. */
+type MadeBy = Pick<StoredSnapshot, 'engineSha256' | 'vocabularySha256'>
+
 /** Thrown if the vocabulary of a score is missing or altered. */
 export class MakersMissing extends Error {
   override readonly name = 'MakersMissing'
@@ -27,10 +30,7 @@ export class MakersMissing extends Error {
  * is the folder that holds `engines/`. The function throws `EngineRefused` for the file of an
  * engine and `MakersMissing` for a vocabulary.
  */
-export function openMakers(
-  db: Queryable,
-  root?: string,
-): (stored: StoredSnapshot) => Promise<Makers> {
+export function openMakers(db: Queryable, root?: string): (stored: MadeBy) => Promise<Makers> {
   const engines = new Map<string, Promise<PastEngine>>()
   const vocabularies = new Map<string, Promise<Vocabulary>>()
   return async ({ engineSha256, vocabularySha256 }) => ({

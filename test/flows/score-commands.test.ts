@@ -1,6 +1,6 @@
 /** The score commands of an operator: real commands on a real database. */
 import assert from 'node:assert/strict'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { sql } from '../../src/platform/db/db.ts'
@@ -137,6 +137,89 @@ test('explain --now: an item excluded since is not counted, and the reason is sh
   await db.run(sql`update evidence set state = 'active' where evidence_id = ${evidence[0]}`)
   const found = after.items.find(({ id }: { id: string }) => id === evidence[0])
   assert.deepEqual([found.reason, found.mass], ['excluded', 0])
+})
+
+test('export: three files hold pseudonyms and no name; the key is written once, and joins usernames to subjects', async () => {
+  const out = join(line.folder, 'audit')
+  const keyFile = join(line.folder, 'audit.key')
+  const { code, workers, reportVersion } = await asked(
+    'export',
+    '--out',
+    out,
+    '--key-file',
+    keyFile,
+  )
+  assert.deepEqual([code, workers, reportVersion], [0, 2, 1])
+  assert.equal(statSync(keyFile).mode & 0o777, 0o600)
+  const [scores = '', skills = '', items = ''] = ['scores', 'skills', 'evidence'].map((name) =>
+    readFileSync(join(out, `${name}.csv`), 'utf8'),
+  )
+  const names = join(line.folder, 'usernames.txt')
+  writeFileSync(names, `${username}\nnot-registered\n`)
+  const joined = await line.run(['scores', 'subjects', '--key-file', keyFile, '--usernames', names])
+  const subject = joined.out.split(`\n${username},`)[1]?.trim() ?? assert.fail(joined.err)
+  assert.match(subject, /^[0-9a-f]{32}$/)
+  const row = scores.split('\n').find((one) => one.startsWith(subject)) ?? ''
+  assert.match(row, new RegExp(`,scored,${second.score},`))
+  assert.match(scores, /,too_few_sources,,,,/)
+  assert.ok(skills.includes(`${subject},hss:typescript,`))
+  assert.equal(items.split('\n').filter((one) => one.startsWith(subject)).length, 7)
+  for (const text of [scores, skills, items])
+    for (const hidden of [workerId, username, ...evidence, 'scored-', '2026-05-01'])
+      assert.ok(!text.includes(hidden), hidden)
+  const again = await line.run(['scores', 'export', '--out', out, '--key-file', keyFile])
+  assert.equal(again.code, 2)
+  assert.match(again.err, /Name a file that does not exist/)
+})
+
+test('impact: categories are compared, and none of their values is stored, logged or quoted in an error', async () => {
+  const scores = join(line.folder, 'scores.csv')
+  const groups = join(line.folder, 'groups.csv')
+  const write = (file: string, lines: readonly string[]) =>
+    writeFileSync(file, `${lines.join('\r\n')}\r\n`)
+  const subjects = Array.from({ length: 40 }, (_, at) => `s${at}`)
+  write(scores, [
+    'subject,score,low',
+    ...subjects.map((one, at) => `${one},${at < 30 ? 700 : 400},300`),
+  ])
+  const secrets = ['Zebra', 'Quagga', 'Okapi']
+  const groupOf = (at: number) => (at < 20 ? 'Zebra' : at < 38 ? 'Quagga' : 'Okapi')
+  write(groups, ['subject,kind', ...subjects.map((one, at) => `${one},"${groupOf(at)}"`)])
+  const impact = ['scores', 'impact', '--scores', scores, '--groups', groups, '--by']
+  const result = await line.run([...impact, 'kind', '--json'])
+  const { rows } = JSON.parse(result.out)
+  const found = rows.find(
+    (row: Record<string, unknown>) => row.category === 'Quagga' && row.rule === 'score from 600',
+  )
+  assert.partialDeepStrictEqual(found, {
+    workers: 18,
+    selected: 10,
+    ratio: 0.556,
+    belowFourFifths: true,
+  })
+  const small = rows.filter((row: Record<string, unknown>) => row.category === 'Okapi')
+  assert.deepEqual(
+    small.map((row: Record<string, unknown>) => [row.workers, row.meanScore]),
+    [[null, null]],
+  )
+  const table = await line.run([...impact, 'kind'])
+  assert.match(table.out, /<5/)
+  const wrong = [await line.run([...impact, 'missing'])]
+  write(groups, ['subject,kind', 's0,"Zebra', 's1,Quagga'])
+  wrong.push(await line.run([...impact, 'kind']))
+  write(groups, ['subject,kind', 's0,Zebra', 's0,Quagga'])
+  wrong.push(await line.run([...impact, 'kind']))
+  write(groups, ['subject,kind', 's0,Zebra,Okapi'])
+  wrong.push(await line.run([...impact, 'kind']))
+  for (const { code, out, err } of wrong) {
+    assert.notEqual(code, 0)
+    for (const secret of secrets) assert.ok(!`${out}${err}`.includes(secret), err)
+  }
+  const stored = await db.rows<{ details: string }>(sql`
+    select details::text as details from audit_log where action = 'reports.made'`)
+  assert.ok(stored.length >= 3)
+  for (const { details } of stored)
+    for (const secret of secrets) assert.ok(!details.includes(secret))
 })
 
 test('credentials issue: a worker keeps the computed score unless --replace-computed; --dry-run names the superseded credentials', async () => {

@@ -15,11 +15,13 @@ import { declareOperations, runOperation } from '../operation-command.ts'
 import { done, note, type Outcome } from '../output.ts'
 import { type Columns, renderTable } from '../render.ts'
 import { renderProgress } from '../render-progress.ts'
+import { declareReports } from '../score-reports.ts'
 
 const exampleId = '1a7674eb4ee78df7e1ac439a93c3fa8e3c945784d4dec9fd8e3011738b2f1d62'
 
 export function declareCommand(scores: Command): void {
   declareOperations(scores, scoreOperations)
+  declareReports(scores)
 
   command(
     scores,

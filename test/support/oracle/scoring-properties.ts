@@ -197,7 +197,7 @@ export const properties: readonly Property[] = [
     },
   },
   {
-    name: 'P5: waiting moves a score by at most 1, adds no mass, and takes the worker’s score only with a skill',
+    name: 'P5: waiting moves a score by at most 1, adds no mass, and moves the worker’s score only if a skill loses its score or an item expires',
     fault(draw) {
       const input = stateFrom(draw)
       const days = draw(2) === 0 ? 1 + draw(60) : 1_461 * (1 + draw(2)) + draw(3)
@@ -207,6 +207,7 @@ export const properties: readonly Property[] = [
         const is = skillIn(after, was.skillId)
         if ((is?.mass ?? 0) > was.mass) return `${was.skillId} gained mass`
         if (was.score === null) continue
+        if (is?.freshMass !== was.freshMass) isLost = true
         const now = is?.score ?? null
         if (now === null) isLost = true
         else if (Math.abs(now - was.score) > 1) return `${was.score} became ${now}`

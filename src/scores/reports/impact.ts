@@ -1,0 +1,255 @@
+/**
+ * Pure: the adverse-impact report of an auditor. Categories are read, counted in memory and
+ * dropped. Rates are compared in whole numbers; ratios are rounded only for print.
+ */
+
+/** A worker of the export. */
+export interface Scored {
+  score: number | null
+  low: number | null
+}
+
+export interface ImpactInput {
+  /** By subject. */
+  scores: ReadonlyMap<string, Scored>
+  /** The columns of the audit, and the values of each subject in their order. */
+  columns: readonly string[]
+  rows: readonly { subject: string; values: readonly string[] }[]
+  /** A cell with fewer workers shows nothing else. At least 5. */
+  minCell: number
+  /** A further cut score, or null. */
+  cut: number | null
+}
+
+export interface ImpactRow {
+  /** The columns compared, such as `gender` or `gender, origin`. */
+  by: string
+  category: string
+  /** Workers of the category; null if there are fewer than `minCell`. */
+  workers: number | null
+  scored: number | null
+  /** Share of the workers with a score. */
+  coverage: number | null
+  rule: string
+  selected: number | null
+  /** Share of the scored workers that the rule selects, and of all workers. */
+  rate: number | null
+  rateOfAll: number | null
+  isReference: boolean
+  /** The rate divided by that of the reference. */
+  ratio: number | null
+  belowFourFifths: boolean | null
+  z: number | null
+  /** Fisher's exact test, two-sided, against the reference. */
+  p: number | null
+  significant: boolean | null
+  /** Too few workers for a conclusion. */
+  few: boolean | null
+  meanScore: number | null
+  sd: number | null
+  /** Difference of the means from the reference, in pooled standard deviations. */
+  d: number | null
+}
+
+export interface Impact {
+  /** Workers of the file that the export does not have, and of the export that the file lacks. */
+  notInExport: number
+  notInFile: number
+  rows: ImpactRow[]
+}
+
+const cuts = [300, 450, 600, 750]
+
+interface Rule {
+  name: string
+  selects(worker: Scored): boolean
+}
+
+export function impactOf(input: ImpactInput): Impact {
+  const { scores, columns, rows } = input
+  const known = rows.flatMap(({ subject, values }) => {
+    const worker = scores.get(subject)
+    return worker === undefined ? [] : { worker, values }
+  })
+  const rules = rulesOf(
+    known.map(({ worker }) => worker),
+    input.cut,
+  )
+  const singles = columns.map((_, at) => [at])
+  const sets = columns.length > 1 ? [...singles, columns.map((_, at) => at)] : singles
+  const report = sets.flatMap((set) => {
+    const by = set.map((at) => columns[at]).join(', ')
+    const groups = Map.groupBy(known, ({ values }) => set.map((at) => values[at]).join(', '))
+    const categories = [...groups].map(([category, members]) => ({
+      category,
+      workers: members.map(({ worker }) => worker),
+    }))
+    categories.sort((a, b) => (a.category < b.category ? -1 : 1))
+    const shown = categories.filter(({ workers }) => workers.length >= input.minCell)
+    const hidden = categories.filter(({ workers }) => workers.length < input.minCell)
+    return [
+      ...rules.flatMap((rule) => compared(shown, { by, rule, all: known.length })),
+      ...hidden.map(({ category }) => ({ ...nothing, by, category })),
+    ]
+  })
+  const subjects = new Set(rows.map(({ subject }) => subject))
+  return {
+    notInExport: rows.length - known.length,
+    notInFile: [...scores.keys()].filter((subject) => !subjects.has(subject)).length,
+    rows: report,
+  }
+}
+
+function rulesOf(workers: readonly Scored[], cut: number | null): Rule[] {
+  const values = workers.flatMap(({ score }) => score ?? []).sort((a, b) => a - b)
+  const half = values.length >> 1
+  // Twice the median is a whole number also between two scores.
+  const twice = (values[values.length % 2 === 0 ? half - 1 : half] ?? 0) + (values[half] ?? 0)
+  return [
+    ...cuts.map((least) => atLeast('score', least)),
+    ...cuts.map((least) => atLeast('low', least)),
+    ...(cut === null ? [] : [atLeast('score', cut)]),
+    { name: 'score above the median', selects: ({ score }) => score !== null && 2 * score > twice },
+  ]
+}
+
+function atLeast(field: 'score' | 'low', least: number): Rule {
+  return { name: `${field} from ${least}`, selects: (worker) => (worker[field] ?? -1) >= least }
+}
+
+interface Category {
+  category: string
+  workers: readonly Scored[]
+}
+
+/** Compares each category with the one of the highest rate that is not tiny. */
+function compared(
+  categories: readonly Category[],
+  { by, rule, all }: { by: string; rule: Rule; all: number },
+): ImpactRow[] {
+  const counts = categories.map(({ category, workers }) => {
+    const scored = workers.flatMap(({ score }) => score ?? [])
+    const selected = workers.filter((worker) => rule.selects(worker)).length
+    return { category, n: workers.length, s: scored.length, k: selected, scored }
+  })
+  const reference = counts
+    .filter(({ n, s }) => s > 0 && n >= 5 && n * 50 >= all)
+    .reduce<(typeof counts)[number] | null>(
+      (best, one) => (best === null || one.k * best.s > best.k * one.s ? one : best),
+      null,
+    )
+  return counts.map(({ category, n, s, k, scored }): ImpactRow => {
+    const own = moments(scored)
+    const row = {
+      by,
+      category,
+      workers: n,
+      scored: s,
+      coverage: rounded(s, n),
+      rule: rule.name,
+      selected: k,
+      rate: rounded(k, s),
+      rateOfAll: rounded(k, n),
+      isReference: reference?.category === category,
+      meanScore: decimals(own.mean),
+      sd: decimals(own.sd),
+    }
+    if (reference === null || s === 0) return { ...nothing, ...row }
+    const p = fisher(k, s, reference.k, reference.s)
+    const theirs = moments(reference.scored)
+    return {
+      ...row,
+      ratio: reference.k === 0 ? null : rounded(k * reference.s, s * reference.k),
+      belowFourFifths: 5 * k * reference.s < 4 * reference.k * s,
+      z: decimals(zOf(k, s, reference.k, reference.s)),
+      p: decimals(p),
+      significant: p < 0.05,
+      few: s < 30 || k + reference.k < 5,
+      d: decimals(distance(own, theirs)),
+    }
+  })
+}
+
+const nothing: ImpactRow = {
+  by: '',
+  category: '',
+  workers: null,
+  scored: null,
+  coverage: null,
+  rule: '',
+  selected: null,
+  rate: null,
+  rateOfAll: null,
+  isReference: false,
+  ratio: null,
+  belowFourFifths: null,
+  z: null,
+  p: null,
+  significant: null,
+  few: null,
+  meanScore: null,
+  sd: null,
+  d: null,
+}
+
+/** Rounds half up to 3 decimals, from whole numbers. */
+function rounded(part: number, whole: number): number | null {
+  return whole === 0 ? null : Math.floor((2_000 * part + whole) / (2 * whole)) / 1_000
+}
+
+function decimals(number: number | null): number | null {
+  return number === null ? null : Math.round(number * 1_000) / 1_000
+}
+
+interface Moments {
+  n: number
+  mean: number | null
+  /** With n − 1. */
+  sd: number | null
+}
+
+/** Sums are whole, so they are exact. */
+function moments(values: readonly number[]): Moments {
+  const n = values.length
+  if (n === 0) return { n, mean: null, sd: null }
+  const sum = values.reduce((a, b) => a + b, 0)
+  const squares = values.reduce((a, b) => a + b * b, 0)
+  const sd = n < 2 ? null : Math.sqrt((n * squares - sum * sum) / (n * (n - 1)))
+  return { n, mean: sum / n, sd }
+}
+
+function distance(a: Moments, b: Moments): number | null {
+  if (a.mean === null || b.mean === null || a.sd === null || b.sd === null) return null
+  const pooled = Math.sqrt(((a.n - 1) * a.sd ** 2 + (b.n - 1) * b.sd ** 2) / (a.n + b.n - 2))
+  return pooled === 0 ? null : (a.mean - b.mean) / pooled
+}
+
+function zOf(k: number, s: number, kRef: number, sRef: number): number | null {
+  const p = (k + kRef) / (s + sRef)
+  const error = Math.sqrt(p * (1 - p) * (1 / s + 1 / sRef))
+  return error === 0 ? null : (k / s - kRef / sRef) / error
+}
+
+/** The sum of all tables that are not more probable than the observed one. */
+export function fisher(k: number, s: number, kRef: number, sRef: number): number {
+  const selected = k + kRef
+  const all = s + sRef
+  const logs = logFactorials(all)
+  const log = (n: number): number => logs[n] as number
+  const fixed = log(selected) + log(all - selected) + log(s) + log(sRef) - log(all)
+  const probability = (a: number): number =>
+    Math.exp(fixed - log(a) - log(s - a) - log(selected - a) - log(sRef - selected + a))
+  const observed = probability(k)
+  let sum = 0
+  for (let a = Math.max(0, selected - sRef); a <= Math.min(s, selected); a++) {
+    const one = probability(a)
+    if (one <= observed * (1 + 1e-7)) sum += one
+  }
+  return Math.min(1, sum)
+}
+
+function logFactorials(end: number): Float64Array {
+  const logs = new Float64Array(end + 1)
+  for (let n = 2; n <= end; n++) logs[n] = (logs[n - 1] as number) + Math.log(n)
+  return logs
+}

@@ -1,0 +1,209 @@
+/** The reports for auditors. Each writes an audit entry with its number of rows and no value. */
+import { randomBytes } from 'node:crypto'
+import { Type } from 'typebox'
+import { closed, orNull } from '../../operations/fields.ts'
+import { changed, operationsFor } from '../../operations/operation.ts'
+import { parseCsv } from '../../platform/csv.ts'
+import { refuse } from '../../platform/http/errors.ts'
+import type { ExplainServices } from '../explain-operation.ts'
+import { impactOf, type Scored } from './impact.ts'
+import { openExport, pseudonymKeyBytes } from './score-export.ts'
+
+const { change } = operationsFor<ExplainServices>()
+
+const reportVersion = 1
+const rows = Type.Array(Type.Object({}, { additionalProperties: true }))
+
+const scoresExport = change({
+  name: 'scores export-page',
+  http: 'POST /reports/score-export',
+  summary: 'Export a page of scores, skills and evidence under pseudonyms, for an auditor',
+  who: { operator: 'admin' },
+  path: {},
+  input: {
+    key: Type.Optional(
+      Type.String({
+        pattern: '^[0-9a-f]{64}$',
+        description: 'must be the key of the page before: 64 hexadecimal digits',
+        'x-help': 'of the pseudonyms; without it, a new one is made',
+      }),
+    ),
+    after: Type.Optional(
+      Type.String({
+        pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+        description: 'must be the member `next` of the page before',
+      }),
+    ),
+    size: Type.Integer({ minimum: 1, maximum: 1_000, default: 200, description: 'workers a page' }),
+  },
+  output: Type.Object(
+    {
+      asOf: Type.String({ format: 'date' }),
+      reportVersion: Type.Integer(),
+      engineSha256: Type.String({ description: 'Of this release.' }),
+      vocabularyHash: Type.String({ description: 'Of this release.' }),
+      key: Type.String({ description: 'Keep it: it joins names to subjects.', 'x-secret': true }),
+      scores: rows,
+      skills: rows,
+      evidence: rows,
+      next: orNull(Type.String(), 'The value of `after` for the next page, or null.'),
+    },
+    closed,
+  ),
+  refusals: ['scoring_unavailable'],
+  example: { size: 200 },
+  audit: 'reports.made',
+  async run(tx, { key: given, after = null, size }, { now, services }) {
+    const rules = await services.scoringRules()
+    if ('refusal' in rules) return rules
+    const key = given === undefined ? randomBytes(pseudonymKeyBytes) : Buffer.from(given, 'hex')
+    const page = await openExport(tx, { key, rules, now, limit: size })(after)
+    const output = {
+      asOf: now.toISOString().slice(0, 10),
+      reportVersion,
+      engineSha256: rules.engine.binarySha256,
+      vocabularyHash: rules.vocabularySha256,
+      key: key.toString('hex'),
+      ...page,
+    }
+    const details = { report: 'score-export', rows: page.scores.length } as const
+    return changed(output, { subjects: [], details })
+  },
+})
+
+const number = orNull(Type.Number(), 'Null if it cannot be computed, or the cell is too small.')
+const flag = orNull(Type.Boolean(), 'Null if it cannot be decided.')
+
+const impactRow = Type.Object(
+  {
+    by: Type.String(),
+    category: Type.String(),
+    workers: number,
+    scored: number,
+    coverage: number,
+    rule: Type.String(),
+    selected: number,
+    rate: number,
+    rateOfAll: number,
+    isReference: Type.Boolean(),
+    ratio: number,
+    belowFourFifths: flag,
+    z: number,
+    p: number,
+    significant: flag,
+    few: flag,
+    meanScore: number,
+    sd: number,
+    d: number,
+  },
+  closed,
+)
+
+export const scoresImpact = change({
+  name: 'scores impact',
+  http: 'POST /reports/impact',
+  summary: 'Compare how often categories of workers reach a score',
+  who: { operator: 'admin' },
+  path: {},
+  input: {
+    scores: Type.String({ description: 'scores.csv of the export' }),
+    groups: Type.String({ description: 'CSV with the column subject and those to compare' }),
+    by: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
+      minItems: 1,
+      maxItems: 2,
+      description: 'one or two columns of the groups',
+    }),
+    minCell: Type.Integer({
+      minimum: 5,
+      maximum: 1_000,
+      default: 5,
+      description: 'a category with fewer workers is not shown',
+    }),
+    cut: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: 1_000, description: 'a further score to select from' }),
+    ),
+  },
+  output: Type.Object(
+    {
+      reportVersion: Type.Integer(),
+      notInExport: Type.Integer({ description: 'Workers of the groups that the export lacks.' }),
+      notInFile: Type.Integer({ description: 'Exported workers that the groups lack.' }),
+      rows: Type.Array(impactRow),
+    },
+    closed,
+  ),
+  refusals: ['invalid_field'],
+  example: {
+    scores: 'subject,score,low\n0af3,640,420\n',
+    groups: 'subject,category\n0af3,a\n',
+    by: ['category'],
+    minCell: 5,
+  },
+  audit: 'reports.made',
+  columns: {
+    by: 'by',
+    category: 'category',
+    n: ({ workers }) => workers ?? '<5',
+    scored: 'scored',
+    coverage: 'coverage',
+    rule: 'rule',
+    selected: 'selected',
+    rate: 'rate',
+    ratio: ({ ratio, isReference }) => (isReference ? 'reference' : ratio),
+    belowFourFifths: 'belowFourFifths',
+    p: 'p',
+    few: 'few',
+    meanScore: 'meanScore',
+    d: 'd',
+  },
+  async run(_tx, { scores, groups, by, minCell, cut = null }) {
+    const exported = recordsOf('scores', scores, ['subject', 'score', 'low'])
+    if ('fault' in exported) return refuse('invalid_field', { message: exported.fault })
+    const joined = recordsOf('groups', groups, ['subject', ...by])
+    if ('fault' in joined) return refuse('invalid_field', { message: joined.fault })
+    const workers = new Map<string, Scored>()
+    for (const [subject = '', score = '', low = ''] of exported.records)
+      workers.set(subject, { score: pointsOf(score), low: pointsOf(low) })
+    const categories = new Map(
+      joined.records.map(([subject = '', ...values]) => [subject, { subject, values }]),
+    )
+    if (categories.size < joined.records.length)
+      return refuse('invalid_field', { message: 'groups names a subject twice.' })
+    const report = impactOf({
+      scores: workers,
+      columns: by,
+      rows: [...categories.values()],
+      minCell,
+      cut,
+    })
+    const details = { report: 'impact', rows: joined.records.length } as const
+    return changed({ reportVersion, ...report }, { subjects: [], details })
+  },
+})
+
+/** Returns the named columns. A fault names lines and columns, never a value. */
+function recordsOf(
+  name: string,
+  text: string,
+  columns: readonly string[],
+): { records: string[][] } | { fault: string } {
+  const parsed = parseCsv(text)
+  if ('faultyLine' in parsed)
+    return { fault: `${name} has no valid CSV in line ${parsed.faultyLine}.` }
+  const [header = [], ...records] = parsed.records
+  const places = columns.map((column) => header.indexOf(column))
+  const missing = columns.filter((_, at) => places[at] === -1)
+  if (missing.length > 0) return { fault: `${name} has no column ${missing.join(', ')}.` }
+  const uneven = records.findIndex((record) => record.length !== header.length)
+  if (uneven !== -1)
+    return {
+      fault: `${name} has a record of another length than its header: record ${uneven + 1}.`,
+    }
+  return { records: records.map((record) => places.map((place) => record[place] ?? '')) }
+}
+
+function pointsOf(text: string): number | null {
+  return /^\d{1,4}$/.test(text) ? Number(text) : null
+}
+
+export const reportOperations = [scoresExport, scoresImpact] as const
