@@ -160,6 +160,11 @@ async function makeWorkers(tx: Tx, operatorId: string): Promise<void> {
     select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, now()
     from generate_series(1, 1000000) n`)
   await tx.run(sql`
+    insert into usernames (username_sha256, worker_id, taken_at)
+    select sha256(convert_to('worker-' || n, 'UTF8')),
+      ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, now()
+    from generate_series(999001, 1000000) n`)
+  await tx.run(sql`
     insert into profiles (worker_id, username, username_sha256, display_name, member_since, updated_at)
     select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'worker-' || n,
       sha256(convert_to('worker-' || n, 'UTF8')), 'Worker ' || n, '2026-01', now()
