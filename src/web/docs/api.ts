@@ -336,6 +336,7 @@ const exampleValues: Readonly<Record<string, string>> = {
   id: 'typescript',
   name: 'rate_limited',
   listId: '2026-0001',
+  version: '1.2.0',
 }
 
 const exampleUuid = '019e2cbb-7a00-7c1e-9f27-8b5a1c2d3e4f'
@@ -441,8 +442,10 @@ function sendForm(call: ExampleCall, { path }: Listed, values: SandboxValues): P
     ...names.map((name, i) => sendField({ name, label: name, value: call.pathValues[i] ?? '' })),
     ...Object.entries(query).map(([name, value]) => sendField({ name, label: name, value })),
   ]
+  // Without a script no form can fill a path, and an example of a path need not exist.
+  const action = names.length === 0 ? path : `${apiPath}/${operationId}`
   return sending(
-    html`<form class="call-form" data-send="${path}" method="get" action="${call.path}">${fields}${foot('Public: needs no key.')}</form>`,
+    html`<form class="call-form" data-send="${path}" method="get" action="${action}">${fields}${foot('Public: needs no key.')}</form>`,
   )
 }
 
