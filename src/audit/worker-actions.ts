@@ -83,7 +83,7 @@ export const workerActions = {
   }),
   'reports.made': facts({
     meaning: 'A report for auditors was made; the details say which one and how many rows.',
-    subject: Type.String({ maxLength: 0 }),
+    subject: uuid,
     details: Type.Object(
       { report: Type.Enum(['score-export', 'impact']), rows: countOrNone },
       closed,

@@ -7,7 +7,7 @@ import { openServices } from '../app/operations.ts'
 import { audited, changed } from '../audit/action.ts'
 import { counted } from '../platform/counted.ts'
 import { csvLine } from '../platform/csv.ts'
-import { sql } from '../platform/db/db.ts'
+import type { Statement } from '../platform/db/db.ts'
 import { scoresImpact } from '../scores/reports/operations.ts'
 import {
   evidenceColumns,
@@ -64,6 +64,13 @@ export function declareReports(scores: Command): void {
 
 const pageWorkers = 500
 
+/** Written as a plain statement, because PREPARE does not take it. */
+const oneSnapshot: Statement = {
+  text: 'set transaction isolation level repeatable read',
+  name: 'export_snapshot',
+  values: [],
+}
+
 function exportScores({ out, keyFile }: { out: string; keyFile: string }): Promise<Outcome> {
   return withContext((context) => writeExport(context, out, keyFile))
 }
@@ -93,7 +100,7 @@ async function writeExport(
   )
   const counts = await audited(context, 'reports.made', async (tx, now) => {
     // All pages see the database as it is now.
-    await tx.run(sql`set transaction isolation level repeatable read`)
+    await tx.run(oneSnapshot)
     const read = openExport(tx, { key, rules, now, limit: pageWorkers })
     const total = { workers: 0, skills: 0, evidence: 0 }
     for (let after: string | null = null; ; ) {
