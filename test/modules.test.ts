@@ -294,6 +294,114 @@ test('evidence moves to another worker only by the function that also updates th
   assert.deepEqual(callers, ['src/scores/reassign-evidence.ts'])
 })
 
+/**
+ * Files that write to the audit log themselves, although no operation, job or migration is theirs.
+ * The list only shrinks: `perform` writes the entry of a change, so that no door forgets it.
+ */
+const recorders = [
+  // The account and first key of the demo are part of another action, in its transaction.
+  'src/access/manage.ts',
+  // The invited person has no account yet, so no kind of caller fits.
+  'src/accounts/accept-invitation.ts',
+  // The demo's user joins when the server starts. No caller asks for it.
+  'src/app/demo.ts',
+  // Signing up by e-mail has no caller before it has ended.
+  'src/app/mails.ts',
+  // The service itself disables an endpoint, in the transaction of its job.
+  'src/app/webhooks.ts',
+  // Writes three files within the transaction whose entry it is.
+  'src/cli/score-reports.ts',
+  // The credits of the demo and of a new account are part of another action.
+  'src/credits/credits.ts',
+  // The demo tells a dated story in one transaction.
+  'src/demo/account.ts',
+  'src/demo/receiver.ts',
+  'src/demo/registry.ts',
+  'src/demo/story.ts',
+  // A batch of lines is a transaction, and its entry names the first and the last item.
+  'src/evidence/ingest-evidence.ts',
+  'src/evidence/register-source.ts',
+  'src/scores/issue-scores.ts',
+  'src/scores/keep-sharing.ts',
+  'src/scores/sharing-ingests.ts',
+  // Commands that handle files or a progress: `workers export`, `keys`, `recompute`.
+  'src/privacy/export-worker.ts',
+  'src/score-credentials/rotate-keys.ts',
+  'src/scores/recompute.ts',
+]
+
+test('outside operations, jobs and migrations, only the listed files write to the audit log', () => {
+  const importers = sources.filter(
+    (file) =>
+      !/^src\/(audit|operations|database|app\/jobs)\//.test(file) &&
+      importedNames(file).some(({ name }) => name === 'recordAction' || name === 'audited'),
+  )
+  assert.deepEqual(importers.sort(), [...recorders].sort())
+})
+
+/** Returns the names that a file imports at run time from other files of `src/`. */
+function importedNames(file: string): { name: string; from: string }[] {
+  const text = readFileSync(file, 'utf8')
+  return [...text.matchAll(/^import \{([^}]*)\} from '(\.[^']+)'/gm)].flatMap(
+    ([, names = '', path = '']) =>
+      names
+        .split(',')
+        .map((name) => name.trim().replace(/ as .*/, ''))
+        .filter((name) => name !== '' && !name.startsWith('type '))
+        .map((name) => ({ name, from: normalize(join(dirname(file), path)) })),
+  )
+}
+
+/**
+ * Functions within a caller's transaction that doors call without an operation. The list only
+ * shrinks: such a change has an audit entry only if the door thinks of it.
+ */
+const changesWithoutOperation: Record<string, readonly string[]> = {
+  // The demo's user joins when the server starts.
+  'src/app/demo.ts': ['addMember'],
+  // Signing up makes user, account and first credits in the transaction of the link.
+  'src/app/mails.ts': ['createAccount', 'findOrCreateUser', 'grantCredits', 'insertMembership'],
+  // Only a lock, for the command that shows the progress of the reissue.
+  'src/cli/commands/keys.ts': ['waitForReissues'],
+  // The demo tells a dated story in one transaction.
+  'src/demo/account.ts': ['createAccount', 'createRecordedKey', 'grantCredits'],
+  'src/demo/receiver.ts': ['createEndpoint', 'disableEndpoint', 'replaySince'],
+  'src/demo/registry.ts': ['lockKeys'],
+  'src/demo/reissue.ts': ['scoreWorkers'],
+  'src/demo/seed.ts': [
+    'changeConsent',
+    'ingestEvidence',
+    'moveIdentity',
+    'openDispute',
+    'registerSource',
+    'registerWorkers',
+    'revokeAndRescore',
+    'scoreWorkers',
+  ],
+  'src/demo/signing-key.ts': ['insertKey'],
+  'src/demo/story.ts': ['createRecordedKey', 'lockReporting', 'requestUnlockReview'],
+}
+
+test('a door changes something only by an operation, apart from the listed functions', () => {
+  const found: Record<string, string[]> = {}
+  // Functions of these modules change nothing that an operator must find in the audit log.
+  const technical = /^src\/(platform|audit|operations|config|database|server|app|web|cli|demo)\//
+  for (const file of sources) {
+    if (!/^src\/(app|web|cli|demo)\//.test(file) || file.startsWith('src/app/jobs/')) continue
+    const changes = importedNames(file).filter(
+      ({ name, from }) => !technical.test(from) && takesTransaction(from, name),
+    )
+    if (changes.length > 0) found[file] = changes.map(({ name }) => name).sort()
+  }
+  assert.deepEqual(found, changesWithoutOperation)
+})
+
+/** By convention, a transaction is the first parameter. */
+function takesTransaction(file: string, name: string): boolean {
+  const declared = `export (?:async )?function ${name}\\s*(?:<[^(]*>)?\\(|export const ${name} = (?:async )?\\(`
+  return new RegExp(`^(?:${declared})\\s*\\w+: Tx\\b`, 'm').test(readFileSync(file, 'utf8'))
+}
+
 test('only config/ and cli/ read the environment, and only cli/ and app/serve.ts write to the console', () => {
   for (const file of sources) {
     const text = readFileSync(file, 'utf8')
