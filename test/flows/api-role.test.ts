@@ -286,7 +286,7 @@ test('503: a server whose database takes no writes is not ready, says why in its
 test('assay jobs refuses a role that does not own the tables, and says which role to use', async () => {
   const refused = await assay(['jobs'], { ...owner, DATABASE_URL: role.url })
   assert.equal(refused.ended, 1)
-  assert.match(refused.err, /does not own .* cannot run background jobs/)
+  assert.match(refused.out, /does not own .* cannot run background jobs/)
 })
 
 test('a server without jobs shows that no process, or only one without keys, does the background work', async () => {
