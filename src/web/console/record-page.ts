@@ -113,7 +113,8 @@ export async function recordParts<Services>(
     parts.map(async ({ other, one }) => {
       const limit = 'limit' in one.input ? { limit: partLength } : {}
       const read = await console.perform(visit, one, { [key]: id, ...limit })
-      const ofList = one === other.main ? other.title : titled(one.name)
+      const isOfNoun = one === other.main || verbOf(one) === 'show'
+      const ofList = isOfNoun ? other.title : titled(one.name)
       const title = other === noun ? titled(verbOf(one)) : ofList
       if ('refusal' in read) return card({ title, body: messageOf(read) })
       if (one.columns === undefined)

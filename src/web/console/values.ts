@@ -22,7 +22,8 @@ export interface Showing<Services> {
   now: Date
 }
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+/** A UUID, or a digest that is an id. */
+const idForm = /^(?:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{64})$/
 const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 const day = /^\d{4}-\d\d-\d\d$/
 
@@ -75,7 +76,7 @@ function valuePart(name: string, value: unknown, now: Date): Part {
   if (typeof value !== 'string') return textOf(value)
   if (instant.test(value)) return timeTag(new Date(value), now)
   if (day.test(value)) return dateTag(new Date(`${value}T00:00:00Z`))
-  if (uuid.test(value)) return shortIdValue(value)
+  if (idForm.test(value)) return shortIdValue(value)
   if (states.test(name)) return stateBadge(value)
   if (/^[\w.:-]+(,[\w.:-]+)+$/.test(value)) return valuePart(name, value.split(','), now)
   if (kinds.test(name)) return html`<span class="tag">${value.replaceAll('_', ' ')}</span>`
@@ -90,7 +91,7 @@ function textOf(value: unknown): string {
 function linkedPart<Services>(name: string, value: unknown, showing: Showing<Services>): Part {
   const noun = typeof value === 'string' ? nounOfKey(showing.nouns, name) : undefined
   const shown = valuePart(name, value, showing.now)
-  return noun === undefined || value === '-' || uuid.test(String(value))
+  return noun === undefined || value === '-' || idForm.test(String(value))
     ? shown
     : html`<a href="${recordPath(noun, String(value))}">${shown}</a>`
 }
@@ -121,7 +122,7 @@ export function rowsTable<Services>(
     const sample = rows.map(valueOf).find((value) => value !== null)
     return { head, field: typeof column === 'string' ? column : head, valueOf, sample }
   })
-  const isId = ({ sample }: { sample: unknown }) => uuid.test(String(sample))
+  const isId = ({ sample }: { sample: unknown }) => idForm.test(String(sample))
   const ordered = [...all.filter((one) => !isId(one)), ...all.filter(isId)]
   const shown = ordered.map(({ head, field, valueOf, sample }, i): Column<object> => {
     const part = (row: object) => linkedPart(field, valueOf(row), showing)
@@ -181,7 +182,7 @@ export function recordCards<Services>(
   const rows = simple.map(([name, value]): Fact => {
     const isLong = typeof value === 'string' ? value.length > 40 : Array.isArray(value)
     const part = linkedPart(name, value, showing)
-    return { label: titled(name), value: part, isWide: isLong && !uuid.test(String(value)) }
+    return { label: titled(name), value: part, isWide: isLong && !idForm.test(String(value)) }
   })
   // A page has no two cards of one title: what is inside a part names the part.
   const inside = (name: string) =>
