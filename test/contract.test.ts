@@ -14,7 +14,6 @@ import { sha256Hex } from '../src/platform/crypto/bytes.ts'
 import { interfaceVersion } from '../src/platform/http/identifiers.ts'
 import { accountDrives } from './support/build/account-drives.ts'
 import { contextAt } from './support/build/actions.ts'
-import { apiKeyDrives } from './support/build/api-key-drives.ts'
 import { score } from './support/build/credentials.ts'
 import { creditDrives } from './support/build/credit-drives.ts'
 import { keyedDrives } from './support/build/keyed-drives.ts'
@@ -140,15 +139,10 @@ const paid = [
 ]
 const keyed = await keyedDrives(service)
 const dashboard = await accountDrives(service)
-const apiKeys = await apiKeyDrives(service)
-const creditReads = await creditDrives(service)
+const ledger = await creditDrives(service)
 const own = {
-  good: {
-    ...dashboard.good,
-    ...apiKeys.good,
-    ...creditReads.good,
-  },
-  drives: [...dashboard.drives, ...apiKeys.drives, ...creditReads.drives],
+  good: { ...dashboard.good, ...ledger.good },
+  drives: [...dashboard.drives, ...ledger.drives],
 }
 const good = { ...open, ...keyed.good, ...own.good }
 

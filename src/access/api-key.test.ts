@@ -59,7 +59,7 @@ test('the shown text and the stored digest do not reveal the key', () => {
   assert.deepEqual(keyDigest(key), createHash('sha256').update(key).digest())
 })
 
-test('an unknown scope is refused with the four that exist, and a name with a control character or of spaces alone is refused', () => {
+test('a key request is refused by its wrong field: an unknown scope with the four that exist, a name with a control character or of spaces alone', () => {
   const read = (over: object) => {
     const body = { name: 'crawler', environment: 'live', scopes: ['scores:read'], ...over }
     return readKeyRequest(body, { accountId: 'a', now: new Date() })
@@ -70,5 +70,16 @@ test('an unknown scope is refused with the four that exist, and a name with a co
   })
   for (const name of [' \u00a0', 'a\u0085b', 'a\nb', ''])
     assert.deepEqual(read({ name }), { fault: 'name must be text of 1 to 80 characters.' })
+  for (const [over, field] of [
+    [{ scopes: [] }, 'scopes'],
+    [{ scopes: ['scores:read', 'scores:read'] }, 'scopes'],
+    [{ environment: 'prod' }, 'environment'],
+    [{ validDays: 0 }, 'validDays'],
+    [{ allowedFrom: ['localhost'] }, 'allowedFrom'],
+    [{ extra: 1 }, 'extra'],
+  ] as const) {
+    const found = read(over)
+    assert.ok('fault' in found && found.fault.startsWith(field), field)
+  }
   assert.ok('key' in read({ name: 'José 名' }))
 })

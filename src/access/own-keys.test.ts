@@ -1,93 +1,112 @@
+/** The keys of an account, on the pages of the dashboard. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { apiKeyRequests, apiKeysPath } from '../../test/support/build/api-key-drives.ts'
-import { newKey } from '../../test/support/build/keys.ts'
-import { newSession } from '../../test/support/build/sessions.ts'
-import { ask, type Question } from '../../test/support/start/ask.ts'
-import { startService, type TestService } from '../../test/support/start/service.ts'
+import { newKey, revokeKey } from '../../test/support/build/keys.ts'
+import type { TestSession } from '../../test/support/build/sessions.ts'
+import { ask, type Reply } from '../../test/support/start/ask.ts'
+import { type Dashboard, startDashboard } from '../../test/support/start/dashboard.ts'
+import { activeKeysMax } from './manage.ts'
+import { findKeys } from './store.ts'
 
-let service: TestService
+let dashboard: Dashboard
 before(async () => {
-  service = await startService('https://scores.example.org')
+  dashboard = await startDashboard()
 })
-after(() => service.stop())
+after(() => dashboard.service.stop())
 
-const bodyOf = ({ body }: { body: Buffer }) => JSON.parse(String(body))
+const newPath = '/dashboard/keys/new'
+const good = { do: 'create', name: 'a form', environment: 'test', 'scopes:candidates:read': 'on' }
 
 /** Calls a paid read with the key. A test key that is valid gets 200, any other one 401. */
 async function statusOf(key: string): Promise<number> {
   const headers = { Authorization: `Bearer ${key}` }
-  return (await ask(service.base, { path: '/api/v1/candidates/search?q=java', headers })).status
+  const path = '/api/v1/candidates/search?q=java'
+  return (await ask(dashboard.service.base, { path, headers })).status
 }
 
+function keyOf({ status, body }: Reply): string {
+  assert.equal(status, 201)
+  return /<code id="secret"[^>]*>([^<]+)</.exec(String(body))?.[1] ?? ''
+}
+
+const keysOf = ({ accountId }: TestSession) => findKeys(dashboard.service.database.db, accountId)
+
 test('an owner creates, lists, rotates and revokes a key, effective on the next request', async () => {
-  const owner = await newSession(service.database.db)
-  const none = { rotated: randomUUID(), revoked: randomUUID() }
-  const create = apiKeyRequests(owner, none).createApiKey as Question
-  const created = bodyOf(
-    await ask(service.base, {
-      ...create,
-      body: JSON.stringify({
-        name: ' first ',
-        environment: 'test',
-        scopes: ['candidates:read'],
-        validDays: 30,
-        allowedFrom: ['127.0.0.99/8'],
-      }),
+  const owner = await dashboard.newUser()
+  const created = keyOf(
+    await dashboard.send(owner, newPath, {
+      ...good,
+      name: ' first ',
+      validDays: '30',
+      networks: '127.0.0.99/8',
     }),
   )
-  const { id, name, allowedFrom, createdAt, expiresAt } = created.apiKey
-  assert.equal(name, 'first')
-  assert.deepEqual(allowedFrom, ['127.0.0.0/8'])
-  assert.equal(Date.parse(expiresAt) - Date.parse(createdAt), 30 * 86_400_000)
-  assert.equal(await statusOf(created.key), 200)
+  const [first] = await keysOf(owner)
+  assert.ok(first !== undefined)
+  assert.equal(first.name, 'first')
+  assert.deepEqual(first.allowedFrom, ['127.0.0.0/8'])
+  assert.equal(Number(first.expiresAt) - Number(first.createdAt), 30 * 86_400_000)
+  assert.equal(await statusOf(created), 200)
 
-  const { rotateApiKey } = apiKeyRequests(owner, { rotated: id, revoked: id })
-  const rotated = await ask(service.base, {
-    ...(rotateApiKey as Question),
-    body: JSON.stringify({ overlapHours: 0 }),
-  })
-  assert.equal(rotated.status, 201)
-  const { key, apiKey } = bodyOf(rotated)
-  assert.equal(apiKey.predecessor, id)
-  assert.deepEqual([await statusOf(created.key), await statusOf(key)], [401, 200])
+  const at = (id: string) => `/dashboard/keys/${id}`
+  const rotate = { do: 'rotate', overlapHours: '0' }
+  const key = keyOf(await dashboard.send(owner, at(first.id), rotate))
+  const [successor] = await keysOf(owner)
+  assert.ok(successor !== undefined)
+  assert.equal(successor.predecessor, first.id)
+  assert.deepEqual([await statusOf(created), await statusOf(key)], [401, 200])
+  assert.equal((await dashboard.send(owner, at(first.id), rotate)).status, 409, 'it is revoked')
 
-  const { revokeApiKey } = apiKeyRequests(owner, { rotated: id, revoked: apiKey.id })
-  assert.equal((await ask(service.base, revokeApiKey as Question)).status, 200)
+  const revoke = { do: 'revoke', confirm: 'first' }
+  assert.equal((await dashboard.send(owner, at(successor.id), revoke)).status, 303)
   assert.equal(await statusOf(key), 401)
-  const listed = await ask(service.base, { path: apiKeysPath, headers: owner.headers })
-  assert.deepEqual(
-    bodyOf(listed).apiKeys.map(({ revokedAt }: { revokedAt: string | null }) => revokedAt !== null),
-    [true, true],
-  )
-  assert.ok(!String(listed.body).includes(key), 'no list shows a key')
+  const ended = await keysOf(owner)
+  assert.equal(ended.length, 2)
+  assert.ok(ended.every(({ revokedAt }) => revokedAt !== null))
+  assert.equal((await dashboard.send(owner, at(successor.id), revoke)).status, 303, 'once more')
+  assert.deepEqual(await keysOf(owner), ended)
+  const { base } = dashboard.service
+  const list = await ask(base, { path: '/dashboard/keys', headers: owner.headers })
+  assert.ok(String(list.body).includes(successor.id))
+  assert.ok(!String(list.body).includes(key), 'no list shows a key')
 })
 
-test('two tabs rotate a key at once: one gets the successor and the other 409', async () => {
-  const { db } = service.database
-  const owner = await newSession(db)
-  const { keyId } = await newKey(db, { accountId: owner.accountId })
-  const { rotateApiKey } = apiKeyRequests(owner, { rotated: keyId, revoked: keyId })
-  const replies = await Promise.all(
-    Array.from({ length: 8 }, () => ask(service.base, rotateApiKey as Question)),
-  )
-  assert.equal(replies.filter(({ status }) => status === 201).length, 1)
-  assert.equal(replies.filter(({ status }) => status === 409).length, 7)
+test('409: an account has at most its maximum of valid keys; ended ones do not count', async () => {
+  const { db } = dashboard.service.database
+  const owner = await dashboard.newUser()
+  const { accountId } = owner
+  for (let n = 1; n < activeKeysMax; n++) await newKey(db, { accountId })
+  const { keyId } = await newKey(db, { accountId })
+  const refused = await dashboard.send(owner, newPath, good)
+  assert.equal(refused.status, 409)
+  assert.match(String(refused.body), /which is the maximum\. Revoke one first\./)
+  assert.equal((await keysOf(owner)).length, activeKeysMax)
+  await revokeKey(db, keyId)
+  assert.equal((await dashboard.send(owner, newPath, good)).status, 201)
 })
 
 test('the keys of another account are answered like unknown ids and change nothing', async () => {
-  const { db } = service.database
-  const stranger = await newSession(db)
-  const { keyId, headers } = await newKey(db, { environment: 'test' })
-  const reply = async (id: string, operation: 'rotateApiKey' | 'revokeApiKey') => {
-    const requests = apiKeyRequests(stranger, { rotated: id, revoked: id })
-    const { status, body } = await ask(service.base, requests[operation] as Question)
+  const { db } = dashboard.service.database
+  const stranger = await dashboard.newUser()
+  const { keyId, key } = await newKey(db, { environment: 'test' })
+  const reply = async (id: string, fields: Record<string, string> | null) => {
+    const path = `/dashboard/keys/${id}`
+    const { status, body } =
+      fields === null
+        ? await ask(dashboard.service.base, { path, headers: stranger.headers })
+        : await dashboard.send(stranger, path, fields)
     return [status, String(body)]
   }
-  for (const operation of ['rotateApiKey', 'revokeApiKey'] as const)
-    assert.deepEqual(await reply(keyId, operation), await reply(randomUUID(), operation))
-  assert.equal(await statusOf(headers.Authorization.slice('Bearer '.length)), 200)
-  const listed = await ask(service.base, { path: apiKeysPath, headers: stranger.headers })
-  assert.deepEqual(bodyOf(listed).apiKeys, [])
+  for (const fields of [
+    null,
+    { do: 'rotate', overlapHours: '0' },
+    { do: 'revoke', confirm: 'test' },
+  ]) {
+    const foreign = await reply(keyId, fields)
+    assert.equal(foreign[0], 404)
+    assert.deepEqual(foreign, await reply(randomUUID(), fields))
+  }
+  assert.equal(await statusOf(key), 200)
+  assert.deepEqual(await keysOf(stranger), [])
 })

@@ -1,17 +1,10 @@
-/** Wire shapes of the API keys of an account. Their routes are extensions of the specification. */
+/** What a new API key of an account may be. */
 import { Type } from 'typebox'
 import { environments, scopes } from '../platform/http/callers.ts'
-import {
-  dateTime,
-  dateTimeOrNull,
-  schemaVersionField,
-  text,
-  uuidParameter,
-} from '../platform/http/fields.ts'
+import { uuidParameter } from '../platform/http/fields.ts'
 
 export const overlapHoursMax = 168
 export const allowedNetworksMax = 20
-const closed = { additionalProperties: false }
 
 export const keyNameLengthMax = 80
 const validDaysMax = 3_650
@@ -56,72 +49,7 @@ export const apiKeyRequest = Type.Object(
       }),
     ),
   },
-  { title: 'ApiKeyRequest', ...closed },
-)
-
-const apiKey = Type.Object(
-  {
-    id: Type.String({ format: 'uuid', description: 'Names the key in paths.' }),
-    name: text(keyNameLengthMax, 'The name that its creator gave it.'),
-    environment: Type.Enum([...environments], {
-      type: 'string',
-      description: 'A test key reads fictional candidates and costs nothing.',
-    }),
-    shown: text(32, 'The beginning and the end of the key. The key itself is not kept.'),
-    scopes: Type.Array(Type.Enum([...scopes], { type: 'string' }), {
-      description: 'The operations that the key may call.',
-    }),
-    allowedFrom: Type.Union([Type.Array(Type.String({ maxLength: 64 })), Type.Null()], {
-      description:
-        'The networks from which the key is accepted, such as 192.0.2.0/24. Null: any address.',
-    }),
-    predecessor: Type.Union([Type.String({ format: 'uuid' }), Type.Null()], {
-      description: 'The key that it was rotated from. Null if it was created anew.',
-    }),
-    createdAt: dateTime('When the key was created.'),
-    expiresAt: dateTimeOrNull('When the key ends. Null: it is valid until it is revoked.'),
-    revokedAt: dateTimeOrNull('When the key was revoked. Null while it is valid.'),
-    lastUsedAt: dateTimeOrNull(
-      'When the key was last used, up to a minute behind. Null if it was never used.',
-    ),
-  },
-  { ...closed, title: 'ApiKey', description: 'An API key of the account, without its secret.' },
-)
-
-export const apiKeyList = Type.Object(
-  {
-    schemaVersion: schemaVersionField('api_keys'),
-    apiKeys: Type.Array(apiKey, { description: 'The newest key comes first.' }),
-  },
-  { ...closed, title: 'ApiKeyList' },
-)
-
-export const apiKeyChanged = Type.Object(
-  { schemaVersion: schemaVersionField('api_key'), apiKey },
-  { ...closed, title: 'ApiKeyChanged' },
-)
-
-export const apiKeyCreated = Type.Object(
-  {
-    schemaVersion: schemaVersionField('api_key_create'),
-    apiKey,
-    key: Type.String({
-      pattern: '^svc_(live|test)_[0-9A-Za-z]{36}$',
-      description: 'Sent as Authorization: Bearer. It is in this answer alone.',
-    }),
-  },
-  { ...closed, title: 'ApiKeyCreated' },
-)
-
-export const rotateRequest = Type.Object(
-  {
-    overlapHours: Type.Integer({
-      minimum: 0,
-      maximum: overlapHoursMax,
-      description: `must be a whole number from 0 to ${overlapHoursMax}`,
-    }),
-  },
-  { ...closed, title: 'ApiKeyRotation' },
+  { additionalProperties: false },
 )
 
 export const keyIdPath = Type.Object({

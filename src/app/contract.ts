@@ -1,5 +1,4 @@
 /** The contract of the service: the endpoints of every module, by operation id. */
-import { apiKeyContract } from '../access/contract.ts'
 import { agentDecisionContract } from '../agent-decisions/contract.ts'
 import { candidateContract } from '../candidates/contract.ts'
 import { creditsContract } from '../credits/contract.ts'
@@ -11,7 +10,6 @@ import { webhookContract } from '../webhooks/endpoints/contract.ts'
 
 export const contract = {
   ...agentDecisionContract,
-  ...apiKeyContract,
   ...candidateContract,
   ...creditsContract,
   ...discoveryContract,

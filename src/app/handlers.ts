@@ -1,6 +1,5 @@
 /** The handlers of every endpoint in the contract. */
 
-import { apiKeyHandlers } from '../access/handlers.ts'
 import { sessionCookieName } from '../accounts/session-cookie.ts'
 import { agentDecisionHandlers } from '../agent-decisions/handlers.ts'
 import { candidateHandlers } from '../candidates/handlers.ts'
@@ -21,7 +20,6 @@ import type { PublicDocument } from '../platform/http/document.ts'
 import type { Handlers } from '../platform/http/endpoint.ts'
 import type { ErrorName } from '../platform/http/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
-import { countByStatus } from '../request-log/store.ts'
 import { sandboxHandlers } from '../sandbox/handlers.ts'
 import type { Sandbox } from '../sandbox/open.ts'
 import { scoreCredentialHandlers } from '../score-credentials/handlers.ts'
@@ -89,13 +87,7 @@ export function serviceHandlers(options: HandlerOptions): Handlers<typeof contra
     ...candidateHandlers({ live, sandbox: sandbox.reads }),
     ...sandboxHandlers({ sandbox, clock }),
     ...webhookHandlers(performer),
-    ...creditsHandlers({
-      db,
-      clock,
-      publicUrl,
-      callsByStatus: (period) => countByStatus(db, period),
-    }),
-    ...apiKeyHandlers(performer),
+    ...creditsHandlers({ db, publicUrl }),
     ...agentDecisionHandlers({ performer, publicUrl }),
     ...discoveryHandlers({
       publicUrl,

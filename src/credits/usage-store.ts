@@ -1,6 +1,5 @@
 /** SQL for views of an account's usage, read from `credit_entries`. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
-import type { entryKinds, UsageGroup } from './schema.ts'
 
 export interface UsageOf {
   /** The day, meter, operation id, or id of the key. */
@@ -10,7 +9,7 @@ export interface UsageOf {
   credits: number
 }
 
-export type UsageGroups = Record<Exclude<UsageGroup, 'status'>, UsageOf[]>
+export type UsageGroups = Record<'day' | 'meter' | 'operation' | 'key', UsageOf[]>
 
 /**
  * Returns the charges of an account, less its refunds, by each group and in its order. `since` and
@@ -92,7 +91,7 @@ export async function rollUpUsage(tx: Tx, accountId: string): Promise<void> {
 export interface LedgerEntry {
   seq: number
   at: Date
-  kind: (typeof entryKinds)[number]
+  kind: 'grant' | 'adjustment' | 'charge' | 'void'
   delta: number
   meter: string | null
   operation: string | null

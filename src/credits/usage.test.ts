@@ -7,7 +7,9 @@ import { startService, type TestService } from '../../test/support/start/service
 import { sql } from '../platform/db/db.ts'
 import { enterCredits } from './credits.ts'
 import { rollUpAllUsage } from './roll-up-usage.ts'
-import { readPeriod } from './usage-period.ts'
+import { findCreditAccount } from './store.ts'
+import { lastDays } from './usage-period.ts'
+import { findLedger, findUsage } from './usage-store.ts'
 
 let service: TestService
 before(async () => {
@@ -17,7 +19,8 @@ before(async () => {
 })
 after(() => service.stop())
 
-const bodyOf = ({ body }: { body: Buffer }) => JSON.parse(String(body))
+const usageOf = (accountId: string) =>
+  findUsage(service.database.db, { accountId, ...lastDays(30, new Date()) })
 
 test('charged calls are in the usage by day, meter, operation and key, and in the ledger', async () => {
   const { db } = service.database
@@ -33,53 +36,44 @@ test('charged calls are in the usage by day, meter, operation and key, and in th
     assert.equal(status, 200)
     requestIds.push(String(headers['x-request-id']))
   }
-  const read = async (path: string, { headers } = session) =>
-    bodyOf(await ask(service.base, { path, headers }))
-  const pageOf = async (path: string) =>
-    String((await ask(service.base, { path, headers: session.headers })).body)
+  const pageOf = async (path: string, { headers } = session) =>
+    String((await ask(service.base, { path, headers })).body)
   assert.match(await pageOf('/dashboard'), /Charged calls today<\/dt><dd class="value">3<\/dd>/)
   assert.match(await pageOf('/dashboard/keys'), /<td class="end p2">3<\/td>/)
   const today = new Date().toISOString().slice(0, 10)
-  for (const [by, group] of Object.entries({
-    day: today,
-    meter: 'candidate_search',
-    operation: 'searchCandidates',
-    key: key.keyId,
-  })) {
-    const { rows } = await read(`/api/account/usage?by=${by}`)
-    assert.deepEqual(rows, [{ group, calls: 3, refunded: 0, credits: 3 }], by)
-  }
-  const { balance, entries } = await read('/api/account/credits')
-  assert.equal(balance, 7)
+  const row = { calls: 3, refunded: 0, credits: 3 }
+  assert.deepEqual(await usageOf(key.accountId), {
+    day: [{ group: today, ...row }],
+    meter: [{ group: 'candidate_search', ...row }],
+    operation: [{ group: 'searchCandidates', ...row }],
+    key: [{ group: key.keyId, ...row }],
+  })
+  assert.equal((await findCreditAccount(db, key.accountId))?.balance, 7)
+  const page = { accountId: key.accountId, before: null, limit: 20 }
   assert.deepEqual(
-    entries.map(({ kind, requestId }: { kind: string; requestId: string }) => [kind, requestId]),
+    (await findLedger(db, page)).map(({ kind, requestId }) => [kind, requestId]),
     [...requestIds.toReversed().map((id) => ['charge', id]), ['grant', null]],
   )
-  assert.deepEqual((await read('/api/account/usage', stranger)).rows, [])
-  assert.deepEqual(await read('/api/account/credits', stranger), {
-    schemaVersion: 'service.credits.v1',
-    balance: 0,
-    suspended: false,
-    entries: [],
-  })
+  const usage = await pageOf('/dashboard/usage')
+  for (const id of requestIds) assert.ok(usage.includes(id), 'the page has each entry')
+  const { accountId } = stranger
+  assert.deepEqual(await usageOf(accountId), { day: [], meter: [], operation: [], key: [] })
+  assert.deepEqual(await findLedger(db, { ...page, accountId }), [])
+  assert.match(await pageOf('/dashboard/usage', stranger), /No entry yet/)
 })
 
 test('usage is the same before and after each roll-up, with entries between them', async () => {
   const { db } = service.database
   const key = await newKey(db, { credits: 10 })
-  const session = await newSession(db, { accountId: key.accountId })
   const call = () =>
     ask(service.base, { path: '/api/v1/candidates/search?q=nobody', headers: key.headers })
   const today = new Date().toISOString().slice(0, 10)
   for (const calls of [1, 2, 3]) {
     await call()
     for (let run = 0; run < 2; run++) {
-      const reply = await ask(service.base, {
-        path: '/api/account/usage',
-        headers: session.headers,
-      })
+      const { day } = await usageOf(key.accountId)
       const expected = [{ group: today, calls, refunded: 0, credits: calls }]
-      assert.deepEqual(bodyOf(reply).rows, expected, `${calls} calls, run ${run}`)
+      assert.deepEqual(day, expected, `${calls} calls, run ${run}`)
       await Promise.all([rollUpAllUsage(db), rollUpAllUsage(db)])
     }
   }
@@ -87,20 +81,24 @@ test('usage is the same before and after each roll-up, with entries between them
 
 test('the pages of the ledger hold each entry once', async () => {
   const { db } = service.database
-  const session = await newSession(db)
-  const { accountId } = session
-  for (let n = 1; n <= 7; n++)
+  const { accountId, headers } = await newSession(db)
+  for (let n = 1; n <= 47; n++)
     await db.transaction((tx) =>
       enterCredits(tx, { accountId, kind: 'grant', delta: n, reason: `grant ${n}` }),
     )
-  const seen: number[] = []
-  let path: string | undefined = '/api/account/credits?limit=3'
+  const pages: string[][] = []
+  let path: string | undefined = '/dashboard/usage?days=30'
   while (path !== undefined) {
-    const reply = await ask(service.base, { path, headers: session.headers })
-    for (const { credits } of bodyOf(reply).entries) seen.push(credits)
-    path = /<https:\/\/scores\.example\.org(\S+)>; rel="next"/.exec(String(reply.headers.link))?.[1]
+    const html: string = String((await ask(service.base, { path, headers })).body)
+    pages.push([...html.matchAll(/>(grant \d+)</g)].map(([, reason = '']) => reason))
+    path = /href="([^"#]*before=\d+)#ledger"/.exec(html)?.[1]?.replace('&amp;', '&')
   }
-  assert.deepEqual(seen, [7, 6, 5, 4, 3, 2, 1])
+  const newestFirst = Array.from({ length: 47 }, (_, i) => `grant ${47 - i}`)
+  assert.deepEqual(pages.flat(), newestFirst)
+  assert.deepEqual(
+    pages.map(({ length }) => length),
+    [20, 20, 7],
+  )
 })
 
 test('the ledger as CSV has the entries of the account alone, newest first, and no cell that a spreadsheet runs', async () => {
@@ -132,10 +130,8 @@ test('the ledger as CSV has the entries of the account alone, newest first, and 
     '',
   ]
   assert.deepEqual(await csv(''), [header, ...expected])
-  const page = { path: '/api/account/credits?limit=2', headers: session.headers }
-  const { link } = (await ask(service.base, page)).headers
-  const cursor = /cursor=(\d+)/.exec(String(link))?.[1]
-  assert.deepEqual(await csv(`?cursor=${cursor}`), [header, ...expected.slice(2)])
+  const [, second] = await findLedger(db, { accountId, before: null, limit: 2 })
+  assert.deepEqual(await csv(`?cursor=${second?.seq}`), [header, ...expected.slice(2)])
   assert.deepEqual(await csv('', await newSession(db)), [header, ''])
 })
 
@@ -155,12 +151,8 @@ test('a ledger of 10,001 entries is two files, and the Link of the first leads t
   assert.equal(second.headers.link, undefined)
 })
 
-test('a period is whole days of UTC, both ends included; 30 days by default', () => {
-  const now = new Date('2026-03-01T00:30:00Z')
-  const read = readPeriod({}, now)
-  assert.ok('period' in read)
-  assert.deepEqual(read.period, { from: '2026-01-31', to: '2026-03-01' })
-  assert.equal(read.until.toISOString(), '2026-03-02T00:00:00.000Z')
-  assert.ok('fault' in readPeriod({ from: '2026-02-30' }, now))
-  assert.ok('fault' in readPeriod({ from: '2026-03-02' }, now))
+test('a period is whole days of UTC, today included', () => {
+  const { since, until } = lastDays(30, new Date('2026-03-01T00:30:00Z'))
+  assert.equal(since.toISOString(), '2026-01-31T00:00:00.000Z')
+  assert.equal(until.toISOString(), '2026-03-02T00:00:00.000Z')
 })

@@ -122,7 +122,7 @@ function tagOf(name: string): Json {
 
 /** The areas of the interface, as a reader meets them. */
 const areas: Readonly<Record<string, string>> = {
-  account: 'The account of a signed-in user: API keys, credits and usage.',
+  account: 'The account of a signed-in user: its ledger of credits.',
   accounts: 'Accounts, their credits and keys, and who signs in for them.',
   audit: 'The log of what operators, members and the service did.',
   consent: 'What workers allow, and its history.',

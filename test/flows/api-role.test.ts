@@ -18,7 +18,6 @@ import { openDb, sql } from '../../src/platform/db/db.ts'
 import { readFeed } from '../../src/webhooks/events/feed.ts'
 import { webhooksCreate, webhooksDisable } from '../../src/webhooks/operations.ts'
 import { accountDrives } from '../support/build/account-drives.ts'
-import { apiKeyDrives } from '../support/build/api-key-drives.ts'
 import { giveScore, indexed } from '../support/build/candidates.ts'
 import { publicUrl } from '../support/build/credentials.ts'
 import { creditDrives } from '../support/build/credit-drives.ts'
@@ -198,10 +197,20 @@ test('a server with the role answers every public request', async () => {
 test('a server with the role serves every page of the dashboard and every route of an account', async () => {
   const server = await startAsRole()
   const service = { base: server.base, database }
-  const { headers } = await newSession(db)
+  const { headers, ownOrigin, accountId } = await newSession(db)
   for (const page of dashboardPaths)
     assert.equal((await ask(server.base, { path: page, headers })).status, 200, page)
-  for (const drives of [accountDrives, apiKeyDrives, creditDrives])
+  const { keyId } = await newKey(db, { accountId, name: 'old' })
+  for (const [path, status, body] of [
+    ['/dashboard/keys/new', 201, 'do=create&name=new&environment=test&scopes:scores:read=on'],
+    [`/dashboard/keys/${keyId}`, 201, 'do=rotate&overlapHours=24'],
+    [`/dashboard/keys/${keyId}`, 303, 'do=revoke&confirm=old'],
+  ] as const) {
+    const form = { ...ownOrigin, 'Content-Type': 'application/x-www-form-urlencoded' }
+    const reply = await ask(server.base, { method: 'POST', path, headers: form, body })
+    assert.equal(reply.status, status, body)
+  }
+  for (const drives of [accountDrives, creditDrives])
     for (const [operation, question] of Object.entries((await drives(service)).good)) {
       const { status, body } = await ask(server.base, question)
       assert.ok(status < 300, `${operation}: ${status} ${String(body)}`)

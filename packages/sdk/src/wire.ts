@@ -75,71 +75,6 @@ export type AgentDecisionScore = {
   scoreId: string
 }
 
-/** An API key of the account, without its secret. */
-export type ApiKey = {
-  /** Names the key in paths. */
-  id: string
-  /** The name that its creator gave it. */
-  name: string
-  /** A test key reads fictional candidates and costs nothing. */
-  environment: 'live' | 'test'
-  /** The beginning and the end of the key. The key itself is not kept. */
-  shown: string
-  /** The operations that the key may call. */
-  scopes: Array<'candidates:read' | 'scores:read' | 'webhooks:write' | 'agent-decisions:write'>
-  /** The networks from which the key is accepted, such as 192.0.2.0/24. Null: any address. */
-  allowedFrom: Array<string> | null
-  /** The key that it was rotated from. Null if it was created anew. */
-  predecessor: string | null
-  /** When the key was created. */
-  createdAt: string
-  /** When the key ends. Null: it is valid until it is revoked. */
-  expiresAt: string | null
-  /** When the key was revoked. Null while it is valid. */
-  revokedAt: string | null
-  /** When the key was last used, up to a minute behind. Null if it was never used. */
-  lastUsedAt: string | null
-}
-
-export type ApiKeyChanged = {
-  /** Names the form of this object. */
-  schemaVersion: 'service.api_key.v1'
-  apiKey: ApiKey
-}
-
-export type ApiKeyCreated = {
-  /** Names the form of this object. */
-  schemaVersion: 'service.api_key_create.v1'
-  apiKey: ApiKey
-  /** Sent as Authorization: Bearer. It is in this answer alone. */
-  key: string
-}
-
-export type ApiKeyList = {
-  /** Names the form of this object. */
-  schemaVersion: 'service.api_keys.v1'
-  /** The newest key comes first. */
-  apiKeys: Array<ApiKey>
-}
-
-export type ApiKeyRequest = {
-  /** must be text of 1 to 80 characters */
-  name: string
-  /** must be live or test */
-  environment: 'live' | 'test'
-  /** must be 1 to 4 scopes, each once */
-  scopes: Array<'candidates:read' | 'scores:read' | 'webhooks:write' | 'agent-decisions:write'>
-  /** must be a whole number from 1 to 3650; absent: valid until it is revoked */
-  validDays?: number
-  /** must be 1 to 20 networks such as 192.0.2.0/24; absent: any address */
-  allowedFrom?: Array<string>
-}
-
-export type ApiKeyRotation = {
-  /** must be a whole number from 0 to 168 */
-  overlapHours: number
-}
-
 export type CandidateDetail = {
   /** Names the candidate in paths. */
   username: string
@@ -250,37 +185,6 @@ export type ConsentChangedEvent = {
   /** When it happened. */
   createdAt: string
   data: ConsentChangedData
-}
-
-/** One entry of the ledger. */
-export type CreditEntry = {
-  /** When the entry was made. */
-  at: string
-  /** A void refunds a charge. */
-  kind: 'grant' | 'adjustment' | 'charge' | 'void'
-  /** Added to the balance; negative for a charge. */
-  credits: number
-  /** The meter of a charge. Null for other entries. */
-  meter: string | null
-  /** Operation id of the call. Null without a call. */
-  operation: string | null
-  /** Id of the key that made the call. Null without a call. */
-  apiKeyId: string | null
-  /** X-Request-Id of the call. Null without a call. */
-  requestId: string | null
-  /** The reason of a grant or an adjustment. Null for other entries. */
-  reason: string | null
-}
-
-export type Credits = {
-  /** Names the form of this object. */
-  schemaVersion: 'service.credits.v1'
-  /** Whole credits. */
-  balance: number
-  /** Whether charges wait until the books are checked. */
-  suspended: boolean
-  /** The newest entry comes first. */
-  entries: Array<CreditEntry>
 }
 
 /** A dispute that was opened. */
@@ -872,31 +776,6 @@ export type UnlockReview = {
 export type UnlockReviewRequest = {
   /** must be text of at most 1000 characters */
   note?: string
-}
-
-export type Usage = {
-  /** Names the form of this object. */
-  schemaVersion: 'service.usage.v1'
-  /** The first day, in UTC. */
-  from: string
-  /** The last day, in UTC. */
-  to: string
-  /** The group of each row. */
-  by: 'day' | 'meter' | 'operation' | 'key' | 'status'
-  /** One row for each group with calls. */
-  rows: Array<UsageRow>
-}
-
-/** The calls of one group. */
-export type UsageRow = {
-  /** The day, meter, operation id, id of the key, or status. */
-  group: string
-  /** Calls that were charged; by status all calls. */
-  calls: number
-  /** The number of these calls that were refunded. */
-  refunded: number
-  /** Credits that were charged and not refunded. */
-  credits: number
 }
 
 /** The claims of the credential. Absent unless issuer and signature are right. */

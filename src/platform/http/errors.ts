@@ -283,6 +283,7 @@ export const errorTable = {
     message: 'This account has no such API key.',
     advice: 'List the API keys of the account and use one of their ids.',
     command: '`assay api-keys list ACCOUNT` shows them.',
+    isOperatorOnly: true,
   },
   webhook_endpoint_not_found: {
     status: 404,
@@ -400,6 +401,7 @@ export const errorTable = {
     message: 'The account has as many valid API keys as it may have.',
     advice: 'Revoke a key that is not used any more, then try again.',
     command: 'Revoke one first: `assay api-keys revoke ID`.',
+    isOperatorOnly: true,
   },
   api_key_revoked: {
     status: 409,
@@ -411,6 +413,7 @@ export const errorTable = {
     status: 409,
     message: 'The API key is revoked, has expired, or was rotated before.',
     advice: 'List the API keys, and rotate the latest one of its line or create another.',
+    isOperatorOnly: true,
   },
   credit_entry_repeated: {
     status: 409,

@@ -21,10 +21,6 @@ export function dateTime(description: string) {
   return Type.String({ format: 'date-time', description })
 }
 
-export function dateTimeOrNull(description: string) {
-  return Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description })
-}
-
 export function hex64(description: string) {
   return Type.String({ pattern: '^[0-9a-f]{64}$', description })
 }

@@ -54,8 +54,8 @@ for (const [query, page] of Object.entries(queries))
 
 test('search: an operation, a page of the dashboard and a status are found by name', () => {
   for (const { operationId, path } of [
-    { operationId: 'rotateApiKey', path: 'api/rotateApiKey' },
-    { operationId: 'rotateapikey', path: 'api/rotateApiKey' },
+    { operationId: 'requestUnlockReview', path: 'api/requestUnlockReview' },
+    { operationId: 'requestunlockreview', path: 'api/requestUnlockReview' },
     { operationId: '/api/v1/score-vc/verify', path: 'api/verifyScoreCredential' },
     { operationId: 'audit log', path: '/dashboard/audit' },
   ])
