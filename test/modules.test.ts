@@ -22,7 +22,7 @@ const allowed: Record<string, readonly string[]> = {
   workers: ['platform', 'webhooks'],
   'agent-decisions': ['platform', 'operations', 'workers'],
   // From score-credentials only the pure parts of a proof: keys and signatures.
-  evidence: ['platform', 'scoring-core', 'audit', 'operations', 'score-credentials', 'workers'],
+  evidence: ['platform', 'scoring-core', 'operations', 'score-credentials', 'workers'],
   scores: [
     'platform',
     'scoring-core',
@@ -318,12 +318,8 @@ const recorders = [
   'src/demo/receiver.ts',
   'src/demo/registry.ts',
   'src/demo/story.ts',
-  // A batch of lines is a transaction, and its entry names the first and the last item.
-  'src/evidence/ingest-evidence.ts',
-  'src/evidence/register-source.ts',
+  // Issues by files of scores, and repeats a batch if a concurrent run used one of its ids.
   'src/scores/issue-scores.ts',
-  'src/scores/keep-sharing.ts',
-  'src/scores/sharing-ingests.ts',
   // Commands that handle files or a progress: `workers export`, `keys`, `recompute`.
   'src/privacy/export-worker.ts',
   'src/score-credentials/rotate-keys.ts',

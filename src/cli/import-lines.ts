@@ -6,8 +6,7 @@
 import { addAbortSignal } from 'node:stream'
 import type { Command } from 'commander'
 import { openServices, type Services } from '../app/operations.ts'
-import type { ActionContext } from '../audit/action.ts'
-import type { Ingest, IngestCall, Refused } from '../operations/ingest.ts'
+import { applyBatch, type Ingest, type IngestCall, type Refused } from '../operations/ingest.ts'
 import { rollingBack } from '../operations/rolling-back.ts'
 import { counted } from '../platform/counted.ts'
 import { byOption, formatOption } from './args.ts'
@@ -60,7 +59,7 @@ interface ImportCall {
   importId?: string
   services?: Partial<Services>
   /** Is called after the last batch, also after a signal, but not after a failure. */
-  end?(context: ActionContext): Promise<void>
+  end?(context: CommandContext): Promise<void>
 }
 
 /** Reads a file through the declaration of a bulk input. */
@@ -122,9 +121,9 @@ async function readAll<Item extends object, Result extends string>(
   const results = Object.fromEntries(ingest.results.map((result) => [result, 0]))
   const tally: Tally<string> = { lines: 0, results, rejected: 0, interrupted: false }
   try {
-    const steps: BatchSteps<ReadBatch<Item>, ({ result: Result } | Refused)[]> = {
+    const steps: BatchSteps<ReadBatch<Item>, readonly ({ result: Result } | Refused)[]> = {
       keysOf: ({ items }) => collectKeys(ingest, items),
-      apply: ({ items, now }) => ingest.apply({ ...run, clock: () => now }, items, call),
+      apply: ({ items, now }) => applyBatch({ ...run, clock: () => now }, ingest, items, call),
       report: (batch, answers) => reportBatch(run, batch, { answers, tally }),
     }
     await runBatches(readBatches(run, source), steps, signal)

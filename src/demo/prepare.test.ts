@@ -164,7 +164,7 @@ test('importing the demo’s files of workers, sources and evidence changes noth
       (line) => readRegistration(line, now) as Registration,
     )
     const registered = await registerWorkers(tx, workers, { by: 'test', at: now })
-    for (const one of registered) assert.equal('outcome' in one && one.outcome, 'unchanged')
+    for (const one of registered) assert.equal('result' in one && one.result, 'unchanged')
     const sources = lines('sources.ndjson').map((line) => readSourceLine(line) as SourceLine)
     assert.equal(sources.length, demoSources.length)
     for (const source of sources) {

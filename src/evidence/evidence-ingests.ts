@@ -18,29 +18,37 @@ export interface EvidenceServices {
   badges?: BadgeRules
 }
 
-export const sourcesImport: Ingest<object, SourceLine, 'registered' | 'changed' | 'unchanged'> = {
+export const sourcesImport: Ingest<
+  object,
+  SourceLine,
+  'registered' | 'changed' | 'unchanged',
+  'sources.registered'
+> = {
   name: 'sources import',
   http: 'POST /sources',
   summary: 'Register sources, or change how far they are trusted',
   who: { operator: 'admin' },
+  audit: 'sources.registered',
   line: sourceLine,
   lineBytesMax: 4_096,
   batchMax: 256,
   results: ['registered', 'changed', 'unchanged'],
   example: { id: 'acme', name: 'Acme Ltd', kind: 'organisation', group: 'acme' },
   read: readSourceLine,
-  apply: (context, lines, { by }) => registerSources(context, lines, by),
+  apply: (tx, lines, { by, now }) => registerSources(tx, lines, { actor: by, now }),
 }
 
 export const evidenceImport: Ingest<
   EvidenceServices,
   EvidenceLine | BadgeLine,
-  'added' | 'unchanged'
+  'added' | 'unchanged',
+  'evidence.imported'
 > = {
   name: 'evidence import',
   http: 'POST /evidence',
   summary: 'Send evidence',
   who: { operator: 'support', ingest: true },
+  audit: 'evidence.imported',
   line: evidenceLine,
   // A line takes some 300 bytes, an Open Badge with its picture far more.
   lineBytesMax: 262_144,
@@ -57,9 +65,9 @@ export const evidenceImport: Ingest<
   },
   hidesText: true,
   read: readEvidenceLine,
-  async apply(context, lines, { importId, services }) {
+  async apply(tx, lines, { importId, services, now }) {
     const { badges } = services
     const vocabulary = await services.vocabulary()
-    return importEvidence(context, lines, { vocabulary, importId, ...(badges && { badges }) })
+    return importEvidence(tx, lines, { vocabulary, importId, now, ...(badges && { badges }) })
   },
 }

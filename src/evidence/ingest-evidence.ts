@@ -2,7 +2,9 @@
  * Import of evidence. A source identifies an item by its external id. The same external id with the
  * same content changes nothing; with different content it is refused.
  */
-import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
+
+import type { Applied } from '../operations/ingest.ts'
+import { changed, unchanged } from '../operations/operation.ts'
 import { sha256 } from '../platform/crypto/bytes.ts'
 import { type Db, planAnew, type Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
@@ -48,26 +50,21 @@ export interface BadgeRules {
 
 const noBadges: BadgeRules = { achievements: new Map(), acceptsUncheckedStatus: false }
 
-/**
- * Adds evidence in one transaction. Its audit entry names the first and the last item, so after a
- * kill the audit log shows exactly what was imported.
- */
-export function importEvidence(
-  context: ActionContext,
+/** Adds evidence. The audit entry names the first and the last item. */
+export async function importEvidence(
+  tx: Tx,
   lines: readonly (EvidenceLine | BadgeLine)[],
-  rules: Omit<IngestRules, 'now'>,
-): Promise<Ingested[]> {
-  return audited(context, 'evidence.imported', async (tx, now) => {
-    const answers = await ingestEvidence(tx, lines, { ...rules, now })
-    const added = answers.flatMap((one) =>
-      'result' in one && one.result === 'added' ? one.evidenceId : [],
-    )
-    const [first, last] = [added.at(0), added.at(-1)]
-    if (first === undefined || last === undefined) return unchanged(answers)
-    return changed(answers, {
-      subjects: [...new Set([first, last])],
-      details: { count: added.length },
-    })
+  rules: IngestRules,
+): Promise<Applied<'added' | 'unchanged', 'evidence.imported'>> {
+  const answers = await ingestEvidence(tx, lines, rules)
+  const added = answers.flatMap((one) =>
+    'result' in one && one.result === 'added' ? one.evidenceId : [],
+  )
+  const [first, last] = [added.at(0), added.at(-1)]
+  if (first === undefined || last === undefined) return unchanged(answers)
+  return changed(answers, {
+    subjects: [...new Set([first, last])],
+    details: { count: added.length },
   })
 }
 

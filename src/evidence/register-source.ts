@@ -3,7 +3,8 @@
  * it is marked for recomputation.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
+import type { Applied } from '../operations/ingest.ts'
+import { changed, unchanged } from '../operations/operation.ts'
 import type { Tx } from '../platform/db/db.ts'
 import type { Refused } from './line-reader.ts'
 import { markWorkersOfSource } from './recomputation-store.ts'
@@ -15,24 +16,19 @@ export type Registered =
   | { result: 'registered' | 'changed' | 'unchanged'; source: Source }
   | Refused
 
-/**
- * Registers or changes sources, all in one transaction. The history of a source keeps `by`; the
- * audit log names the actor of the context.
- */
-export function registerSources(
-  context: ActionContext,
+/** Registers or changes sources. Their history keeps `by`. */
+export async function registerSources(
+  tx: Tx,
   lines: readonly SourceLine[],
-  by: string,
-): Promise<Registered[]> {
-  return audited(context, 'sources.registered', async (tx, now) => {
-    const answers: Registered[] = []
-    for (const line of lines) answers.push(await registerSource(tx, line, { actor: by, now }))
-    const [registered, altered] = [idsOf(answers, 'registered'), idsOf(answers, 'changed')]
-    const subjects = [...registered, ...altered]
-    if (subjects.length === 0) return unchanged(answers)
-    const details = { registered: registered.length, changed: altered.length }
-    return changed(answers, { subjects, details })
-  })
+  by: { actor: string; now: Date },
+): Promise<Applied<'registered' | 'changed' | 'unchanged', 'sources.registered'>> {
+  const answers: Registered[] = []
+  for (const line of lines) answers.push(await registerSource(tx, line, by))
+  const [registered, altered] = [idsOf(answers, 'registered'), idsOf(answers, 'changed')]
+  const subjects = [...registered, ...altered]
+  if (subjects.length === 0) return unchanged(answers)
+  const details = { registered: registered.length, changed: altered.length }
+  return changed(answers, { subjects, details })
 }
 
 function idsOf(answers: readonly Registered[], result: 'registered' | 'changed'): string[] {

@@ -6,15 +6,18 @@
  * was applied before changes nothing.
  */
 import type { TSchema } from 'typebox'
-import type { ActionContext } from '../audit/action.ts'
+import type { ActionName } from '../audit/actions.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Db, Tx } from '../platform/db/db.ts'
+import { nameRequest } from '../platform/db/name-request.ts'
 import type { LinesBody } from '../platform/http/contract.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
 import { parseStrictJson } from '../platform/json/strict-json.ts'
 import { csvRecordEnds, type LineEndFinder } from '../platform/parse-csv.ts'
 import { CsvHeaderError, csvRecordParser } from '../platform/parse-csv-record.ts'
-import type { Who } from './operation.ts'
-import { type OperationCaller, type Performer, whyForbidden } from './perform.ts'
+import type { Done, Who } from './operation.ts'
+import { type OperationCaller, type Performer, recordEntries, whyForbidden } from './perform.ts'
 import { rollingBack } from './rolling-back.ts'
 
 export type Refused = { refused: Fault }
@@ -27,12 +30,27 @@ export interface IngestCall<Services> {
   services: Services
 }
 
-export interface Ingest<Services, Item extends object, Result extends string> {
+type LineAnswer<Result> = { result: Result } | Refused
+
+/** A batch of any ingest: its answers and the entries of the audit log. */
+export type Applied<Result, Name extends ActionName> = Pick<
+  Done<readonly LineAnswer<Result>[], Name>,
+  'output' | 'entries'
+>
+
+export interface Ingest<
+  Services,
+  Item extends object,
+  Result extends string,
+  Name extends ActionName = ActionName,
+> {
   /** The operation id in words, such as `workers import`. */
   name: string
   http: `POST /${string}`
   summary: string
   who: Who
+  /** The row of the audit log. A batch has one entry, if it changed something. */
+  audit: Name
   /** The schema of a line. */
   line: TSchema
   lineBytesMax: number
@@ -51,12 +69,12 @@ export interface Ingest<Services, Item extends object, Result extends string> {
    * may be applied at the same time; without this function they are applied one after the other.
    */
   keysOf?(item: Item): readonly string[] | null
-  /** Applies a batch in one transaction. Returns an answer for each item, in order. */
+  /** Applies a batch. Its output is an answer for each item, in order. */
   apply(
-    context: ActionContext,
+    tx: Tx,
     items: readonly Item[],
-    call: IngestCall<Services>,
-  ): Promise<({ result: Result } | Refused)[]>
+    call: IngestCall<Services> & { now: Date },
+  ): Promise<Applied<Result, Name>>
 }
 
 /** An ingest of any types, as the doors see it. */
@@ -65,10 +83,38 @@ export interface AnyIngest<Services>
   read(value: unknown, now: Date): object
   keysOf?: (item: never) => readonly string[] | null
   apply: (
-    context: ActionContext,
+    tx: Tx,
     items: never,
-    call: IngestCall<Services>,
-  ) => Promise<({ result: string } | Refused)[]>
+    call: IngestCall<Services> & { now: Date },
+  ) => Promise<Applied<string, ActionName>>
+}
+
+export interface BatchContext {
+  db: Db
+  clock: Clock
+  /** Named in the audit log. */
+  actor: string
+  /** The HTTP request that brings the lines, if one does. */
+  requestId?: string | undefined
+}
+
+/**
+ * Applies a batch in one transaction and writes its audit entry there, so after a kill the audit
+ * log shows exactly what was applied.
+ */
+export function applyBatch<Services, Item extends object, Result extends string>(
+  { db, clock, actor, requestId }: BatchContext,
+  { apply, audit }: Pick<Ingest<Services, Item, Result>, 'apply' | 'audit'>,
+  items: readonly Item[],
+  call: IngestCall<Services>,
+): Promise<readonly LineAnswer<Result>[]> {
+  return db.transaction(async (tx) => {
+    if (requestId !== undefined) await nameRequest(tx, requestId)
+    const now = clock()
+    const applied = await apply(tx, items, { ...call, now })
+    await recordEntries(tx, audit, applied, { actor, now })
+    return applied.output
+  })
 }
 
 /** Lines of one request. */
@@ -109,8 +155,9 @@ export async function performIngest<Services>(
     return refuse('payload_too_large', {
       message: `The body has ${lines.length} lines. Send at most ${linesMax} in a request.`,
     })
-  const { read, apply } = ingest as unknown as Ingest<Services, object, string>
-  const context = { db: isDryRun ? rollingBack(db) : db, actor: caller.actor, clock }
+  const typed = ingest as unknown as Ingest<Services, object, string>
+  const { actor, requestId } = caller
+  const context = { db: isDryRun ? rollingBack(db) : db, actor, clock, requestId }
   const call = { by: caller.by, importId, services }
   const counts = Object.fromEntries([...ingest.results, 'rejected'].map((name) => [name, 0]))
   const rejectedLines: RejectedLine[] = []
@@ -118,10 +165,12 @@ export async function performIngest<Services>(
     const batch = lines.slice(from, from + ingest.batchMax)
     const checked = batch.map((line) => {
       const parsed = parse(line)
-      return 'refused' in parsed ? parsed : read(parsed.value, clock())
+      return 'refused' in parsed ? parsed : typed.read(parsed.value, clock())
     })
     const items = checked.filter((one) => !('refused' in one))
-    const applied = (items.length === 0 ? [] : await apply(context, items, call)).values()
+    const applied = (
+      items.length === 0 ? [] : await applyBatch(context, typed, items, call)
+    ).values()
     for (const [i, one] of checked.entries()) {
       const answer = 'refused' in one ? (one as Refused) : applied.next().value
       if (answer === undefined) throw new Error(`${ingest.name}: a line got no answer`)

@@ -164,7 +164,9 @@ async function runBatch<Services>(
     | Refusal
   if ('refusal' in result || isDryRun) return result
   if (call !== null) await insertReplay(tx, call, storedAnswer(operation, result), context.now)
-  await recordEntries(tx, operation, result, context)
+  const { audit, name } = operation
+  if (typeof audit === 'string') await recordEntries(tx, audit, result, context)
+  else if (result.entries.length > 0) throw new Error(`${name} has no audit row`)
   return result
 }
 
@@ -246,15 +248,15 @@ function inOneSpelling(schema: TSchema, value: unknown): unknown {
   return typeof value === 'string' && oneSpelling !== undefined ? oneSpelling(value) : value
 }
 
-async function recordEntries<Services>(
+/** Writes the entries of a change to the audit log. */
+export async function recordEntries(
   tx: Tx,
-  { audit, name }: Operation<Services>,
-  { entries }: Done<object, ActionName>,
-  { actor, now }: Context<Services>,
+  action: ActionName,
+  { entries }: Pick<Done<unknown, ActionName>, 'entries'>,
+  { actor, now }: { actor: string; now: Date },
 ): Promise<void> {
-  if (entries.length > 0 && typeof audit !== 'string') throw new Error(`${name} has no audit row`)
   for (const { details = {}, ...entry } of entries as readonly { details?: object }[])
-    await recordAction(tx, { action: audit, ...entry, details, actor } as Recorded, now)
+    await recordAction(tx, { action, ...entry, details, actor } as Recorded, now)
 }
 
 /** The details of an entry belong to its action, which `recordAction` checks once more. */

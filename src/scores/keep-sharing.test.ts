@@ -219,7 +219,7 @@ test('credentials issued by hand survive a withdrawn search listing, and an edit
   const line = { ...publicLine({ username: worker.username, externalId }), title: 'Engineer' }
   const registration = { ...registrationOf(line), consents: [], verifiedUntil: null }
   const outcomes = await db.transaction((tx) => registerWorkers(tx, [registration], by))
-  assert.partialDeepStrictEqual(outcomes, [{ outcome: 'updated' }])
+  assert.partialDeepStrictEqual(outcomes, [{ result: 'updated' }])
   assert.equal(await countUnrevoked([vcSha256]), 1)
 })
 

@@ -3,8 +3,9 @@
  * All other modules use these functions and not those of the module `workers`
  * (test/modules.test.ts), so that a withdrawal cannot leave a credential valid.
  */
-import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import { markForRecomputation } from '../evidence/recomputation-store.ts'
+import type { Applied } from '../operations/ingest.ts'
+import { changed, unchanged } from '../operations/operation.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { findUnrevokedDigests } from '../score-credentials/personal-store.ts'
 import { revokeDigests } from '../score-credentials/revoke.ts'
@@ -87,7 +88,7 @@ export async function registerWorkers(
 ): Promise<Registered[]> {
   const registered = await registerOrEditWorkers(tx, registrations, attribution)
   const updated = registered.flatMap((one) =>
-    'outcome' in one && one.outcome === 'updated' ? one.workerId : [],
+    'result' in one && one.result === 'updated' ? one.workerId : [],
   )
   await keepSharing(tx, updated, attribution.at)
   return registered
@@ -125,23 +126,19 @@ async function keepSharing(tx: Tx, workerIds: readonly string[], now: Date): Pro
 }
 
 /** Registers workers or edits their profiles, as `registerWorkers` does. */
-export function importWorkers(
-  context: ActionContext,
+export async function importWorkers(
+  tx: Tx,
   registrations: readonly Registration[],
-  by: string,
-): Promise<Registered[]> {
-  return audited(context, 'workers.imported', async (tx, now) => {
-    const registered = await registerWorkers(tx, registrations, { by, at: now })
-    const [created, updated] = [idsOf(registered, 'created'), idsOf(registered, 'updated')]
-    const subjects = [...created, ...updated]
-    if (subjects.length === 0) return unchanged(registered)
-    const details = { created: created.length, updated: updated.length }
-    return changed(registered, { subjects, details })
-  })
+  attribution: Attribution,
+): Promise<Applied<'created' | 'updated' | 'unchanged', 'workers.imported'>> {
+  const registered = await registerWorkers(tx, registrations, attribution)
+  const [created, updated] = [idsOf(registered, 'created'), idsOf(registered, 'updated')]
+  const subjects = [...created, ...updated]
+  if (subjects.length === 0) return unchanged(registered)
+  const details = { created: created.length, updated: updated.length }
+  return changed(registered, { subjects, details })
 }
 
-function idsOf(registered: readonly Registered[], outcome: 'created' | 'updated'): string[] {
-  return registered.flatMap((one) =>
-    'outcome' in one && one.outcome === outcome ? one.workerId : [],
-  )
+function idsOf(registered: readonly Registered[], result: 'created' | 'updated'): string[] {
+  return registered.flatMap((one) => ('result' in one && one.result === result ? one.workerId : []))
 }

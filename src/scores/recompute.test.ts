@@ -21,7 +21,7 @@ import {
   scoring,
 } from '../../test/support/build/scores.ts'
 import fc from '../../test/support/oracle/fc.ts'
-import { endImport, importEvidence, ingestEvidence } from '../evidence/ingest-evidence.ts'
+import { endImport, ingestEvidence } from '../evidence/ingest-evidence.ts'
 import { sourcesResume, sourcesSuspend } from '../evidence/operations.ts'
 import { markForRecomputation } from '../evidence/recomputation-store.ts'
 import { registerSource } from '../evidence/register-source.ts'
@@ -169,7 +169,8 @@ function importBatch(
       value: imported % 1_001,
     }),
   )
-  return importEvidence(contextAt(db, at), lines, { vocabulary: smallVocabulary, importId })
+  const rules = { vocabulary: smallVocabulary, importId, now: at }
+  return db.transaction((tx) => ingestEvidence(tx, lines, rules))
 }
 
 const scoredIds = async (at: Date) =>

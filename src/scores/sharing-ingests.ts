@@ -1,11 +1,11 @@
 /** Bulk input of consents and identity checks. It stands here, because it also moves credentials. */
 import { Type } from 'typebox'
-import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import { type WorkerName, workerNameOf } from '../evidence/evidence-line.ts'
 import { holdNamedWorkers, nameKey } from '../evidence/ingest-evidence.ts'
 import { type Refused, refused, valueReader } from '../evidence/line-reader.ts'
 import { workerNames } from '../evidence/schema.ts'
 import type { Ingest } from '../operations/ingest.ts'
+import { changed, unchanged } from '../operations/operation.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { instantOf } from '../platform/instant.ts'
 import type { Attribution, ConsentRequest, WorkerConsentRequest } from '../workers/consent.ts'
@@ -58,11 +58,12 @@ function readConsent(value: unknown): Named<ConsentRequest> | Refused {
   return withWorker(line, { permission, textVersion: text ?? null })
 }
 
-export const consentImport: Ingest<object, Named<ConsentRequest>, Result> = {
+export const consentImport: Ingest<object, Named<ConsentRequest>, Result, 'consent.imported'> = {
   name: 'consent import',
   http: 'POST /consents',
   summary: 'Record what workers allow',
   who: { operator: 'support', ingest: true },
+  audit: 'consent.imported',
   line: consentLine,
   lineBytesMax,
   batchMax,
@@ -74,21 +75,20 @@ export const consentImport: Ingest<object, Named<ConsentRequest>, Result> = {
     textVersion: '2026-05',
   },
   read: readConsent,
-  apply: (context, lines, { by }) =>
-    audited(context, 'consent.imported', async (tx, now) => {
-      const applied = await applyConsents(tx, lines, { by, at: now })
-      const recorded = applied.flatMap((one, i) =>
-        'workerId' in one && one.result === 'recorded'
-          ? { workerId: one.workerId, isGranted: lines[i]?.textVersion !== null }
-          : [],
-      )
-      if (recorded.length === 0) return unchanged(applied)
-      const granted = recorded.filter(({ isGranted }) => isGranted).length
-      return changed(applied, {
-        subjects: [...new Set(recorded.map(({ workerId }) => workerId))],
-        details: { granted, withdrawn: recorded.length - granted },
-      })
-    }),
+  async apply(tx, lines, { by, now }) {
+    const applied = await applyConsents(tx, lines, { by, at: now })
+    const recorded = applied.flatMap((one, i) =>
+      'workerId' in one && one.result === 'recorded'
+        ? { workerId: one.workerId, isGranted: lines[i]?.textVersion !== null }
+        : [],
+    )
+    if (recorded.length === 0) return unchanged(applied)
+    const granted = recorded.filter(({ isGranted }) => isGranted).length
+    return changed(applied, {
+      subjects: [...new Set(recorded.map(({ workerId }) => workerId))],
+      details: { granted, withdrawn: recorded.length - granted },
+    })
+  },
 }
 
 type Applied = { result: Result; workerId: string } | Refused
@@ -165,11 +165,12 @@ function readIdentity(value: unknown, now: Date): Named<{ move: Move }> | Refuse
   return withWorker(line, { move: { move: 'verify', until } as const })
 }
 
-export const identityImport: Ingest<object, Named<{ move: Move }>, Result> = {
+export const identityImport: Ingest<object, Named<{ move: Move }>, Result, 'identity.imported'> = {
   name: 'identity import',
   http: 'POST /identities',
   summary: 'Record identity checks of workers',
   who: { operator: 'support', ingest: true },
+  audit: 'identity.imported',
   line: identityLine,
   lineBytesMax,
   batchMax,
@@ -180,27 +181,26 @@ export const identityImport: Ingest<object, Named<{ move: Move }>, Result> = {
     verifiedUntil: '2027-05-14T00:00:00Z',
   },
   read: readIdentity,
-  apply: (context: ActionContext, lines, { by }) =>
-    audited(context, 'identity.imported', async (tx, now) => {
-      const workers = await findLinesWorkers(tx, lines)
-      const applied: Applied[] = []
-      const counts = { verified: 0, revoked: 0 }
-      for (const [i, workerId] of workers.entries()) {
-        const { move } = lines[i] as Named<{ move: Move }>
-        if (typeof workerId !== 'string') {
-          applied.push(workerId)
-          continue
-        }
-        const moved = await moveIdentity(tx, { ...move, workerId }, { by, at: now })
-        if ('refusal' in moved) applied.push(refused('state', moved.message ?? moved.refusal))
-        else applied.push({ result: moved.to === null ? 'unchanged' : 'recorded', workerId })
-        if ('to' in moved && moved.to !== null)
-          counts[move.move === 'revoke' ? 'revoked' : 'verified']++
+  async apply(tx, lines, { by, now }) {
+    const workers = await findLinesWorkers(tx, lines)
+    const applied: Applied[] = []
+    const counts = { verified: 0, revoked: 0 }
+    for (const [i, workerId] of workers.entries()) {
+      const { move } = lines[i] as Named<{ move: Move }>
+      if (typeof workerId !== 'string') {
+        applied.push(workerId)
+        continue
       }
-      const subjects = applied.flatMap((one) =>
-        'workerId' in one && one.result === 'recorded' ? one.workerId : [],
-      )
-      if (subjects.length === 0) return unchanged(applied)
-      return changed(applied, { subjects: [...new Set(subjects)], details: counts })
-    }),
+      const moved = await moveIdentity(tx, { ...move, workerId }, { by, at: now })
+      if ('refusal' in moved) applied.push(refused('state', moved.message ?? moved.refusal))
+      else applied.push({ result: moved.to === null ? 'unchanged' : 'recorded', workerId })
+      if ('to' in moved && moved.to !== null)
+        counts[move.move === 'revoke' ? 'revoked' : 'verified']++
+    }
+    const subjects = applied.flatMap((one) =>
+      'workerId' in one && one.result === 'recorded' ? one.workerId : [],
+    )
+    if (subjects.length === 0) return unchanged(applied)
+    return changed(applied, { subjects: [...new Set(subjects)], details: counts })
+  },
 }

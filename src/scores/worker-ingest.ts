@@ -5,11 +5,17 @@ import { readRegistration } from '../workers/registration.ts'
 import { registration } from '../workers/schema.ts'
 import { importWorkers } from './keep-sharing.ts'
 
-export const workersImport: Ingest<object, Registration, 'created' | 'updated' | 'unchanged'> = {
+export const workersImport: Ingest<
+  object,
+  Registration,
+  'created' | 'updated' | 'unchanged',
+  'workers.imported'
+> = {
   name: 'workers import',
   http: 'POST /workers',
   summary: 'Register workers, or update their profiles',
   who: { operator: 'support', ingest: true },
+  audit: 'workers.imported',
   line: registration,
   // Enough for a hundred skills and a long biography.
   lineBytesMax: 65_536,
@@ -26,8 +32,5 @@ export const workersImport: Ingest<object, Registration, 'created' | 'updated' |
   // Without an external id, the earlier lines decide which worker has the username.
   keysOf: ({ externalId, profile }) =>
     externalId === null ? null : [`id ${externalId}`, `name ${profile.username}`],
-  async apply(context, registrations, { by }) {
-    const answers = await importWorkers(context, registrations, by)
-    return answers.map((answer) => ('refused' in answer ? answer : { result: answer.outcome }))
-  },
+  apply: (tx, registrations, { by, now }) => importWorkers(tx, registrations, { by, at: now }),
 }

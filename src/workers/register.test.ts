@@ -21,7 +21,7 @@ after(() => database.drop())
 const later = new Date('2026-07-01T00:00:00Z')
 const outcomes = (answers: readonly Registered[]) =>
   answers.map((answer) =>
-    'refused' in answer ? `${answer.refused.field}: ${answer.refused.reason}` : answer.outcome,
+    'refused' in answer ? `${answer.refused.field}: ${answer.refused.reason}` : answer.result,
   )
 const taken = 'username: is taken by another worker'
 

@@ -27,7 +27,7 @@ import {
 } from './store.ts'
 
 export type Registered =
-  | { workerId: string; outcome: 'created' | 'updated' | 'unchanged' }
+  | { workerId: string; result: 'created' | 'updated' | 'unchanged' }
   | { refused: Fault }
 
 const taken: Registered = {
@@ -82,7 +82,7 @@ async function registerSome(
   const created = await createWorkers(tx, pick(some, unknown), attribution)
   const lost = unknown.filter((i, n) => {
     const workerId = created[n]
-    if (workerId) answers[i] = { workerId, outcome: 'created' }
+    if (workerId) answers[i] = { workerId, result: 'created' }
     return !workerId
   })
   // Another transaction may have registered the same worker since the lookup. Then this worker is
@@ -103,8 +103,8 @@ async function registerSome(
   for (const [n, { i, worker }] of known.entries()) {
     const { workerId } = worker
     const edit = edits[n]
-    if (edit === 'changed') answers[i] = { workerId, outcome: 'updated' }
-    if (edit === 'unchanged') answers[i] = { workerId, outcome: 'unchanged' }
+    if (edit === 'changed') answers[i] = { workerId, result: 'updated' }
+    if (edit === 'unchanged') answers[i] = { workerId, result: 'unchanged' }
   }
   await applyFirstDecisions(tx, { answers, registrations: some }, attribution)
   return answers
@@ -201,8 +201,8 @@ async function applyFirstDecisions(
     )),
   ])
   for (const [i, answer] of answers.entries())
-    if ('workerId' in answer && answer.outcome === 'unchanged' && changed.has(answer.workerId))
-      answers[i] = { ...answer, outcome: 'updated' }
+    if ('workerId' in answer && answer.result === 'unchanged' && changed.has(answer.workerId))
+      answers[i] = { ...answer, result: 'updated' }
 }
 
 /**
