@@ -1,6 +1,6 @@
 /** Composes the fan-out and delivery of webhooks: client, deliverer and jobs. */
-import { audited, changed, contextWithin } from '../audit/action.ts'
 import { theService } from '../audit/actions.ts'
+import { recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
@@ -128,15 +128,10 @@ async function openSender(
 }
 
 /** Records that the service itself disabled endpoints, in one entry for each account. */
-export function recordGaveUp(tx: Tx, { endpointIds, reason, at }: GaveUp): Promise<void> {
-  const context = contextWithin(tx, { actor: theService, now: at })
-  return audited(context, 'webhooks.given_up', async () => {
-    const accounts = Map.groupBy(await findOwners(tx, endpointIds), ([, account]) => account)
-    const entries = [...accounts].map(([account, owned]) => ({
-      subjects: owned.map(([id]) => id),
-      account,
-      details: { reason },
-    }))
-    return changed(undefined, ...entries)
-  })
+export async function recordGaveUp(tx: Tx, { endpointIds, reason, at }: GaveUp): Promise<void> {
+  const accounts = Map.groupBy(await findOwners(tx, endpointIds), ([, account]) => account)
+  for (const [account, owned] of accounts) {
+    const entry = { subjects: owned.map(([id]) => id), account, details: { reason } }
+    await recordAction(tx, { action: 'webhooks.given_up', ...entry, actor: theService }, at)
+  }
 }

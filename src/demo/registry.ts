@@ -3,10 +3,9 @@
  * none, the seeded history, and credentials for each address.
  */
 
-import { audited, changed, contextWithin } from '../audit/action.ts'
 import type { Action } from '../audit/actions.ts'
-import { operator } from '../audit/record.ts'
-import type { Db, Queryable, Tx } from '../platform/db/db.ts'
+import { operator, recordAction } from '../audit/record.ts'
+import type { Db, Queryable } from '../platform/db/db.ts'
 import { lockKeys } from '../score-credentials/key-store.ts'
 import { originOf } from '../score-credentials/payload.ts'
 import type { RegisteredCredential } from '../score-credentials/store.ts'
@@ -62,7 +61,7 @@ export function ensureRecords(db: Db, options: RecordsOptions): Promise<DemoReco
       done.push(...(await reissueCredentials(tx, scoring, { lately: times.lately, now })))
       credentials = await findSamples(tx, origin, now)
     }
-    await record(tx, done, now)
+    for (const action of done) await recordAction(tx, { ...action, actor: operator() }, now)
     return { members, credentials }
   })
 }
@@ -142,11 +141,4 @@ function wholeSecond(timeMs: number): Date {
 
 function keyCreated({ signer }: DemoKey): Action {
   return { action: 'keys.created', subjects: [signer.kid], details: { state: 'active' } }
-}
-
-/** Writes the demo's actions to the audit log with the operator as the actor. */
-async function record(tx: Tx, done: readonly Action[], at: Date): Promise<void> {
-  const context = contextWithin(tx, { actor: operator(), now: at })
-  for (const { action, ...entry } of done)
-    await audited(context, action, async () => changed(null, entry))
 }

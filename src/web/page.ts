@@ -5,7 +5,6 @@
  */
 import { type Static, type TObject, Type } from 'typebox'
 import { findSignedIn } from '../accounts/store.ts'
-import type { ActionContext } from '../audit/action.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/db.ts'
 import { type SessionCaller, sessionOf } from '../platform/http/callers.ts'
@@ -36,8 +35,6 @@ export interface Visit<Path = Fields, Query = Fields> {
   query: Query
   now: Date
   requestId: string
-  /** For verbs that change something: names the user in the audit log. */
-  action: ActionContext
 }
 
 export interface View {
@@ -70,8 +67,6 @@ const bodyBytesMax = 32_768
 /** What the pages of one place have in common. */
 export interface PagesPlace
   extends Required<Pick<Endpoint, 'policy' | 'priority' | 'refusalPage'>> {
-  /** Begins the actor of the audit log, before the id of the user. */
-  actor: 'user' | 'operator'
   /** Null: the user or the account was erased since the session was looked up. */
   frameOf(session: SessionCaller, entry: string): Promise<Frame | null>
 }
@@ -87,7 +82,6 @@ export function dashboardPage<Path extends TObject, Query extends TObject>(
     policy: { kind: 'session' },
     priority: 'search',
     refusalPage: dashboardRefusalPage(new URL(context.publicUrl).host),
-    actor: 'user',
     frameOf: (session, entry) => frameOf(context, session, entry),
   }
   return pageEndpoints(context, place, page)
@@ -96,7 +90,7 @@ export function dashboardPage<Path extends TObject, Query extends TObject>(
 /** Declares a page: the endpoint that shows it, and the one that takes its forms. */
 export function pageEndpoints<Path extends TObject, Query extends TObject>(
   context: PagesContext,
-  { policy, priority, refusalPage, actor, frameOf }: PagesPlace,
+  { policy, priority, refusalPage, frameOf }: PagesPlace,
   page: DashboardPage<Path, Query>,
 ): Endpoint[] {
   const host = new URL(context.publicUrl).host
@@ -116,9 +110,7 @@ export function pageEndpoints<Path extends TObject, Query extends TObject>(
   const answer = async (request: Request, work: (visit: VisitOf) => Promise<Shown>) => {
     const { caller, path, query, requestId } = request
     const session = sessionOf(caller)
-    const { db, clock } = context
-    const action = { db, clock, actor: `${actor} ${session.userId}`, requestId }
-    const visit = { session, path, query, now: clock(), requestId, action }
+    const visit = { session, path, query, now: context.clock(), requestId }
     const entry = typeof page.entry === 'string' ? page.entry : page.entry(path as Fields)
     // The frame is read beside the view, not before it.
     const [shown, frame] = await Promise.all([work(visit), frameOf(session, entry)])

@@ -88,7 +88,6 @@ export function openConsole<Services>(options: ConsoleOptions<Services>): Consol
           policy: { kind: 'session', isConsole: true },
           priority: 'operator',
           refusalPage: options.refusalPage,
-          actor: 'operator',
           async frameOf(session, current) {
             const user = await options.nameOfUser(session)
             const role = roleOf(session)
