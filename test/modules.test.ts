@@ -37,7 +37,6 @@ const allowed: Record<string, readonly string[]> = {
   disputes: ['platform', 'operations', 'webhooks', 'workers', 'evidence', 'scores'],
   privacy: [
     'platform',
-    'audit',
     'operations',
     'webhooks',
     'score-credentials',
@@ -320,8 +319,7 @@ const recorders = [
   'src/demo/story.ts',
   // Issues by files of scores, and repeats a batch if a concurrent run used one of its ids.
   'src/scores/issue-scores.ts',
-  // Commands that handle files or a progress: `workers export`, `keys`, `recompute`.
-  'src/privacy/export-worker.ts',
+  // Commands that handle files or show a progress: `keys`, `recompute`.
   'src/score-credentials/rotate-keys.ts',
   'src/scores/recompute.ts',
 ]

@@ -33,8 +33,3 @@ export function usageError(message: string, more: More = {}): Failure {
 export function interrupted(effect = 'Nothing was changed.'): Failure {
   return new Failure(`Interrupted. ${effect}`, 130, { report: { interrupted: true } })
 }
-
-/** The worker of a username does not exist. */
-export function unknownWorker(username: string): Failure {
-  return failure(`No worker has the username ${username}.`, { report: { username } })
-}

@@ -1,7 +1,6 @@
 /** Exports everything that is stored about one worker in one document. */
 
 import { findReportRecords } from '../agent-decisions/personal-store.ts'
-import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import { findDisputeRecords } from '../disputes/personal-store.ts'
 import { findEvidenceRecords } from '../evidence/personal-store.ts'
 import type { Tx } from '../platform/db/db.ts'
@@ -61,17 +60,4 @@ function workerPart({ profile, consents, identity, ...rest }: Worker) {
 /** The text is JSON that this service wrote. */
 function jsonOf(text: string | null): unknown {
   return text === null ? null : JSON.parse(text)
-}
-
-/** Exports a worker's data for an operator. Returns null if no worker has the username. */
-export function exportWorkerFor(
-  context: ActionContext,
-  username: string,
-): Promise<WorkerExport | null> {
-  return audited(context, 'workers.exported', async (tx, now) => {
-    const exported = await exportWorker(tx, username, now)
-    return exported === null
-      ? unchanged(null)
-      : changed(exported, { subjects: [exported.workerId] })
-  })
 }

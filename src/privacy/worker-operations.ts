@@ -27,6 +27,7 @@ import { type Permission, permissions } from '../workers/schema.ts'
 import { findWorkerPage, findWorkers, findWorkersLike, type Worker } from '../workers/store.ts'
 import { unknownWorker, usernameField } from '../workers/username.ts'
 import { eraseWorker } from './erase-worker.ts'
+import { exportWorker } from './export-worker.ts'
 import { erasureReasons } from './reasons.ts'
 
 const { read, change } = operationsFor<object>()
@@ -302,6 +303,25 @@ const workersErase = change({
     if (erased === null) return unknownWorker(of)
     const { workerId, ...counts } = erased
     return changed(erased, { subjects: [workerId], details: { reason, ...counts } })
+  },
+})
+
+/** Only the command line has it: the document goes to a file. */
+export const workersExport = change({
+  name: 'workers export',
+  http: 'POST /workers/{username}/export',
+  summary: 'Write everything that is stored about a worker to a file',
+  who: { operator: 'admin' },
+  path: { username },
+  input: {},
+  output: Type.Object({ workerId: Type.String() }, { additionalProperties: true }),
+  refusals: ['worker_not_found'],
+  example: { username: 'ada-lovelace' },
+  audit: 'workers.exported',
+  async run(tx, { username: of }, { now }) {
+    const exported = await exportWorker(tx, of, now)
+    if (exported === null) return unknownWorker(of)
+    return changed(exported, { subjects: [exported.workerId] })
   },
 })
 

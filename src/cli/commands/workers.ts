@@ -1,15 +1,14 @@
 /** `assay workers`: the workers, with everything that is stored about them. */
 import { writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { exportWorkerFor } from '../../privacy/export-worker.ts'
-import { workerOperations } from '../../privacy/worker-operations.ts'
+import { workerOperations, workersExport } from '../../privacy/worker-operations.ts'
 import { workersImport } from '../../scores/worker-ingest.ts'
 import { usernameArgument } from '../args.ts'
 import { act, command } from '../command.ts'
 import { withContext } from '../context.ts'
-import { unknownWorker, usageError } from '../fail.ts'
+import { usageError } from '../fail.ts'
 import { declareIngest } from '../import-lines.ts'
-import { declareOperations } from '../operation-command.ts'
+import { declareOperations, performHere } from '../operation-command.ts'
 import { done, type Outcome } from '../output.ts'
 
 export function declareCommand(workers: Command): void {
@@ -34,8 +33,7 @@ export function declareCommand(workers: Command): void {
 
 function exportFile(username: string, { out }: { out: string }): Promise<Outcome> {
   return withContext(async (context) => {
-    const exported = await exportWorkerFor(context, username)
-    if (exported === null) throw unknownWorker(username)
+    const exported = await performHere(context, workersExport, { input: { username }, flags: {} })
     const text = `${JSON.stringify(exported, null, 2)}\n`
     if (out === '-') return { exitCode: 0, report: exported, lines: [text.trimEnd()] }
     await writeFile(out, text, { flag: 'wx', mode: 0o600 }).catch((error: unknown) => {
