@@ -1252,7 +1252,8 @@ create table sessions (
   last_seen_at timestamp with time zone not null,
   ends_at timestamp with time zone not null,
   browser text not null,
-  network text not null
+  network text not null,
+  authenticated_at timestamp with time zone
 );
 create table sign_in_links (
   digest bytea not null,

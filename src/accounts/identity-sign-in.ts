@@ -64,7 +64,9 @@ export function signInByIdentity(
     const account = await findSignInAccount(tx, user.id)
     if (account === undefined) return invitedOrUnknown(tx, user.email, now)
     await proveAddress(tx, user.id, now)
-    const of = { userId: user.id, accountId: account.accountId, visitor, previousValue }
+    const { authenticatedAt } = identity
+    const { accountId } = account
+    const of = { userId: user.id, accountId, visitor, previousValue, authenticatedAt }
     const session = await beginBrowserSession(tx, of, { rules, now })
     return { outcome: 'signed in', session, next: account.isChosen ? null : accountsPath }
   })

@@ -26,6 +26,8 @@ export interface ProvenIdentity {
   subject: string
   /** Spelled as the provider does. Null: the provider did not tell it, or has not verified it. */
   verifiedEmail: string | null
+  /** When the provider asked the user to sign in. Null: it does not tell. */
+  authenticatedAt: Date | null
 }
 
 /** `why` is for the log: it holds no value of the attempt. */
@@ -58,6 +60,8 @@ export interface OidcProvider {
 
 /** Key sets with certificates exceed the default of the egress client. */
 const answerBytesMax = 262_144
+/** The provider asks a user again whom it asked before. */
+const authenticationDaysMax = 30
 /** Attempts that may wait for the provider at once: a silent one must not hold all requests. */
 const waitingMax = 16
 
@@ -100,6 +104,8 @@ export function openOidcProvider(options: OidcProviderOptions): OidcProvider {
           nonce: secrets.nonce,
           code_challenge: await oidc.calculatePKCECodeChallenge(secrets.verifier),
           code_challenge_method: 'S256',
+          // Asked for it, a provider tells when it last asked the user.
+          max_age: String(authenticationDaysMax * 86_400),
           ...(isAgain && { prompt: 'login' }),
         })
         return { outcome: 'begun', url: url.href, secrets }
@@ -182,6 +188,8 @@ async function redeem(
       // The library does not check it, and some providers send the string "true": only the boolean
       // counts.
       verifiedEmail: typeof email === 'string' && isVerified === true ? email : null,
+      authenticatedAt:
+        typeof claims.auth_time === 'number' ? new Date(claims.auth_time * 1000) : null,
     },
   }
 }

@@ -9,6 +9,8 @@ export interface NewSession {
   userId: string
   accountId: string
   createdAt: Date
+  /** When the user proved who they are, if that was before the session. */
+  authenticatedAt: Date | null
   endsAt: Date
   browser: string
   network: string
@@ -16,9 +18,10 @@ export interface NewSession {
 
 export async function insertSession(tx: Tx, session: NewSession): Promise<void> {
   await tx.run(sql`
-    insert into sessions (id, digest, user_id, account_id, created_at, last_seen_at, ends_at, browser, network)
+    insert into sessions (id, digest, user_id, account_id, created_at, authenticated_at, last_seen_at, ends_at,
+      browser, network)
     values (${session.id}, ${session.digest}, ${session.userId}, ${session.accountId}, ${session.createdAt},
-      ${session.createdAt}, ${session.endsAt}, ${session.browser}, ${session.network})`)
+      ${session.authenticatedAt}, ${session.createdAt}, ${session.endsAt}, ${session.browser}, ${session.network})`)
 }
 
 export interface ValidSession {
@@ -29,7 +32,7 @@ export interface ValidSession {
   accountId: string
   role: Role
   operatorRole: ConsoleRole | null
-  createdAt: Date
+  signedInAt: Date
   /** Whether `last_seen_at` must be updated. */
   isStale: boolean
 }
@@ -52,7 +55,7 @@ export function findValidSessions(
 ): Promise<ValidSession[]> {
   return db.rows<ValidSession>(sql`
     select encode(s.digest, 'hex') as digest, s.id, s.user_id as "userId", s.account_id as "accountId", m.role,
-      o.role as "operatorRole", s.created_at as "createdAt", s.last_seen_at < ${staleBefore} as "isStale"
+      o.role as "operatorRole", least(s.authenticated_at, s.created_at) as "signedInAt", s.last_seen_at < ${staleBefore} as "isStale"
     from unnest(${bytesArray(digests)}::bytea[]) as presented(digest)
     join sessions s on s.digest = presented.digest
     join memberships m on m.user_id = s.user_id and m.account_id = s.account_id

@@ -104,7 +104,7 @@ export function sessionTimes(
 }
 
 function sessionCaller(found: ValidSession): SessionCaller {
-  const { id: sessionId, userId, accountId, role, operatorRole, createdAt: signedInAt } = found
+  const { id: sessionId, userId, accountId, role, operatorRole, signedInAt } = found
   return { kind: 'session', sessionId, userId, accountId, role, operatorRole, signedInAt }
 }
 
@@ -125,7 +125,15 @@ export async function beginBrowserSession(
     accountId,
     visitor,
     previousValue,
-  }: { userId: string; accountId: string; visitor: Visitor; previousValue: string | null },
+    authenticatedAt = null,
+  }: {
+    userId: string
+    accountId: string
+    visitor: Visitor
+    previousValue: string | null
+    /** When the provider asked the user, if that was before. */
+    authenticatedAt?: Date | null
+  },
   times: { rules: SessionRules; now: Date },
 ): Promise<BegunSession> {
   if (previousValue !== null) await deleteSessionByDigest(tx, sessionDigest(previousValue))
@@ -133,18 +141,28 @@ export async function beginBrowserSession(
   const network = coarseNetwork(visitor.network.address)
   if (visitor.network.address !== undefined)
     await insertUserNetwork(tx, { userId, network, now: times.now })
-  return beginSession(tx, { userId, accountId, browser, network }, times)
+  return beginSession(tx, { userId, accountId, browser, network, authenticatedAt }, times)
 }
 
 /** Begins a session with a new random value. A value that the browser sent is never adopted. */
 export async function beginSession(
   tx: Tx,
-  of: { userId: string; accountId: string; browser: string; network: string },
+  {
+    authenticatedAt = null,
+    ...of
+  }: {
+    userId: string
+    accountId: string
+    browser: string
+    network: string
+    authenticatedAt?: Date | null
+  },
   { rules, now }: { rules: SessionRules; now: Date },
 ): Promise<BegunSession> {
   const value = newSessionValue()
   const id = uuidV7(now)
   const endsAt = new Date(now.getTime() + rules.days * dayMs)
-  await insertSession(tx, { ...of, id, digest: sessionDigest(value), createdAt: now, endsAt })
+  const digest = sessionDigest(value)
+  await insertSession(tx, { ...of, id, digest, createdAt: now, authenticatedAt, endsAt })
   return { id, value }
 }

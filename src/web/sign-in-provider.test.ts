@@ -7,6 +7,9 @@ import { startOidcServer } from '../../test/support/start/oidc-server.ts'
 import { eventually } from '../../test/support/start/processes.ts'
 import { startService } from '../../test/support/start/service.ts'
 import { addMember } from '../accounts/members.ts'
+import { sessionDigest } from '../accounts/session-cookie.ts'
+import { findValidSessions } from '../accounts/session-store.ts'
+import { sessionTimes } from '../accounts/sessions.ts'
 import { disableUser } from '../accounts/users.ts'
 import { sql } from '../platform/db/db.ts'
 import { openLog } from '../platform/observability/log.ts'
@@ -141,6 +144,23 @@ test('303: a verified address signs its user in, and the browser opens the page 
   assert.deepEqual([reloaded.status, reloaded.headers.location], [303, '/dashboard'])
   const again = await get('/sign-in/oidc?next=/dashboard/keys', session)
   assert.deepEqual([again.status, again.headers.location], [303, '/dashboard/keys'])
+})
+
+test('a sign-in that rests on an earlier one at the provider is as old as that one', async () => {
+  const { userId } = await newMember()
+  const { url } = await begin('/dashboard')
+  assert.equal(new URL(url).searchParams.get('max_age'), '2592000')
+  const anHourAgo = Math.floor(Date.now() / 1000) - 3_600
+  provider.changeToken = (claims) => {
+    claims['auth_time'] = anHourAgo
+  }
+  const signedIn = await signIn()
+  provider.changeToken = null
+  const { '__Host-session': value = '' } = cookiesOf(signedIn)
+  const digest = sessionDigest(value).toString('hex')
+  const now = new Date()
+  const [session] = await findValidSessions(db, [digest], sessionTimes({ idleDays: 7 }, now))
+  assert.deepEqual([session?.userId, session?.signedInAt], [userId, new Date(anHourAgo * 1000)])
 })
 
 test('after the first sign-in issuer and subject find the user, even if the address has changed', async () => {
