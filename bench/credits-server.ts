@@ -92,7 +92,7 @@ function oneByOne(db: Db, { url, publicUrl }: CreditsServerOrder): Parts {
       const { accountId, keyId } = caller
       const debit = { accountId, keyId, amount: 1, reference, meter, operation }
       const [debited] = await debitBatch(db, [debit])
-      return debited?.outcome === 'charged'
+      return debited?.kind === 'charged'
         ? { charged: 1, remaining: debited.remaining }
         : refuse('insufficient_credits')
     },

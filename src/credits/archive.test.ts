@@ -45,7 +45,7 @@ function debitOf({ accountId, keyId }: TestKey, month: string, amount = 1) {
 async function charge(db: Queryable, key: TestKey, month: string, amount = 1): Promise<string> {
   const debit = debitOf(key, month, amount)
   const [outcome] = await debitBatch(db, [debit])
-  assert.equal(outcome?.outcome, 'charged', JSON.stringify(outcome))
+  assert.equal(outcome?.kind, 'charged', JSON.stringify(outcome))
   return debit.reference
 }
 
@@ -118,7 +118,7 @@ test('no reference is entered twice, before or after its partition is made', asy
   await makeCreditMonths(db, now)
   outcomes.push(await debitBatch(db, [debit]))
   assert.deepEqual(
-    outcomes.flat().map(({ outcome }) => outcome),
+    outcomes.flat().map(({ kind }) => kind),
     ['charged', 'failed'],
   )
   assert.equal((await findCreditAccount(db, key.accountId))?.balance, 9)

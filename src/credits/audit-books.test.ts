@@ -31,7 +31,7 @@ test('the audit finds a balance that differs from its entries, and suspends only
   for (const fromStart of [false, true]) {
     assert.deepEqual(await ofBroken(fromStart), [broken.accountId])
     const [outcome] = await debitBatch(db, [debitOf(broken), debitOf(sound)])
-    assert.equal(outcome?.outcome, 'suspended')
+    assert.equal(outcome?.kind, 'suspended')
   }
   await db.run(sql`
     update credit_accounts set balance = balance - 1 where account_id = ${broken.accountId}`)

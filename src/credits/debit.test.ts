@@ -46,7 +46,7 @@ async function spentOf({ accountId }: TestKey): Promise<number> {
 }
 
 const summaryOf = (outcomes: Debited[]) =>
-  outcomes.map((one) => (one.outcome === 'charged' ? one.remaining : one.outcome))
+  outcomes.map((one) => (one.kind === 'charged' ? one.remaining : one.kind))
 
 test('a batch is charged in its order, and each call gets the balance after its own debit', async () => {
   const [rich, poor] = [await newKey(db, { credits: 10 }), await newKey(db, { credits: 1 })]
@@ -211,8 +211,8 @@ test('eight connections that charge twenty accounts at once spend exactly the cr
           return debitOf(key, 1 + ((i + n) % 3))
         })
         const outcomes = await chargeAll(node, batch)
-        for (const [i, { outcome }] of outcomes.entries())
-          if (outcome === 'charged') charged += batch[i]?.amount ?? 0
+        for (const [i, { kind }] of outcomes.entries())
+          if (kind === 'charged') charged += batch[i]?.amount ?? 0
       }
     }),
   )
@@ -228,7 +228,7 @@ test('calls of one event-loop turn are charged together, and each gets its own a
   const key = await newKey(db, { credits: 50 })
   const { debit } = openDebits(db)
   const outcomes = await Promise.all(Array.from({ length: 80 }, () => debit(debitOf(key))))
-  const charged = outcomes.filter(({ outcome }) => outcome === 'charged')
+  const charged = outcomes.filter(({ kind }) => kind === 'charged')
   assert.equal(charged.length, 50)
   assert.equal(new Set(summaryOf(charged)).size, 50)
   assert.equal(await spentOf(key), 50)
@@ -277,16 +277,16 @@ test('grants, adjustments, batched charges and refunds leave the same balances a
             debitOf(keys[asked.who] as TestKey, asked.amount),
           )
           const outcomes = await chargeAll(db, debits)
-          for (const [i, { outcome }] of outcomes.entries()) {
+          for (const [i, { kind }] of outcomes.entries()) {
             const { who, amount } = one.amounts[i] as { who: number; amount: number }
-            if (outcome !== 'charged') continue
+            if (kind !== 'charged') continue
             ;(model[who] as number) -= amount
             charged.push({ debit: debits[i] as Debit, who, isVoid: false })
           }
           // No call was refused that the balance would have covered.
-          for (const [i, { outcome }] of outcomes.entries()) {
+          for (const [i, { kind }] of outcomes.entries()) {
             const { who, amount } = one.amounts[i] as { who: number; amount: number }
-            if (outcome === 'short') assert.ok(amount > (model[who] as number))
+            if (kind === 'short') assert.ok(amount > (model[who] as number))
           }
         }
         assert.ok(model.every((balance) => balance >= 0))

@@ -10,12 +10,12 @@ import { UnavailableError } from '../platform/http/errors.ts'
 import { type Debit, type DebitRow, insertDebits } from './store.ts'
 
 export type Debited =
-  | { outcome: 'charged'; remaining: number }
+  | { kind: 'charged'; remaining: number }
   /** `remaining` is less than the price. */
-  | { outcome: 'short'; remaining: number }
-  | { outcome: 'suspended' }
+  | { kind: 'short'; remaining: number }
+  | { kind: 'suspended' }
   /** Not charged, because of a defect of this call alone. */
-  | { outcome: 'failed'; error: unknown }
+  | { kind: 'failed'; error: unknown }
 
 /** Calls that one statement may charge. */
 const batchMax = 256
@@ -61,18 +61,18 @@ export async function debitBatch(db: Queryable, debits: readonly Debit[]): Promi
   } catch (error) {
     if (error instanceof UnavailableError) throw error
     // Nothing was charged. One call is defective, and the others must not fail because of it.
-    return debits.length === 1 ? [{ outcome: 'failed', error }] : eachAlone(db, debits)
+    return debits.length === 1 ? [{ kind: 'failed', error }] : eachAlone(db, debits)
   }
   // The default outcome, because an account that never had credits has no row.
-  const outcomes = debits.map((): Debited => ({ outcome: 'short', remaining: 0 }))
+  const outcomes = debits.map((): Debited => ({ kind: 'short', remaining: 0 }))
   /** Calls that the balance covers, refused because a larger call before them was counted. */
   const passedOver: number[] = []
   for (const { place, isAccepted, isSuspended, remaining } of rows) {
     const i = place - 1
-    if (isAccepted) outcomes[i] = { outcome: 'charged', remaining }
-    else if (isSuspended) outcomes[i] = { outcome: 'suspended' }
+    if (isAccepted) outcomes[i] = { kind: 'charged', remaining }
+    else if (isSuspended) outcomes[i] = { kind: 'suspended' }
     else if ((debits[i] as Debit).amount <= remaining) passedOver.push(i)
-    else outcomes[i] = { outcome: 'short', remaining }
+    else outcomes[i] = { kind: 'short', remaining }
   }
   if (passedOver.length === 0) return outcomes
   passedOver.sort((a, b) => a - b)

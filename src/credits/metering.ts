@@ -148,9 +148,9 @@ function referenceOf({ begunAt, requestId }: MeteredCall): string {
 
 function chargeOf(debited: Debited | undefined, amount: number): Charge | Refusal {
   if (debited === undefined) throw new Error('a charge has no outcome')
-  if (debited.outcome === 'failed') throw debited.error
-  if (debited.outcome === 'suspended') return refuse('metering_suspended')
-  if (debited.outcome === 'short') return tooFewCredits(amount, debited.remaining)
+  if (debited.kind === 'failed') throw debited.error
+  if (debited.kind === 'suspended') return refuse('metering_suspended')
+  if (debited.kind === 'short') return tooFewCredits(amount, debited.remaining)
   return { charged: amount, remaining: debited.remaining }
 }
 
