@@ -102,13 +102,13 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
 }
 
 export type Granted =
-  | { outcome: 'granted' }
-  | { outcome: 'no such role' }
+  | { kind: 'granted' }
+  | { kind: 'no such role' }
   /**
    * The role reaches these tables in another way: it is a superuser, an owner, or a member of a
    * role that has the rights.
    */
-  | { outcome: 'too mighty'; tables: string[] }
+  | { kind: 'too mighty'; tables: string[] }
 
 /**
  * Gives the role exactly these rights, all or none. The owner of the tables runs it after each
@@ -119,14 +119,14 @@ export function grantApiRole(db: Db, role: string): Promise<Granted> {
     .transaction(async (tx): Promise<Granted> => {
       await tx.run(sql`select pg_advisory_xact_lock(hashtext('api role'))`)
       const [found] = await tx.rows(sql`select 1 from pg_roles where rolname = ${role}`)
-      if (found === undefined) return { outcome: 'no such role' }
+      if (found === undefined) return { kind: 'no such role' }
       for (const statement of await grantsFor(tx, role)) await tx.run({ ...statement, values: [] })
       const tables = await reachable(tx, role)
       if (tables.length > 0) throw new TooMighty(tables)
-      return { outcome: 'granted' }
+      return { kind: 'granted' }
     })
     .catch((error: unknown) => {
-      if (error instanceof TooMighty) return { outcome: 'too mighty', tables: error.tables }
+      if (error instanceof TooMighty) return { kind: 'too mighty', tables: error.tables }
       throw error
     })
 }

@@ -58,11 +58,11 @@ async function apply(server: Server, apiRole: string | undefined): Promise<Outco
 
 async function grant(server: Server, role: string): Promise<void> {
   const answer = await withDb(server, (db) => grantApiRole(db, role))
-  if (answer.outcome === 'no such role')
+  if (answer.kind === 'no such role')
     throw failure(
       `There is no role ${role}. Create it first, as an administrator of the database: create role ${role} login password '…'`,
     )
-  if (answer.outcome === 'too mighty')
+  if (answer.kind === 'too mighty')
     throw failure(
       `Nothing was granted: ${role} has other rights on ${answer.tables.join(', ')}. Use a role that is no superuser, owns no table, and is not a member of such a role.`,
     )
