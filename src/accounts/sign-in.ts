@@ -21,9 +21,7 @@ import { findSignInAccount, proveAddress } from './store.ts'
 const linkMinutes = 15
 const tokenForm = /^[\w-]{43}$/
 
-export type RequestedLink =
-  | { outcome: 'requested' }
-  | { outcome: 'limited'; retryAfterSeconds: number }
+export type RequestedLink = { kind: 'requested' } | { kind: 'limited'; retryAfterSeconds: number }
 
 /** Queues a mail with a sign-in link. It is sent if a user has the address. */
 export function requestLink(
@@ -36,11 +34,11 @@ export function requestLink(
     const seen = { email, network: coarseNetwork(network.address), now }
     const limits = requestLimits({ email, network, isKnownNetwork: await isKnownNetwork(tx, seen) })
     const retryAfterSeconds = await spendMailBudget(tx, limits)
-    if (retryAfterSeconds !== null) return { outcome: 'limited', retryAfterSeconds }
+    if (retryAfterSeconds !== null) return { kind: 'limited', retryAfterSeconds }
     const id = uuidV7(now)
     const mail = { id, kind: 'sign_in', email, next } as const
     await insertMail(tx, { ...mail, createdAt: now, dueAt: now })
-    return { outcome: 'requested' }
+    return { kind: 'requested' }
   })
 }
 

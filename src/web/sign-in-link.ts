@@ -52,7 +52,7 @@ function requestForm(
         return show((methods) => signInView({ ...methods, ...again }), 400)
       }
       const requested = await requestLink(db, { email, next, visitor: visitorOf(visitor) }, clock())
-      return requested.outcome === 'limited'
+      return requested.kind === 'limited'
         ? limited(requested.retryAfterSeconds)
         : redirect('/sign-in/sent')
     },
