@@ -39,9 +39,9 @@ export type IdentityRefusal =
 
 export type IdentitySignIn =
   /** `next` is the page to open, or null for the page that the user wants. */
-  | { outcome: 'signed in'; session: BegunSession; next: string | null }
-  | { outcome: 'invited'; token: string }
-  | { outcome: IdentityRefusal }
+  | { kind: 'signed in'; session: BegunSession; next: string | null }
+  | { kind: 'invited'; token: string }
+  | { kind: IdentityRefusal }
 
 export interface IdentityVisit {
   identity: ProvenIdentity
@@ -59,8 +59,8 @@ export function signInByIdentity(
     const user =
       (await findUserByIdentity(tx, identity)) ?? (await firstSignIn(tx, identity, { signUp, now }))
     if (user === 'unknown') return invitedOrUnknown(tx, identity.verifiedEmail, now)
-    if (typeof user === 'string') return { outcome: user }
-    if (user.disabledAt !== null) return { outcome: 'disabled' }
+    if (typeof user === 'string') return { kind: user }
+    if (user.disabledAt !== null) return { kind: 'disabled' }
     const account = await findSignInAccount(tx, user.id)
     if (account === undefined) return invitedOrUnknown(tx, user.email, now)
     await proveAddress(tx, user.id, now)
@@ -68,7 +68,7 @@ export function signInByIdentity(
     const { accountId } = account
     const of = { userId: user.id, accountId, visitor, previousValue, authenticatedAt }
     const session = await beginBrowserSession(tx, of, { rules, now })
-    return { outcome: 'signed in', session, next: account.isChosen ? null : accountsPath }
+    return { kind: 'signed in', session, next: account.isChosen ? null : accountsPath }
   })
 }
 
@@ -76,9 +76,9 @@ export function signInByIdentity(
 async function invitedOrUnknown(tx: Tx, email: string | null, now: Date): Promise<IdentitySignIn> {
   const parsed = email === null ? null : parseEmail(email)
   const invitation = parsed === null ? undefined : await findNewestInvitation(tx, parsed, now)
-  if (invitation === undefined) return { outcome: 'unknown' }
+  if (invitation === undefined) return { kind: 'unknown' }
   const link = { invitationId: invitation.id, provesAddress: true }
-  return { outcome: 'invited', token: await makeInvitationLink(tx, link) }
+  return { kind: 'invited', token: await makeInvitationLink(tx, link) }
 }
 
 async function firstSignIn(

@@ -31,16 +31,16 @@ export interface ProvenIdentity {
 }
 
 /** `why` is for the log: it holds no value of the attempt. */
-export type ProviderFailure = { outcome: 'failed'; why: string }
+export type ProviderFailure = { kind: 'failed'; why: string }
 
-export type Begun = { outcome: 'begun'; url: string; secrets: AttemptSecrets } | ProviderFailure
+export type Begun = { kind: 'begun'; url: string; secrets: AttemptSecrets } | ProviderFailure
 
 export type Completed =
-  | { outcome: 'proven'; identity: ProvenIdentity }
+  | { kind: 'proven'; identity: ProvenIdentity }
   /** The user declined at the provider. */
-  | { outcome: 'cancelled' }
+  | { kind: 'cancelled' }
   /** The code has expired or was used, or the provider wants the user to begin again. */
-  | { outcome: 'stale' }
+  | { kind: 'stale' }
   | ProviderFailure
 
 /** The answer of the provider: parameters of the callback URL. */
@@ -73,7 +73,7 @@ export function openOidcProvider(options: OidcProviderOptions): OidcProvider {
   async function attempt<Result>(
     work: (oidc: typeof Oidc) => Promise<Result>,
   ): Promise<Result | ProviderFailure> {
-    if (waiting >= waitingMax) return { outcome: 'failed', why: 'too many sign-ins wait for it' }
+    if (waiting >= waitingMax) return { kind: 'failed', why: 'too many sign-ins wait for it' }
     waiting++
     try {
       // Only a service with a provider loads the library.
@@ -82,7 +82,7 @@ export function openOidcProvider(options: OidcProviderOptions): OidcProvider {
     } catch (error) {
       // An answer of OAuth shows that the provider works as it was discovered.
       if (!isAnswer(error)) known = undefined
-      return { outcome: 'failed', why: failureOf(error) }
+      return { kind: 'failed', why: failureOf(error) }
     } finally {
       waiting--
     }
@@ -108,13 +108,13 @@ export function openOidcProvider(options: OidcProviderOptions): OidcProvider {
           max_age: String(authenticationDaysMax * 86_400),
           ...(isAgain && { prompt: 'login' }),
         })
-        return { outcome: 'begun', url: url.href, secrets }
+        return { kind: 'begun', url: url.href, secrets }
       }),
 
     complete: (parameters, secrets) =>
       attempt(async (oidc) => {
         const config = await configuration(oidc)
-        if (isTampered(config.serverMetadata(), parameters)) return { outcome: 'stale' }
+        if (isTampered(config.serverMetadata(), parameters)) return { kind: 'stale' }
         try {
           return await redeem(oidc, { config, options, parameters, secrets })
         } catch (error) {
@@ -181,7 +181,7 @@ async function redeem(
       : await oidc.fetchUserInfo(config, tokens.access_token, claims.sub)
   const { email, email_verified: isVerified } = told
   return {
-    outcome: 'proven',
+    kind: 'proven',
     identity: {
       issuer: claims.iss,
       subject: claims.sub,
@@ -220,11 +220,11 @@ function isAnswer(error: unknown): boolean {
 /** Returns how the attempt ended for the user, or null if the provider failed. */
 function endOf(oidc: typeof Oidc, error: unknown): Completed | null {
   if (error instanceof oidc.AuthorizationResponseError) {
-    if (error.error === 'access_denied') return { outcome: 'cancelled' }
-    return error.error.endsWith('_required') ? { outcome: 'stale' } : null
+    if (error.error === 'access_denied') return { kind: 'cancelled' }
+    return error.error.endsWith('_required') ? { kind: 'stale' } : null
   }
   if (error instanceof oidc.ResponseBodyError && error.error === 'invalid_grant')
-    return { outcome: 'stale' }
+    return { kind: 'stale' }
   return null
 }
 

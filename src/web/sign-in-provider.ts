@@ -67,7 +67,7 @@ function wayToProvider({ provider, publicUrl }: ProviderOptions, pages: SignInPa
       const isAgain = query.again === 'yes'
       if (caller.kind === 'session' && !isAgain) return redirect(pages.destination(next))
       const begun = await provider.begin({ isAgain })
-      if (begun.outcome === 'failed') return problem(pages, provider, begun)
+      if (begun.kind === 'failed') return problem(pages, provider, begun)
       const cookie = attemptCookie(publicUrl, { ...begun.secrets, next })
       return redirect(begun.url, { 'Set-Cookie': cookie })
     },
@@ -95,10 +95,10 @@ function wayBack(options: ProviderOptions, pages: SignInPages): Endpoint {
         // A browser that is signed in has opened the page a second time.
         return caller.kind === 'session'
           ? redirect(pages.destination(null))
-          : problem(pages, provider, { outcome: 'stale' })
+          : problem(pages, provider, { kind: 'stale' })
       const parameters: CallbackParameters = query
       const completed = await provider.complete(parameters, attempt)
-      if (completed.outcome !== 'proven')
+      if (completed.kind !== 'proven')
         return withoutAttempt(problem(pages, provider, completed), publicUrl)
       const { identity } = completed
       return withoutAttempt(await signIn(options, pages, { identity, visitor, attempt }), publicUrl)
@@ -117,9 +117,9 @@ async function signIn(
     { identity, visitor, previousValue },
     { signUp: provider.signUp, rules, now: clock() },
   )
-  if (signedIn.outcome === 'invited')
+  if (signedIn.kind === 'invited')
     return redirect(`${operatorSite?.siteUrl ?? ''}/invitations/${signedIn.token}`)
-  return signedIn.outcome === 'signed in'
+  return signedIn.kind === 'signed in'
     ? redirect(pages.destination(signedIn.next ?? attempt.next), {
         'Set-Cookie': pages.begun(signedIn.session),
       })
@@ -135,10 +135,10 @@ function isOwnState(state: string | undefined, attempt: Attempt): boolean {
 function problem(
   { show }: SignInPages,
   provider: SignInProvider,
-  { outcome, why }: { outcome: ProviderProblem; why?: string },
+  { kind, why }: { kind: ProviderProblem; why?: string },
 ): Answer {
   if (why !== undefined) provider.onFailure(why)
-  return show((methods) => providerProblemView(methods, outcome), problemStatus[outcome])
+  return show((methods) => providerProblemView(methods, kind), problemStatus[kind])
 }
 
 /** Adds the header that removes the used attempt from the browser. */

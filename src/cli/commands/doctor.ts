@@ -97,7 +97,7 @@ async function checkProvider(config: Config): Promise<Finding> {
   const begun = await provider.begin()
   await provider.close()
   const callback = `It must know the callback URL ${provider.callbackUrl}.`
-  return begun.outcome === 'begun'
+  return begun.kind === 'begun'
     ? ok('provider', `${provider.name} answers. ${callback}`)
     : warn('provider', `${provider.name} does not answer as it should: ${begun.why}. ${callback}`)
 }
