@@ -17,7 +17,7 @@ const calls = operationsIn(document).map((listed) =>
 )
 
 test('examples: every operation is a program in TypeScript', () => {
-  assert.ok(calls.length > 50)
+  assert.ok(calls.length > 40, `${calls.length} operations`)
   for (const call of calls)
     assert.doesNotThrow(() => stripTypeScriptTypes(exampleIn('typescript', call)), call.operationId)
 })
