@@ -1,6 +1,7 @@
 /**
  * The flags of Node. The sources are TypeScript, so `every` process runs without the warning about
- * it. Stacks of the service name lines of the sources; in commands that would cost 30 ms a start.
+ * it. Stacks name lines of the bundled program: maps to the sources would take 70 MB in a
+ * server and 30 ms in a command. NODE_OPTIONS=--enable-source-maps shows the sources.
  *
  * `serve` is for the service. V8 learns while the service starts that the objects of a function
  * stay, and then puts also those of requests among the old objects, which keep everything that they

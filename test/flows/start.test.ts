@@ -96,11 +96,15 @@ test('unreadable or invalid certificates for webhooks stop the start, and the me
   await database.drop()
 })
 
-/** Returns the reason in the last line of a log. */
+/** Returns the reason why a process ended, from its log. */
 function whyEnded(log: string): string {
-  const line = JSON.parse(log.trim().split('\n').at(-1) ?? '')
-  assert.deepEqual([line.level, line.msg], ['error', 'the process ends'])
-  return line.why
+  const lines = log
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  const ends = lines.find(({ msg }) => msg === 'the process ends')
+  assert.equal(ends?.level, 'error', log)
+  return ends.why
 }
 
 const identityPoint = Buffer.concat([Buffer.from([1]), Buffer.alloc(31)])
