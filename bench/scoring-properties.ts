@@ -1,7 +1,7 @@
 /**
  * Checks the promises of HSC-2 on 50,000 states each, and simulates workers whose true levels are
  * known. `docs/scoring-properties.md` quotes the tables. PROPERTY_STATES and SIMULATED_WORKERS set
- * the numbers of states and of workers a cell.
+ * the numbers of states and of workers a cell; many skills take a quarter of the workers.
  */
 import type { Evidence, SkillRule } from '../src/scoring-core/evidence.ts'
 import { parameters } from '../src/scoring-core/parameters.ts'
@@ -112,7 +112,7 @@ function printCoverage(): void {
 const skillCounts = [1, 2, 3, 5, 10, 20, 50]
 
 function printSelection(): void {
-  print('\nSelection: score minus the ladder of the true levels; percent of truths not below low')
+  print('\nMany skills: score minus the ladder of the true levels; percent of truths not below low')
   print(`| skills | ${skillCounts.join(' | ')} |`)
   print(`|---|${skillCounts.map(() => '---').join('|')}|`)
   for (const [name, sd, items] of [
@@ -166,7 +166,7 @@ const changes: readonly [name: string, value: number][] = [
   ['cautionDivisor', 8],
 ]
 
-/** The exam and the work of docs/scoring.md at 400 against thirty identified peers of 1000. */
+/** The assessment and the work product of docs/scoring.md at 400 against thirty identified peers of 1000. */
 function outvotedTo(): number | null {
   const item = (id: string, type: string, assurance: number, value: number): Evidence => ({
     id,
@@ -192,8 +192,8 @@ function printSensitivity(): void {
   print('|---|---|---|---|---|---|---|---|')
   const own = { ...parameters }
   const wide = { scatter: 160, severity: 100 }
-  for (const [name, value] of [['none', 0] as const, ...changes]) {
-    Object.assign(parameters, own, name === 'none' ? {} : { [name]: value })
+  for (const [name, value] of [['nothing', null] as const, ...changes]) {
+    Object.assign(parameters, own, value === null ? {} : { [name]: value })
     const cells = [3, 20].flatMap((items) => {
       const { scored, covered, width } = coverageOf(wide, items, items)
       return [((covered * 100) / scored).toFixed(1), Math.round(width / scored)]
@@ -201,7 +201,7 @@ function printSensitivity(): void {
     const { error, scored } = coverageOf(model, 3, 3)
     const bias = selectionOf(5, { sd: 100, items: 4 })
     const row = [...cells, Math.round(error / scored), outvotedTo(), bias]
-    print(`| ${name === 'none' ? 'nothing' : `${name} ${value}`} | ${row.join(' | ')} |`)
+    print(`| ${value === null ? name : `${name} ${value}`} | ${row.join(' | ')} |`)
   }
   Object.assign(parameters, own)
 }

@@ -26,7 +26,7 @@ export function coreBundle(directory: string): string {
   return `// ${engineId} ${engineVersion}: made from src/scoring-core by \`npm run generate\`. Never edited, never deleted once released.\n\n${parts.join('\n')}`
 }
 
-/** Returns `hsc-1.0.0-<first 12 digits of the SHA-256>.mjs`. */
+/** Returns `hsc-<version>-<first 12 digits of the SHA-256>.mjs`. */
 export function bundleName(text: string): string {
   return `${engineId}-${engineVersion}-${sha256Hex(text).slice(0, 12)}.mjs`
 }

@@ -1,6 +1,7 @@
 /**
- * The promises of HSC-2 for any evidence, as `docs/scoring.md` numbers them. `npm test` checks each
- * on 2,000 states, `npm run bench -- scoring-properties` on 50,000. A state follows from its seed.
+ * The promises of HSC-2 for any evidence, as `docs/scoring-properties.md` numbers them. `npm test`
+ * checks each on 2,000 states, `npm run bench -- scoring-properties` on 50,000. A state follows from
+ * its seed.
  */
 import type { Evidence, ScoreInput, SkillRule } from '../../../src/scoring-core/evidence.ts'
 import { ruleOf } from '../../../src/scoring-core/evidence.ts'
@@ -202,6 +203,7 @@ export const properties: readonly Property[] = [
       const input = stateFrom(draw)
       const days = draw(2) === 0 ? 1 + draw(60) : 1_461 * (1 + draw(2)) + draw(3)
       const [before, after] = [score(input), score({ ...input, asOfDay: asOfDay + days })]
+      // The fresh mass changes if an item expires: then the score of the worker may move further.
       let isLost = false
       for (const was of before.skills) {
         const is = skillIn(after, was.skillId)
