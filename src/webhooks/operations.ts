@@ -13,7 +13,7 @@ import {
 import { changed, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import type { Queryable } from '../platform/db/db.ts'
-import { refuse } from '../platform/http/errors.ts'
+import { type ErrorName, type Refusal, refuse } from '../platform/http/errors.ts'
 import { findFailingNow, findOwners, hasFailures } from './delivery/endpoint-store.ts'
 import { findEndpointHealth } from './delivery/history-store.ts'
 import { lockKnown, unknownEndpoint } from './delivery/own-endpoint.ts'
@@ -22,7 +22,7 @@ import { untilNothingStarts } from './delivery/start-window.ts'
 import { deliveryOperations } from './delivery-operations.ts'
 import { createEndpoint } from './endpoints/create.ts'
 import { disableEndpoint } from './endpoints/disable.ts'
-import { enableEndpoint, pauseEndpoint } from './endpoints/enable.ts'
+import { type EndpointMove, enableEndpoint, pauseEndpoint } from './endpoints/enable.ts'
 import { readEndpointRequest } from './endpoints/request.ts'
 import {
   descriptionForm,
@@ -377,10 +377,17 @@ export const webhooksEnable = change({
       return owner === 'any' && moved.refusal === 'webhook_endpoints_maximum'
         ? { ...moved, message: atMaximum(`The account of ${id}`, activeMax) }
         : moved
-    const output = { endpointId: id, changed: moved.changed }
-    return moved.changed ? changed(output, entryOf(moved.endpoint)) : unchanged(output)
+    return moveDone(moved)
   },
 })
+
+/** Returns the result of an operation that moves an endpoint from one state to another. */
+function moveDone<Name extends ErrorName>(moved: EndpointMove | Refusal<Name>) {
+  if ('refusal' in moved) return moved
+  const { endpoint, changed: isNew } = moved
+  const output = { endpointId: endpoint.id, changed: isNew }
+  return isNew ? changed(output, entryOf(endpoint)) : unchanged(output)
+}
 
 export const webhooksPause = change({
   name: 'webhooks pause',
@@ -395,12 +402,8 @@ export const webhooksPause = change({
   audit: 'webhooks.paused',
   when: (record) => isActive(record) && !isPaused(record),
   said: changeLine('is paused: events wait for it'),
-  async run(tx, { endpointId: id }, { owner, now }) {
-    const moved = await pauseEndpoint(tx, { endpointId: id, owner, pausedAt: now })
-    if ('refusal' in moved) return moved
-    const output = { endpointId: id, changed: moved.changed }
-    return moved.changed ? changed(output, entryOf(moved.endpoint)) : unchanged(output)
-  },
+  run: async (tx, { endpointId: id }, { owner, now }) =>
+    moveDone(await pauseEndpoint(tx, { endpointId: id, owner, pausedAt: now })),
 })
 
 export const webhooksResume = change({
@@ -416,12 +419,8 @@ export const webhooksResume = change({
   audit: 'webhooks.resumed',
   when: (record) => isActive(record) && isPaused(record),
   said: changeLine('receives events again'),
-  async run(tx, { endpointId: id }, { owner }) {
-    const moved = await pauseEndpoint(tx, { endpointId: id, owner, pausedAt: null })
-    if ('refusal' in moved) return moved
-    const output = { endpointId: id, changed: moved.changed }
-    return moved.changed ? changed(output, entryOf(moved.endpoint)) : unchanged(output)
-  },
+  run: async (tx, { endpointId: id }, { owner }) =>
+    moveDone(await pauseEndpoint(tx, { endpointId: id, owner, pausedAt: null })),
 })
 
 const perSecond = Type.Union([Type.Integer({ minimum: 1, maximum: 1_000 }), Type.Null()], {

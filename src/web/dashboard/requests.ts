@@ -4,6 +4,7 @@
 
 import { Type } from 'typebox'
 import { findShownKeys } from '../../access/store.ts'
+import { csvLine } from '../../platform/csv.ts'
 import { sessionOf } from '../../platform/http/callers.ts'
 import { type Endpoint, endpoint } from '../../platform/http/endpoint.ts'
 import { errorTable, publicErrorNames, refuse } from '../../platform/http/errors.ts'
@@ -505,27 +506,20 @@ function csvEndpoint({ publicUrl, db, clock }: RequestsOptions): Endpoint {
 function csvOf(rows: readonly LogEntry[], names: ReadonlyMap<string, string>): string {
   const head = 'time,request_id,operation,status,error,cause,key_id,credits,duration_ms,network'
   const lines = rows.map((row) =>
-    [
+    csvLine([
       row.at.toISOString(),
       row.requestId,
       row.operation,
-      row.status,
+      String(row.status),
       row.error ?? '',
       causeLine(row, names),
       row.keyId ?? '',
-      row.credits,
-      row.durationUs / 1_000,
+      String(row.credits),
+      String(row.durationUs / 1_000),
       row.network,
-    ].map(csvField),
+    ]),
   )
   return `${[head, ...lines].join('\r\n')}\r\n`
-}
-
-/** No field begins with a character that a spreadsheet takes for a formula. */
-function csvField(value: string | number): string {
-  const text = String(value)
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
 function liveEndpoint(options: RequestsOptions): Endpoint {
