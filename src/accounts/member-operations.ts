@@ -35,7 +35,7 @@ export const accountsMembers = read({
           {
             userId: Type.String(),
             email: Type.String(),
-            name: orNull(Type.String(), 'Null: the user has told none.'),
+            name: orNull(Type.String(), 'Null if the user has given no name.'),
             role,
             createdAt: time,
             disabledAt: orNull(time, 'Null if the user may sign in.'),
@@ -117,14 +117,14 @@ export const membersRemove = change({
     const of = await ownerNamed(tx, named, context)
     if ('refusal' in of) return of
     const ended = await endMembership(tx, { accountId: of.id, email: who })
-    if ('refusal' in ended) return named404(ended, of.name, who)
+    if ('refusal' in ended) return withNames(ended, of.name, who)
     const { userId } = ended
     return changed({ userId }, { subjects: [userId], details: { account: of.id } })
   },
 })
 
 /** Names the account and the address. */
-function named404<Name extends 'member_not_found' | 'last_owner'>(
+function withNames<Name extends 'member_not_found' | 'last_owner'>(
   refusal: Refusal<Name>,
   account: string,
   email: string,
@@ -157,7 +157,7 @@ export const membersMakeOwner = change({
     const of = await ownerNamed(tx, named, context)
     if ('refusal' in of) return of
     const made = await makeOwner(tx, { accountId: of.id, email: who })
-    if ('refusal' in made) return named404(made, of.name, who)
+    if ('refusal' in made) return withNames(made, of.name, who)
     if (!made.changed) return unchanged(made)
     return changed(made, { subjects: [made.userId], details: { account: of.id } })
   },
@@ -244,5 +244,5 @@ function accountOf({ owner }: Context<UserServices>): string {
   return owner.userId
 }
 
-/** What a signed-in user does alone: they have no operator door. */
+/** Changes of a signed-in user's own memberships. Operators cannot call them. */
 export const ownOperations = [membersLeave, membersAccept, membersDecline] as const

@@ -23,7 +23,7 @@ const role = Type.Enum([...consoleRoles], { description: consoleRoles.join(', ')
 const operator = Type.Object(
   {
     email: Type.String(),
-    name: orNull(Type.String(), 'Null: the user has told none.'),
+    name: orNull(Type.String(), 'Null if the user has given no name.'),
     userId: Type.String(),
     role,
     grantedAt: time,

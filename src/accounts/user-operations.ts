@@ -202,7 +202,7 @@ const listedUser = Type.Object(
   {
     id: Type.String(),
     email: Type.String(),
-    name: orNull(Type.String(), 'Null: the user has told none.'),
+    name: orNull(Type.String(), 'Null if the user has given no name.'),
     createdAt: time,
     disabledAt: orNull(time, 'Null if the user may sign in.'),
     accounts: Type.Array(

@@ -11,7 +11,6 @@ import {
   type OutputOf,
   type PerformOptions,
   perform,
-  secretFields,
 } from '../operations/perform.ts'
 import {
   type FieldForm,
@@ -236,13 +235,11 @@ function rendered(
   { input, isDryRun, csv }: Rendering,
 ): Outcome {
   // A change is made for the names that were found, and the exit code says that some were not.
-  const { said, columns, output: shape, none = 'There are none.', finding = 'notFound' } = operation
+  const { said, columns, none = 'There are none.', finding = 'notFound' } = operation
   const found: unknown = Reflect.get(output, finding)
   const exitCode = found == null || (Array.isArray(found) && found.length === 0) ? 0 : 1
-  const hidden = isDryRun ? secretFields(shape, output).map((name) => [name, '(not made)']) : []
-  const shown = { ...output, ...Object.fromEntries(hidden) }
-  const report = isDryRun ? { dryRun: true, ...shown } : shown
-  const sentences = () => said?.(shown as never, input as never).map(harmless)
+  const report = isDryRun ? { dryRun: true, ...output } : { ...output }
+  const sentences = () => said?.(output as never, input as never).map(harmless)
   if (columns !== undefined) {
     const { rows } = rowsOf(output)
     const table = tableColumns(columns as Columns<object>)
@@ -251,7 +248,7 @@ function rendered(
     if (csv) for (const line of more) note(line)
     return { ...outcome, lines: csv ? lines : [...lines, ...more], exitCode }
   }
-  const lines = sentences() ?? fieldLines(shown)
+  const lines = sentences() ?? fieldLines(output)
   return done(
     report,
     isDryRun ? ['Dry run: nothing was changed. Without --dry-run:', ...lines] : lines,

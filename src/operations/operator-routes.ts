@@ -123,11 +123,15 @@ function responsesOf({ kind, output, refusals }: Operation): Record<number, Resp
   const own = kind === 'read' ? readErrors : changeErrors
   const names = [...new Set<ErrorName>([...commonErrors, ...own, ...refusals])]
   const hasNextLink = 'next' in output.properties
+  const schema =
+    kind === 'read' ? output : Type.Object({ dryRun: wasDryRun, ...output.properties }, closed)
   return {
-    200: { description: 'Done.', schema: output, ...(hasNextLink && { hasNextLink }) },
+    200: { description: 'Done.', schema, ...(hasNextLink && { hasNextLink }) },
     ...errorResponses(names),
   }
 }
+
+const wasDryRun = Type.Optional(Type.Literal(true, { description: 'Nothing was changed.' }))
 
 function errorResponses(names: readonly ErrorName[]): Record<number, ResponseDeclaration> {
   const byStatus = Map.groupBy(names, (name) => errorTable[name].status)
@@ -291,7 +295,7 @@ function ingestOutput(results: readonly string[]) {
   )
   return Type.Object(
     {
-      dryRun: Type.Optional(Type.Literal(true)),
+      dryRun: wasDryRun,
       lines: count,
       ...Object.fromEntries(results.map((result) => [result, count])),
       rejected: count,

@@ -16,10 +16,10 @@ import { sql } from '../platform/db/db.ts'
 import { refuse } from '../platform/http/errors.ts'
 import { findWorkerFacts } from '../workers/store.ts'
 import { closed, moreField } from './fields.ts'
-import { changed, operationsFor } from './operation.ts'
+import { changed, operationsFor, unchanged } from './operation.ts'
 import { operatorEndpoints } from './operator-routes.ts'
 import { type OperationCaller, perform, performAny, whyForbidden } from './perform.ts'
-import { deleteOldReplays } from './replay-store.ts'
+import { deleteOldReplays, eraseReplays, insertReplay } from './replay-store.ts'
 
 const registry = await testRegistry()
 const { db } = registry
@@ -311,4 +311,48 @@ test('a refusal rolls back what the change wrote before it', async () => {
   const before = await everythingStored(registry.url)
   assert.deepEqual(await performAny(plain, write, admin, {}), { refusal: 'score_absent' })
   assert.equal(await everythingStored(registry.url), before)
+})
+
+test('erasing a text deletes the stored answers that hold it as a word, not those with a member of that name', async () => {
+  const at = new Date()
+  const answers: Record<string, object> = {
+    value: { username: 'changed' },
+    link: { url: 'https://scores.example/u/changed' },
+    member: { changed: true },
+    longer: { username: 'unchanged' },
+    mail: { email: 'ada.b@example.com' },
+  }
+  await db.transaction(async (tx) => {
+    for (const [key, output] of Object.entries(answers)) {
+      const call = { actor: 'erase', key, fingerprint: Buffer.alloc(32) }
+      await insertReplay(tx, call, { output }, at)
+    }
+    await eraseReplays(tx, ['changed', 'ada.b@example.com'])
+  })
+  const left = await db.rows<{ key: string }>(sql`
+    select idempotency_key as key from operation_replays where actor = 'erase' order by 1`)
+  assert.deepEqual(
+    left.map(({ key }) => key),
+    ['longer', 'member'],
+  )
+})
+
+test('a dry run shows no secret: the one that it makes never works', async () => {
+  const make = operationsFor<object>().change({
+    name: 'secrets make',
+    http: 'POST /secrets',
+    summary: 'Make a secret',
+    who: { operator: 'admin' },
+    path: {},
+    input: {},
+    output: Type.Object({ secret: Type.String({ 'x-secret': true }) }, closed),
+    refusals: [],
+    example: {},
+    audit: { none: 'a test' },
+    run: () => Promise.resolve(unchanged({ secret: 'a-secret' })),
+  })
+  assert.deepEqual(await performAny(plain, make, admin, {}, { isDryRun: true }), {
+    output: { secret: '(not made)' },
+  })
+  assert.deepEqual(await performAny(plain, make, admin, {}), { output: { secret: 'a-secret' } })
 })

@@ -135,10 +135,11 @@ export async function performAny<Services>(
     if (!isDryRun) await result.after?.()
     total = total === null ? result.output : withSums(operation.output, total, result.output)
     onBatch?.(total)
-    if (!result.more) return { output: total }
+    const isLast = isDryRun || performance.now() - began >= batchesMsMax
+    if (result.more && !isLast) continue
     // A dry run shows only the first batch: after its rollback it would find the same rows again.
-    if (isDryRun || performance.now() - began >= batchesMsMax)
-      return { output: { ...total, more: true } }
+    const output = isDryRun ? withoutSecrets(operation.output, total) : total
+    return { output: result.more ? { ...output, more: true } : output }
   }
 }
 
@@ -180,6 +181,12 @@ function storedAnswer(
   { output, more }: Done<object, ActionName>,
 ): object | null {
   return secretFields(shape, output).length > 0 ? null : { output, more }
+}
+
+/** The secret of a dry run never works, so it is not shown. */
+function withoutSecrets(shape: TObject, output: object): object {
+  const hidden = secretFields(shape, output).map((name) => [name, '(not made)'])
+  return { ...output, ...Object.fromEntries(hidden) }
 }
 
 /** Returns the names of the members that hold a secret, of an output those that it has. */

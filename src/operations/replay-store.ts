@@ -1,5 +1,5 @@
 /**
- * SQL of the table `operation_replays`: answers of operator changes that a repeated
+ * SQL of the table `operation_replays`: answers of changes that a repeated
  * Idempotency-Key gets again for a day (decision D61).
  */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
@@ -65,11 +65,16 @@ export async function insertReplay(
     values (${actor}, ${key}, ${fingerprint}, ${text}, ${now})`)
 }
 
-/** Deletes the answers that hold one of these texts, such as a worker's id. */
+/**
+ * Deletes the answers that hold one of these texts as a word, such as a worker's id. The name of a
+ * member is none: without its answer, a repeated change would run again.
+ */
 export async function eraseReplays(tx: Tx, texts: readonly string[]): Promise<void> {
+  const words = texts.map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
   await tx.run(sql`
-    delete from operation_replays
-    where exists (select from unnest(${texts}::text[]) as held where position(held in answer) > 0)`)
+    delete from operation_replays where exists (
+      select from unnest(${words}::text[]) as word
+      where answer ~ ('(^|[^a-z0-9_-])' || word || '(?!":)(?![a-z0-9_-])'))`)
 }
 
 /** Deletes answers that are older than a day. */

@@ -1,10 +1,11 @@
 /** The operations on deliveries to webhook endpoints. */
 import { Type } from 'typebox'
-import { accountField, listOwner } from '../operations/account-field.ts'
+import { listOwner } from '../operations/account-field.ts'
 import {
   afterField,
   closed,
   limitField,
+  moreField,
   nextField,
   orNull,
   pageOf,
@@ -20,7 +21,16 @@ import { queueTestEvent, replayDaysMax, replaySince, resendEvent } from './deliv
 import { delivery } from './endpoints/schema.ts'
 import { wireDelivery } from './endpoints/wire.ts'
 import { eventTypeNames } from './events/event-types.ts'
-import { change, endpointId, endpointOf, entryOf, exampleId, read } from './operation-parts.ts'
+import {
+  answerText,
+  change,
+  endpointId,
+  endpointOf,
+  entryOf,
+  exampleId,
+  ofAccount,
+  read,
+} from './operation-parts.ts'
 
 const time = Type.String({ format: 'date-time' })
 
@@ -57,10 +67,6 @@ export const webhooksDeliveries = read({
   },
 })
 
-function answerText(row: { responseStatus: number | null; errorCode: string | null }): string {
-  return [row.responseStatus, row.errorCode].filter((part) => part !== null).join(' ')
-}
-
 const exhausted = Type.Object(
   {
     id: Type.String(),
@@ -85,7 +91,7 @@ const webhooksExhausted = read({
   who: { operator: 'viewer', member: 'member' },
   path: {},
   input: {
-    account: Type.Optional({ ...accountField, 'x-help': 'only those of this account' }),
+    account: ofAccount,
     limit: limitField,
     after: Type.Optional(
       Type.String({
@@ -167,7 +173,10 @@ const webhooksReplay = change({
   who: { operator: 'support' },
   path: { endpointId },
   input: { since: timeField(`a day or a time in UTC, at most ${replayDaysMax} days ago`) },
-  output: Type.Object({ endpointId: Type.String(), queued: Type.Integer() }, closed),
+  output: Type.Object(
+    { endpointId: Type.String(), queued: Type.Integer(), more: moreField },
+    closed,
+  ),
   refusals: ['invalid_field', 'webhook_endpoint_not_found', 'webhook_endpoint_disabled'],
   example: { endpointId: exampleId, since: '2026-05-14T09:00Z' },
   audit: 'webhooks.replayed',

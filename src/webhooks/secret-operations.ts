@@ -1,6 +1,6 @@
 /** The operations on signing secrets of webhook endpoints. */
 import { Type } from 'typebox'
-import { closed } from '../operations/fields.ts'
+import { closed, moreField } from '../operations/fields.ts'
 import { changed, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
@@ -136,7 +136,7 @@ const webhooksReencrypt = change({
   who: { operator: 'admin' },
   path: {},
   input: {},
-  output: Type.Object({ kid: Type.String(), reencrypted: Type.Integer() }, closed),
+  output: Type.Object({ kid: Type.String(), reencrypted: Type.Integer(), more: moreField }, closed),
   refusals: ['webhooks_not_configured'],
   example: {},
   audit: 'webhooks.reencrypted',
