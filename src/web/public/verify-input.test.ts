@@ -80,3 +80,10 @@ test('badge: the credential of a PNG stands in its iTXt chunk, and a damaged pic
     assert.equal(readBadge(picture.subarray(0, end)).kind, 'picture')
   assert.equal(readBadge(Buffer.from('{}')).kind, 'other')
 })
+
+test('input: a link to this page names a person or a score, and no further link', () => {
+  assert.equal(read(`${publicUrl}/verify?of=@ada-l`).kind, 'person')
+  assert.equal(read(`${publicUrl}/verify?of=${id}`).kind, 'score')
+  const nested = `${publicUrl}/verify?of=`.repeat(3_000)
+  assert.deepEqual(read(`${nested}@ada-l`), { kind: 'problem', message: nothingPublic })
+})

@@ -41,9 +41,8 @@ export function readInput(given: string, { publicUrls }: InputContext): VerifyIn
     if (packed !== undefined) return unpacked(packed)
     const url = urlIn(text, publicUrls)
     if (url !== null) return fromUrl(url, publicUrls)
-    const username = new RegExp(`^@?(${name})$`).exec(text.toLowerCase())?.[1]
-    if (username !== undefined) return person(username)
-    if (new RegExp(`^${uuid}$`).test(text)) return { kind: 'score', scoreId: text, of: text }
+    const known = named(text)
+    if (known !== null) return known
   }
   return fromText(text)
 }
@@ -78,7 +77,8 @@ function fromUrl(url: URL, publicUrls: readonly string[]): VerifyInput {
     )
   const path = url.pathname.toLowerCase()
   const of = url.searchParams.get('of')
-  if (path === '/verify' && of !== null) return readName(of, { publicUrls })
+  // No link in a link: each level would read the whole rest again.
+  if (path === '/verify' && of !== null) return named(of) ?? problem(nothingPublic)
   const [, ...names] = personPath.exec(path) ?? []
   const username = names.find((one) => one !== undefined)
   if (username !== undefined) return person(username)
@@ -89,6 +89,13 @@ function fromUrl(url: URL, publicUrls: readonly string[]): VerifyInput {
   return problem(
     `This page of ${url.host} leads to no credential. Paste the link of a profile, a handle or a credential.`,
   )
+}
+
+/** A handle or the id of a score. */
+function named(text: string): VerifyInput | null {
+  const username = new RegExp(`^@?(${name})$`).exec(text.toLowerCase())?.[1]
+  if (username !== undefined) return person(username)
+  return new RegExp(`^${uuid}$`).test(text) ? { kind: 'score', scoreId: text, of: text } : null
 }
 
 function person(username: string): VerifyInput {
