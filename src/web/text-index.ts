@@ -7,6 +7,9 @@ import MiniSearch, { type Query, type SearchResult } from 'minisearch'
 import { stemmer } from 'stemmer'
 import { foldText } from '../platform/fold-text.ts'
 
+/** For whoever searches. A page asks while its reader types. */
+export const searchLimits = { perMinute: 300, perDay: 10_000 }
+
 export interface TextIndexOptions<Item> {
   /** The weight of each field. A match in a title counts more than one in a text. */
   fields: Readonly<Record<string, number>>

@@ -21,6 +21,7 @@ import {
   siteOf,
   viewAnswer,
 } from '../public-page.ts'
+import { searchLimits } from '../text-index.ts'
 import {
   apiIndexView,
   apiPath,
@@ -192,9 +193,6 @@ function securityFile(
 const plainType = 'text/plain; charset=utf-8'
 
 const searchQuery = Type.Object({ q: Type.Optional(Type.String({ maxLength: 80 })) })
-
-/** The dialog asks while the reader types. */
-const searchLimits = { perMinute: 300, perDay: 10_000 }
 
 function documentOf(
   body: string,

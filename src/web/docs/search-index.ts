@@ -188,7 +188,8 @@ const excerptLinesMax = 60
 /** Returns the line with the most matches, from shortly before the first of them. */
 function excerptOf(text: string, isMatch: (word: string) => boolean): Excerpt {
   const lines = text.split('\n').slice(0, excerptLinesMax).map(piecesOf)
-  const count = (pieces: Excerpt) => new Set(pieces.filter(({ isMatch }) => isMatch)).size
+  const count = (pieces: Excerpt) =>
+    new Set(pieces.flatMap(({ text, isMatch }) => (isMatch ? text.toLowerCase() : []))).size
   const best = lines.reduce(
     (one, other) => (count(other) > count(one) ? other : one),
     lines[0] ?? [],

@@ -14,7 +14,7 @@ import type { SkillRecord } from '../../skill-standard/schema.ts'
 import { loadSearchWords } from '../../skill-standard/search-words.ts'
 import { skillIdOf, slugOf } from '../../skill-standard/slug.ts'
 import { pageDocument, publicEndpoint, type Site, viewAnswer } from '../public-page.ts'
-import type { TextIndex } from '../text-index.ts'
+import { searchLimits, type TextIndex } from '../text-index.ts'
 import { openSkillSearch } from './skill-search.ts'
 import { type SkillPage, skillView } from './skill-view.ts'
 import { bandsView, termsView } from './standard-reference-view.ts'
@@ -50,6 +50,7 @@ export function standardPages(
       name: 'skill standard',
       path: '/standard',
       queryParameters: searchQuery,
+      limits: searchLimits,
       async answer({ query: { q = '', domain: named } }) {
         const query = q.trim()
         const domain = controlled.domains.find(({ slug }) => slug === named)?.slug ?? null
@@ -63,6 +64,7 @@ export function standardPages(
       name: 'skill search',
       path: '/standard/find.json',
       queryParameters: searchQuery,
+      limits: searchLimits,
       async answer({ query: { q = '', domain } }) {
         const found = (await find(q)).filter((one) => domain === undefined || one.domain === domain)
         return { status: 200, body: { skills: found.map(({ id }) => slugOf(id)) } }
