@@ -3,8 +3,9 @@
  * an ended session, a removed member and a disabled user on the next request. Lookups of one turn
  * of the event loop share one statement.
  *
- * Tables: reads `sessions`, `memberships`, `users` and `operators`; updates `sessions.last_seen_at`. New values
- * of `last_seen_at` are kept in memory, and `recordLastSeen` writes them every half minute.
+ * Tables: reads `sessions`, `memberships`, `users` and `operators`; inserts `sessions` and
+ * `user_networks`; updates `sessions.last_seen_at`. New values of `last_seen_at` are kept in memory,
+ * and `recordLastSeen` writes them every half minute.
  * Crash: at most the last half minute of `last_seen_at` is lost.
  */
 import { batched } from '../platform/batching.ts'

@@ -1,4 +1,5 @@
 /** Composes the console, and the pages that it needs beside it on a listener of its own. */
+import { consolePath } from '../accounts/sign-in.ts'
 import { findUserById } from '../accounts/store.ts'
 import type { Config } from '../config/config.ts'
 import { openSurvey } from '../health/survey.ts'
@@ -64,7 +65,7 @@ export function operatorSite(
     policy: { kind: 'open' },
     priority: 'operator',
     responses: {},
-    answer: () => redirect('/console'),
+    answer: () => redirect(consolePath),
   })
   const site = { siteUrl: publicUrl }
   return {

@@ -1,6 +1,7 @@
 /**
- * The frame of an operator's verb: its changes and its audit entries are one transaction. The
- * command line, the operator API and the console call the same verbs.
+ * The frame of the changes that only a command or a job makes, and that are no operations yet: of
+ * signing keys, issued scores and recomputation. The change and its audit entries are one
+ * transaction.
  */
 import type { Static } from 'typebox'
 import type { Clock } from '../platform/clock.ts'
@@ -67,18 +68,4 @@ export function changed<const Result, const Entries extends readonly object[]>(
 /** A result without a change: the audit log gets no entry. */
 export function unchanged<const Result>(result: Result): { result: Result; entries: readonly [] } {
   return { result, entries: [] }
-}
-
-/**
- * Returns a context whose verbs join the caller's transaction. They take effect when it commits,
- * together with all else that it does.
- */
-export function contextWithin(tx: Tx, { actor, now }: { actor: string; now: Date }): ActionContext {
-  const db: Db = {
-    rows: tx.rows,
-    run: tx.run,
-    transaction: (work) => work(tx),
-    close: () => Promise.resolve(),
-  }
-  return { db, actor, clock: () => now }
 }

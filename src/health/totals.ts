@@ -1,7 +1,9 @@
 /** SQL of the size of the service, which takes no longer for a million workers than for ten. */
 import { type Queryable, sql } from '../platform/db/db.ts'
 
-/** Up to 10,000 rows are counted. A larger number is the estimate of the database's statistics. */
+/** A larger number of rows is the estimate of the database's statistics. */
+export const countedMax = 10_000
+
 export interface Totals {
   workers: number
   publicScores: number
@@ -12,12 +14,12 @@ export interface Totals {
 export async function findTotals(db: Queryable): Promise<Totals> {
   const [row] = await db.rows<Totals>(sql`
     with counted (name, counted) as (values
-      ('workers', (select count(*) from (select from workers limit 10001) few)),
-      ('readable_scores', (select count(*) from (select from readable_scores limit 10001) few)),
-      ('evidence', (select count(*) from (select from evidence limit 10001) few)),
-      ('accounts', (select count(*) from (select from accounts limit 10001) few))
+      ('workers', (select count(*) from (select from workers limit ${countedMax + 1}) few)),
+      ('readable_scores', (select count(*) from (select from readable_scores limit ${countedMax + 1}) few)),
+      ('evidence', (select count(*) from (select from evidence limit ${countedMax + 1}) few)),
+      ('accounts', (select count(*) from (select from accounts limit ${countedMax + 1}) few))
     ), sized as (
-      select name, case when counted <= 10000 then counted else greatest(counted, reltuples::bigint) end as size
+      select name, case when counted <= ${countedMax} then counted else greatest(counted, reltuples::bigint) end as size
       from counted join pg_class on oid = to_regclass(name))
     select max(size) filter (where name = 'workers')::int as workers,
       max(size) filter (where name = 'readable_scores')::int as "publicScores",

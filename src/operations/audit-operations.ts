@@ -4,6 +4,7 @@ import { actionNames } from '../audit/actions.ts'
 import { findEntries } from '../audit/store.ts'
 import { verifyLog } from '../audit/verify.ts'
 import { counted } from '../platform/counted.ts'
+import { visible } from '../platform/visible.ts'
 import { closed, limitField, nextField, orNull, pageOf, timeField } from './fields.ts'
 import { operationsFor } from './operation.ts'
 
@@ -124,17 +125,6 @@ function shortened(subjects: string): string {
   return subjects.length > subjectsLengthMax
     ? `${subjects.slice(0, subjectsLengthMax)}… (--json shows all)`
     : subjects
-}
-
-/**
- * Writes control characters and line separators as `\\u{…}`: an actor may have chosen them to hide
- * something from you.
- */
-function visible(text: string): string {
-  return text.replace(
-    /[\p{C}\u2028\u2029]/gu,
-    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
-  )
 }
 
 export const auditOperations = [auditVerify, auditList] as const

@@ -137,7 +137,7 @@ const consent = Type.Object(
 )
 const consentOrNull = orNull(consent, 'Null if the worker has not decided.')
 
-const shownWorker = Type.Object(
+export const shownWorker = Type.Object(
   {
     workerId: Type.String(),
     externalId,

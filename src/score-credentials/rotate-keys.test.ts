@@ -18,7 +18,6 @@ import {
 import { cutOffEverywhere } from '../../test/support/fault/faults.ts'
 import { crossing, inTurn, untilItWaits } from '../../test/support/fault/in-turn.ts'
 import { type TestDatabase, testDatabase } from '../../test/support/start/database.ts'
-import { contextWithin } from '../audit/action.ts'
 import { type Db, sql } from '../platform/db/db.ts'
 import { type IssuedCredential, issueCredentials, tendLists } from './issue.ts'
 import { findKeys } from './key-store.ts'
@@ -284,7 +283,10 @@ test('a key revocation does not deadlock with a transaction that revokes a crede
       first: (tx) => revokeDigests(tx, [Buffer.from(wrong.vcSha256, 'hex')], now),
       second: (tx) => issueCredentials(tx, sound, newScores(1, { issuedAt: now })),
     },
-    (tx) => revokeSigningKey(contextWithin(tx, { actor: 'test', now }), second.kid),
+    (tx) => {
+      const within: Db = { ...tx, transaction: (work) => work(tx), close: async () => {} }
+      return revokeSigningKey(contextAt(within, now), second.kid)
+    },
   )
   assert.equal(revoked, true)
 })

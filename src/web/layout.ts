@@ -1,5 +1,5 @@
 /** Pure: the frame of every page. */
-import { accountsPath } from '../accounts/sign-in.ts'
+import { accountsPath, consolePath } from '../accounts/sign-in.ts'
 import type { ConsoleRole } from '../platform/http/callers.ts'
 import type { Answer } from '../platform/http/endpoint.ts'
 import { type AssetName, assetPath } from './assets.ts'
@@ -238,7 +238,7 @@ function dashboardBody(frame: DashboardFrame, main: Part): Html {
 
 function consoleBody({ user, role, current, groups }: ConsoleFrame, main: Part): Html {
   const place = `Console, ${role}`
-  const shell = { start: '/console', label: 'Console', place, user, groups, hasSearch: false }
+  const shell = { start: consolePath, label: 'Console', place, user, groups, hasSearch: false }
   return shellBody({ ...shell, menu: false, link: (page) => navigationLink(page, current) }, main)
 }
 

@@ -457,7 +457,7 @@ for (const javaScriptEnabled of [true, false])
     await done(new RegExp(`${username} is erased`))
 
     await go('Audit log')
-    await page.getByRole('button', { name: 'Check that it is whole' }).click()
+    await page.getByRole('button', { name: 'Verify the chain' }).click()
     await done(/The log is whole/)
     await page.locator('summary', { hasText: 'your account' }).click()
     await page.getByRole('button', { name: 'Sign out' }).click()

@@ -1,13 +1,15 @@
 /** The audit log of the console, by hand: entries as sentences, and the check of the chain. */
 
-import { type ActionName, actions } from '../../audit/actions.ts'
+import { actions } from '../../audit/actions.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { errorTable, type Refusal, refuse } from '../../platform/http/errors.ts'
+import { visible } from '../../platform/visible.ts'
 import {
   actionForm,
   type Column,
   card,
   empty,
+  formErrors,
   none,
   notice,
   pageHead,
@@ -21,8 +23,8 @@ import {
 import { type Html, html, type Part } from '../html.ts'
 import type { Shown } from '../page.ts'
 import { counted, shortId, timeTag } from '../text.ts'
-import { type Console, type Visiting } from './console.ts'
-import { auditPath, titled } from './nouns.ts'
+import { type Console, refusalErrors, type Visiting } from './console.ts'
+import { auditPath, titled, withQuery, wordsOf } from './nouns.ts'
 
 /** An entry as `audit list` shows it. */
 interface Entry {
@@ -60,8 +62,7 @@ export function auditPages<Services>(console: Console<Services>): Endpoint[] {
         title: 'Audit log',
         text: 'Every action of operators, of account members and of the service itself. Each entry holds a digest of the one before.',
         actions:
-          verify !== undefined &&
-          actionForm(auditPath, 'verify', { label: 'Check that it is whole' }),
+          verify !== undefined && actionForm(auditPath, 'verify', { label: 'Verify the chain' }),
       })}
 ${card({
   title: 'Entries',
@@ -111,12 +112,13 @@ function verdict(output: object): Html {
 }
 
 function filterForm({ since, action }: { since: string; action: string }, refusal: Refusal | null) {
+  const errors = refusal === null ? {} : refusalErrors(['since', 'action'], refusal)
   const choices = [
     { value: '', label: 'Any' },
     ...Object.keys(actions).map((name) => ({ value: name, label: titleOf(name) })),
   ]
   const isFiltered = since + action !== ''
-  return html`<form class="filters" method="get" action="${auditPath}" novalidate>${selectField({ name: 'action', label: 'Action', value: action, choices })}${textField({ name: 'since', label: 'Since', value: since, placeholder: '2026-05-14', error: refusal?.message })}${submit({ label: 'Apply' })}${isFiltered && html`<a class="button quiet" href="${auditPath}">Clear filters</a>`}</form>`
+  return html`${formErrors('', 'form' in errors ? { form: errors.form ?? '' } : {})}<form class="filters" method="get" action="${auditPath}" novalidate>${selectField({ name: 'action', label: 'Action', value: action, choices, error: errors.action })}${textField({ name: 'since', label: 'Since', value: since, placeholder: '2026-05-14', error: errors.since })}${submit({ label: 'Apply' })}${isFiltered && html`<a class="button quiet" href="${auditPath}">Clear filters</a>`}</form>`
 }
 
 function entriesBody(
@@ -128,8 +130,7 @@ function entriesBody(
     return empty({ icon: 'book', title: 'No entry matches', text: 'Choose fewer filters.' })
   const step = (after: string | null) => {
     const all = Object.entries({ ...chosen, after: after ?? '' }).filter(([, text]) => text !== '')
-    const text = new URLSearchParams(all).toString()
-    return text === '' ? auditPath : `${auditPath}?${text}`
+    return withQuery(auditPath, Object.fromEntries(all))
   }
   return html`${entryTable(entries, now)}${
     (next !== null || query.after !== undefined) &&
@@ -158,18 +159,20 @@ export function entryTable(entries: readonly Entry[], now: Date): Html {
 
 function titleOf(action: string): string {
   const [noun = '', verb = ''] = action.split('.')
-  return `${titled(noun)}: ${titled(verb).toLowerCase()}`
+  return `${titled(noun)}: ${wordsOf(verb)}`
 }
 
+/** An entry may have an action that only a newer release knows. */
 function meaningOf(action: string): string {
-  return actions[action as ActionName].meaning
+  const known: Readonly<Record<string, { meaning: string }>> = actions
+  return known[action]?.meaning ?? ''
 }
 
 function detailsOf(details: string): Part {
   const all = Object.entries(JSON.parse(details) as object)
   return (
     all.length > 0 &&
-    html`<span class="sub break">${all.map(([name, value]) => `${titled(name)}: ${shortId(String(value))}`).join(' · ')}</span>`
+    html`<span class="sub break">${all.map(([name, value]) => `${titled(name)}: ${shortId(visible(String(value)))}`).join(' · ')}</span>`
   )
 }
 
@@ -179,7 +182,7 @@ function subjectsOf(subjects: string): Part {
   const all = JSON.parse(subjects) as string[]
   if (all.length === 0) return none
   const more = all.length - subjectsShown
-  return html`${all.slice(0, subjectsShown).map((one) => html`<div>${shortIdValue(one)}</div>`)}${more > 0 && html`<span class="muted">and ${counted(more, 'more', 'more')}</span>`}`
+  return html`${all.slice(0, subjectsShown).map((one) => html`<div>${shortIdValue(visible(one))}</div>`)}${more > 0 && html`<span class="muted">and ${counted(more, 'more', 'more')}</span>`}`
 }
 
 /** An actor such as `operator 0199…`: the kind as a word, and the id with a button to copy it. */
@@ -188,9 +191,4 @@ function actorPart(actor: string): Part {
   return id === undefined
     ? html`<span class="break">${visible(actor)}</span>`
     : html`${titled(kind ?? '')} ${shortIdValue(id)}`
-}
-
-/** An actor may have chosen control characters to hide something from the reader. */
-function visible(text: string): string {
-  return text.replace(/[\p{C}\u2028\u2029]/gu, (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`)
 }

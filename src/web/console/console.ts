@@ -2,7 +2,9 @@
  * What all pages of the console share (decision D63): the operations by noun, the caller, the frame,
  * links to actions, and the notice after a change.
  */
+
 import { type TObject } from 'typebox'
+import { consolePath } from '../../accounts/sign-in.ts'
 import { type Operation } from '../../operations/operation.ts'
 import { type OperationCaller, type Performer, performAny } from '../../operations/perform.ts'
 import { findOutput } from '../../operations/replay-store.ts'
@@ -21,15 +23,16 @@ import {
 } from '../page.ts'
 import { errorsOf } from './form.ts'
 import {
-  consolePath,
   formPath,
   type Noun,
   type Nouns,
   navigation,
+  nounNameOf,
   nounsOf,
   singular,
   titled,
   verbOf,
+  wordsOf,
 } from './nouns.ts'
 
 export interface ConsoleOptions<Services> extends PagesContext {
@@ -118,7 +121,7 @@ export function callerOf(session: SessionCaller): OperationCaller {
 
 /**
  * Three actions have buttons; with more, the rest is in a menu. `noun` is the one whose page it is:
- * actions of another name their own.
+ * an action of another noun also shows its noun.
  */
 export function actionLinks<Services>(
   actions: readonly Operation<Services>[],
@@ -135,10 +138,8 @@ export function actionLinks<Services>(
   const shown = sorted.slice(0, sorted.length > 3 ? 2 : 3)
   const link = (one: Operation<Services>, name?: string) => {
     const verb = titled(verbOf(one))
-    const other = one.name.slice(0, one.name.indexOf(' '))
-    const label = noun.changes.includes(one)
-      ? verb
-      : `${verb} ${singular(titled(other)).toLowerCase()}`
+    const other = nounNameOf(one)
+    const label = noun.changes.includes(one) ? verb : `${verb} ${singular(wordsOf(other))}`
     return html`<a${attributes({ class: name })} href="${formPath(one, given)}">${label}</a>`
   }
   return html`${shown.map((one, i) => link(one, i === 0 && one.danger === undefined ? 'button primary' : 'button'))}${

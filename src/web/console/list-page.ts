@@ -42,9 +42,7 @@ export async function listShown<Services>(
   const caller = callerOf(visit.session)
   if (operation === null) return nounShown(console, visit, noun)
   if (!mayCall(operation, caller)) return refuse('operator_role_required')
-  const names = Object.keys({ ...operation.path, ...operation.input }).filter(
-    (name) => !['limit', 'after'].includes(name),
-  )
+  const names = filterNames(operation)
   const texts = textsOf(operation, names, visit.query)
   const { after } = visit.query
   const isAsked = names.every((name) => !isRequired(operation, name) || texts[name] !== undefined)
@@ -52,7 +50,7 @@ export async function listShown<Services>(
     ? await console.perform(visit, operation, {
         ...valuesOfTexts(operation, texts),
         ...('limit' in operation.input && { limit: pageLength }),
-        ...(after !== undefined && { after }),
+        ...('after' in operation.input && after !== undefined && { after }),
       })
     : null
   const refusal = read !== null && 'refusal' in read ? read : null
@@ -80,6 +78,11 @@ export async function listShown<Services>(
   }
 }
 
+/** The names that a visitor may choose by. Others in the address are not kept. */
+function filterNames<Services>({ path, input }: Operation<Services>): string[] {
+  return Object.keys({ ...path, ...input }).filter((name) => !['limit', 'after'].includes(name))
+}
+
 /** `Show every source` is the page `Every source`. */
 function withoutVerb(summary: string): string {
   const rest = summary.replace(/^Show (the )?/, '')
@@ -105,7 +108,12 @@ function listBody<Services>(
   const links = rowLinks(nouns, { noun, operation }, callerOf(session))
   const table = rowsTable(operation, { rows, ...links }, { nouns, now, hides: [] })
   const { next } = output as { next?: string | null }
-  const { after: _, ...chosen } = query
+  const chosen = Object.fromEntries(
+    filterNames(operation).flatMap((name) => {
+      const value = query[name]
+      return value === undefined ? [] : [[name, value]]
+    }),
+  )
   const first = viewPath(noun, operation, chosen)
   const step = next == null ? undefined : viewPath(noun, operation, { ...chosen, after: next })
   const isPaged = step !== undefined || query.after !== undefined

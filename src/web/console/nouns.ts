@@ -1,10 +1,9 @@
 /** Pure: the pages of the console by noun, from the names and paths of the operations. */
+import { consolePath } from '../../accounts/sign-in.ts'
 import type { Operation } from '../../operations/operation.ts'
 import { type OperationCaller, whyForbidden } from '../../operations/perform.ts'
 import type { IconName } from '../icons.ts'
 import type { NavigationGroup } from '../layout.ts'
-
-export const consolePath = '/console'
 
 export interface Noun<Services> {
   name: string
@@ -25,7 +24,7 @@ export interface Noun<Services> {
 export type Nouns<Services> = ReadonlyMap<string, Noun<Services>>
 
 export function nounsOf<Services>(operations: readonly Operation<Services>[]): Nouns<Services> {
-  const byNoun = Map.groupBy(operations, ({ name }) => name.slice(0, name.indexOf(' ')))
+  const byNoun = Map.groupBy(operations, nounNameOf)
   const nouns = [...byNoun].map(([name, all]): [string, Noun<Services>] => {
     const reads = all.filter(({ kind }) => kind === 'read')
     const show = reads.find(({ http }) => /^GET \/[\w-]+\/\{\w+\}$/.test(http)) ?? null
@@ -43,6 +42,11 @@ function hasPath({ path }: { path: object }): boolean {
   return Object.keys(path).length > 0
 }
 
+/** `webhooks rotate-secret` is of the noun `webhooks`. */
+export function nounNameOf({ name }: { name: string }): string {
+  return name.slice(0, name.indexOf(' '))
+}
+
 /** `webhooks rotate-secret` is the verb `rotate-secret`. */
 export function verbOf({ name }: { name: string }): string {
   return name.slice(name.indexOf(' ') + 1)
@@ -57,13 +61,18 @@ const spellings: Readonly<Record<string, string>> = { api: 'API', id: 'ID', url:
 
 /** Returns the words of a name: `Endpoint ID` for `endpointId`, `API keys` for `api-keys`. */
 export function titled(name: string): string {
-  const words = name
+  const words = wordsOf(name)
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+/** Returns the words of a name within a sentence: `endpoint ID`, `API keys`. */
+export function wordsOf(name: string): string {
+  return name
     .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
     .toLowerCase()
     .split(/[ _-]+/)
     .map((word) => spellings[word] ?? word)
     .join(' ')
-  return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
 /** `Webhooks` without its plural, as a title of one record. */
@@ -103,8 +112,7 @@ export function pathOf<Services>(
 
 /** Returns the path of the form of an operation. */
 export function formPath(operation: { name: string }, given: Record<string, string> = {}): string {
-  const noun = operation.name.slice(0, operation.name.indexOf(' '))
-  return withQuery(`${consolePath}/${noun}/do/${verbOf(operation)}`, given)
+  return withQuery(`${consolePath}/${nounNameOf(operation)}/do/${verbOf(operation)}`, given)
 }
 
 /** Returns the path of the page of a read without a record. */
@@ -117,7 +125,7 @@ export function viewPath<Services>(
   return withQuery(path, given)
 }
 
-function withQuery(path: string, given: Record<string, string>): string {
+export function withQuery(path: string, given: Record<string, string>): string {
   const query = new URLSearchParams(given).toString()
   return query === '' ? path : `${path}?${query}`
 }

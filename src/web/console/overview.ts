@@ -1,5 +1,7 @@
 /** The first page of the console, by hand: what needs the operator, and how large the service is. */
 
+import { consolePath } from '../../accounts/sign-in.ts'
+import { countedMax, type Totals } from '../../health/totals.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import {
   badge,
@@ -17,7 +19,7 @@ import { icon } from '../icons.ts'
 import { count, counted, timeTag } from '../text.ts'
 import { entryTable } from './audit.ts'
 import { type Console, type Visiting } from './console.ts'
-import { auditPath, consolePath, recordPath } from './nouns.ts'
+import { auditPath, recordPath } from './nouns.ts'
 import { rowsOf, rowsTable } from './values.ts'
 
 /** The processes, their jobs and the work that waits, read at most once in ten seconds. */
@@ -41,14 +43,6 @@ export interface ServiceState {
     booksDiffering: number
     scoresWithoutCredential: number
   }
-}
-
-/** Counts up to a limit are exact; beyond it they are the estimate of the database. */
-export interface Totals {
-  workers: number
-  publicScores: number
-  evidence: number
-  accounts: number
 }
 
 export interface OverviewOptions {
@@ -115,10 +109,8 @@ function tilesOf({ workers, publicScores, evidence, accounts }: Totals): Tile[] 
 
 /** Numbers above the limit of exact counting are estimates. */
 function about(value: number): string {
-  return value > exactMax ? `≈ ${count(value)}` : count(value)
+  return value > countedMax ? `≈ ${count(value)}` : count(value)
 }
-
-const exactMax = 10_000
 
 interface Need {
   title: string
@@ -163,7 +155,7 @@ function needsOf({ backlog, jobs, live }: ServiceState, now: Date): Need[] {
     },
     isOld(backlog.scoreDueSince) && {
       title: 'Workers wait to be scored',
-      text: 'The oldest mark is more than a minute old.',
+      text: 'The oldest has waited for more than a minute.',
     },
     isOld(backlog.eventUndispatchedSince) && {
       title: 'Events wait to be dispatched',

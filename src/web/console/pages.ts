@@ -5,6 +5,7 @@
  */
 
 import { Type } from 'typebox'
+import { consolePath } from '../../accounts/sign-in.ts'
 import { type Operation } from '../../operations/operation.ts'
 import { type Endpoint } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
@@ -13,7 +14,7 @@ import { auditPages } from './audit.ts'
 import { type Console, type ConsoleOptions, openConsole, type Visiting } from './console.ts'
 import { formShown, type Sent } from './form-page.ts'
 import { listShown } from './list-page.ts'
-import { consolePath, type Noun, verbOf } from './nouns.ts'
+import { type Noun, verbOf } from './nouns.ts'
 import { type OverviewOptions, overviewPage } from './overview.ts'
 import { recordShown } from './record-page.ts'
 import { workerPage } from './worker.ts'

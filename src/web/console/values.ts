@@ -15,7 +15,7 @@ import {
 import { type Html, html, type Part } from '../html.ts'
 import type { IconName } from '../icons.ts'
 import { count, dateTag, timeTag } from '../text.ts'
-import { type Nouns, nounOfKey, recordPath, titled } from './nouns.ts'
+import { type Nouns, nounOfKey, recordPath, titled, wordsOf } from './nouns.ts'
 
 export interface Showing<Services> {
   nouns: Nouns<Services>
@@ -188,7 +188,7 @@ export function recordCards<Services>(
   const inside = (name: string) =>
     title === factsTitle || (rows.length === 0 && titled(name) === title)
       ? titled(name)
-      : `${title}: ${titled(name).toLowerCase()}`
+      : `${title}: ${wordsOf(name)}`
   return html`${rows.length > 0 && card({ title, body: facts(rows, 'columns') })}${members.map(
     ([name, value]) => {
       if (isList(value)) return listCard(inside(name), value, showing)

@@ -2,41 +2,18 @@
 
 import type { Static } from 'typebox'
 import { Type } from 'typebox'
+import { consolePath } from '../../accounts/sign-in.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
+import type { shownWorker } from '../../privacy/worker-operations.ts'
 import { badge, card, facts, idValue, none, pageHead } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import { counted, timeTag } from '../text.ts'
 import { actionLinks, type Console, callerOf, doneNotice, type Visiting } from './console.ts'
-import { consolePath, formPath, mayCall, recordPath, titled } from './nouns.ts'
+import { formPath, mayCall, nounNameOf, recordPath, titled, verbOf } from './nouns.ts'
 import { missingRecord, recordActions, recordParts } from './record-page.ts'
 import { stateBadge } from './values.ts'
 
-const consent = Type.Union([Type.Object({ granted: Type.Boolean() }), Type.Null()])
-
-/** The members of the output of `workers show` that the page shows by hand. */
-const shownWorker = Type.Object({
-  workerId: Type.String(),
-  externalId: Type.Union([Type.String(), Type.Null()]),
-  username: Type.String(),
-  displayName: Type.String(),
-  title: Type.Union([Type.String(), Type.Null()]),
-  memberSince: Type.String(),
-  skills: Type.Array(Type.Object({ name: Type.String(), verified: Type.Boolean() })),
-  onboardedAt: Type.Union([Type.String(), Type.Null()]),
-  missing: Type.Array(Type.String()),
-  consents: Type.Object({
-    public_profile: consent,
-    search_listing: consent,
-    score_sharing: consent,
-  }),
-  identity: Type.Object({
-    state: Type.String(),
-    verifiedUntil: Type.Union([Type.String(), Type.Null()]),
-  }),
-  openDisputes: Type.Array(Type.String()),
-  scoreHiddenBy: Type.Array(Type.String()),
-})
 type Worker = Static<typeof shownWorker>
 
 export function workerPage<Services>(console: Console<Services>): Endpoint[] {
@@ -80,7 +57,6 @@ ${await recordParts(console, visit, { noun, key: 'username', id: worker.username
 }
 
 interface Gate {
-  name: string
   isOpen: boolean
   title: string
   text: Part
@@ -98,13 +74,12 @@ function gatesCard<Services>(console: Console<Services>, visit: Visiting, worker
     return (
       operation !== undefined &&
       mayCall(operation, caller) &&
-      html`<a class="button small" href="${formPath(operation, { username, ...given })}">${titled(name.slice(name.indexOf(' ') + 1))}<span class="hidden-visually"> ${name.slice(0, name.indexOf(' '))} ${given.permission?.replaceAll('_', ' ')}</span></a>`
+      html`<a class="button small" href="${formPath(operation, { username, ...given })}">${titled(verbOf(operation))}<span class="hidden-visually"> ${nounNameOf(operation)} ${given.permission?.replaceAll('_', ' ')}</span></a>`
     )
   }
   const consentGate = (permission: keyof typeof consents): Gate => {
     const isOpen = consents[permission]?.granted ?? false
     return {
-      name: permission,
       isOpen,
       title: `Consent to ${permission.replaceAll('_', ' ')}`,
       text: isOpen
@@ -119,7 +94,6 @@ function gatesCard<Services>(console: Console<Services>, visit: Visiting, worker
   const isHiding = scoreHiddenBy.includes('dispute')
   const gates: Gate[] = [
     {
-      name: 'no_score',
       isOpen: !scoreHiddenBy.includes('no_score'),
       title: 'Score',
       text: scoreHiddenBy.includes('no_score')
@@ -128,7 +102,6 @@ function gatesCard<Services>(console: Console<Services>, visit: Visiting, worker
       actions: false,
     },
     {
-      name: 'not_onboarded',
       isOpen: onboardedAt !== null,
       title: 'Onboarding',
       text:
@@ -140,14 +113,12 @@ function gatesCard<Services>(console: Console<Services>, visit: Visiting, worker
     consentGate('public_profile'),
     consentGate('score_sharing'),
     {
-      name: 'identity',
       isOpen: !scoreHiddenBy.includes('identity'),
       title: 'Identity',
       text: html`${titled(identity.state)}${identity.verifiedUntil !== null && html` until ${timeTag(new Date(identity.verifiedUntil), visit.now)}`}.`,
       actions: link(identity.state === 'verified' ? 'identity revoke' : 'identity verify', {}),
     },
     {
-      name: 'dispute',
       isOpen: !isHiding,
       title: 'Disputes',
       text:
