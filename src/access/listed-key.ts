@@ -1,4 +1,4 @@
-/** An API key as operators see it. */
+/** An API key as operators and members see it. */
 import { type Static, Type } from 'typebox'
 import { closed, orNull } from '../operations/fields.ts'
 import { wireTime } from '../platform/clock.ts'

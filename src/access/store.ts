@@ -1,6 +1,6 @@
 /** All SQL of `accounts`, `api_keys` and `api_key_uses`. */
 
-import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
+import { fragment, type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import { bytesArray } from '../platform/db/sql-arrays.ts'
 import type { Environment, Scope } from '../platform/http/callers.ts'
 import { keyDigest } from './api-key.ts'
@@ -115,12 +115,14 @@ export async function insertKey(
       ${key.expiresAt})`)
 }
 
+const keyColumns = fragment`k.id, k.account_id as "accountId", k.environment, k.shown, k.name,
+  k.scopes, k.allowed_from as "allowedFrom", k.predecessor, k.created_at as "createdAt",
+  k.expires_at as "expiresAt", k.revoked_at as "revokedAt", u.last_used_at as "lastUsedAt"`
+
 /** Returns the keys of an account, newest first. */
 export function findKeys(db: Queryable, accountId: string): Promise<StoredKey[]> {
   return db.rows<StoredKey>(sql`
-    select k.id, k.account_id as "accountId", k.environment, k.shown, k.name, k.scopes,
-      k.allowed_from as "allowedFrom", k.predecessor, k.created_at as "createdAt", k.expires_at as "expiresAt", k.revoked_at as "revokedAt",
-      u.last_used_at as "lastUsedAt"
+    select ${keyColumns}
     from api_keys k left join api_key_uses u on u.key_id = k.id
     where k.account_id = ${accountId} order by k.created_at desc, k.id desc`)
 }
@@ -128,9 +130,7 @@ export function findKeys(db: Queryable, accountId: string): Promise<StoredKey[]>
 /** Returns the key with this text, or the newest of those that are shown with it. */
 export async function findKeyByText(db: Queryable, text: string): Promise<StoredKey | undefined> {
   const [key] = await db.rows<StoredKey>(sql`
-    select k.id, k.account_id as "accountId", k.environment, k.shown, k.name, k.scopes,
-      k.allowed_from as "allowedFrom", k.predecessor, k.created_at as "createdAt",
-      k.expires_at as "expiresAt", k.revoked_at as "revokedAt", u.last_used_at as "lastUsedAt"
+    select ${keyColumns}
     from api_keys k left join api_key_uses u on u.key_id = k.id
     where k.digest = ${keyDigest(text)} or k.shown = ${text}
     order by k.digest = ${keyDigest(text)} desc nulls last, k.created_at desc limit 1`)
@@ -143,9 +143,7 @@ export async function findOwnKey(
   { id, accountId }: { id: string; accountId: string },
 ): Promise<StoredKey | undefined> {
   const [key] = await db.rows<StoredKey>(sql`
-    select k.id, k.account_id as "accountId", k.environment, k.shown, k.name, k.scopes,
-      k.allowed_from as "allowedFrom", k.predecessor, k.created_at as "createdAt",
-      k.expires_at as "expiresAt", k.revoked_at as "revokedAt", u.last_used_at as "lastUsedAt"
+    select ${keyColumns}
     from api_keys k left join api_key_uses u on u.key_id = k.id
     where k.id = ${id} and k.account_id = ${accountId}`)
   return key
@@ -166,9 +164,7 @@ export function findShownKeys(
       where account_id = ${accountId} and (revoked_at is not null or expires_at <= ${now})
       order by created_at desc, id desc limit ${endedMax})
     )
-    select k.id, k.account_id as "accountId", k.environment, k.shown, k.name, k.scopes,
-      k.allowed_from as "allowedFrom", k.predecessor, k.created_at as "createdAt",
-      k.expires_at as "expiresAt", k.revoked_at as "revokedAt", u.last_used_at as "lastUsedAt"
+    select ${keyColumns}
     from shown k left join api_key_uses u on u.key_id = k.id
     order by k.created_at desc, k.id desc`)
 }

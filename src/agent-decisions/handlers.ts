@@ -2,6 +2,7 @@
 import type { Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { memberCaller } from '../operations/callers.ts'
+import { pageOf } from '../operations/fields.ts'
 import { type Performer, perform } from '../operations/perform.ts'
 import type { Answer, Handlers } from '../platform/http/endpoint.ts'
 import { refuse } from '../platform/http/errors.ts'
@@ -48,15 +49,14 @@ export function agentDecisionHandlers({
       const before = query.cursor === undefined ? null : uuidOfCursor(query.cursor)
       // One row more than requested shows whether there is another page.
       const rows = await findReportsOf(db, caller.accountId, { before, limit: limit + 1 })
-      const reports = rows.slice(0, limit)
-      const last = rows.length > limit ? reports.at(-1) : undefined
+      const { rows: reports, next: last } = pageOf(rows, limit, ({ id }) => id)
       const body: Static<typeof agentDecisionReportList> = {
         schemaVersion: schemaVersion('agent_decision_reports'),
         reports: reports.map(wireReport),
       }
       const next = `${publicUrl}${agentDecisionContract.listAgentDecisions.path}?limit=${limit}&cursor=`
-      const headers = last && { Link: `<${next}${cursorOf(last.id)}>; rel="next"` }
-      return { status: 200, body, ...(headers && { headers }) }
+      const headers = last === null ? null : { Link: `<${next}${cursorOf(last)}>; rel="next"` }
+      return { status: 200, body, ...(headers !== null && { headers }) }
     },
     async requestUnlockReview({ caller, body, requestId }) {
       const read = parseBody(reviewShape, body)

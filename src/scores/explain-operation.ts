@@ -1,4 +1,4 @@
-/** The operation that explains a score item by item, for the operator and the worker's page. */
+/** The operation that explains a score item by item, for the operator. */
 import { Type } from 'typebox'
 import { findWorkerEvidence } from '../evidence/store.ts'
 import { closed, flagField, orNull } from '../operations/fields.ts'

@@ -1,6 +1,6 @@
 /** What the operations on webhooks share: their services, the endpoint's id, and its entries. */
 import { Type } from 'typebox'
-import type { AccountServices } from '../operations/account-field.ts'
+import { type AccountServices, accountField } from '../operations/account-field.ts'
 import { idField } from '../operations/fields.ts'
 import { type Context, operationsFor } from '../operations/operation.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
@@ -25,6 +25,19 @@ export const { read, change } = operationsFor<WebhookServices>()
 
 export const endpointId = idField('a webhook endpoint', 'webhooks endpoints')
 export const exampleId = '019e2cbb-7a00-7c1e-9f27-8b5a1c2d3e4f'
+
+export const ofAccount = Type.Optional({
+  ...accountField,
+  'x-help': 'only those of this account',
+})
+
+/** The status and the error of an answer, as a cell of a table. */
+export function answerText(row: {
+  responseStatus: number | null
+  errorCode: string | null
+}): string {
+  return [row.responseStatus, row.errorCode].filter((part) => part !== null).join(' ')
+}
 
 export const endpointChange = Type.Object(
   { endpointId: Type.String(), changed: Type.Boolean() },

@@ -14,6 +14,7 @@ import { changed, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import type { Queryable } from '../platform/db/db.ts'
 import { type ErrorName, type Refusal, refuse } from '../platform/http/errors.ts'
+import { renderFields } from '../platform/render-fields.ts'
 import { findFailingNow, findOwners, hasFailures } from './delivery/endpoint-store.ts'
 import { findEndpointHealth } from './delivery/history-store.ts'
 import { lockKnown, unknownEndpoint } from './delivery/own-endpoint.ts'
@@ -35,6 +36,7 @@ import { type EndpointRow, findEndpoints, findNewestIds } from './endpoints/stor
 import { wireEndpoint } from './endpoints/wire.ts'
 import { eventTypeNames } from './events/event-types.ts'
 import {
+  answerText,
   change,
   changeLine,
   endpointChange,
@@ -42,6 +44,7 @@ import {
   endpointOf,
   entryOf,
   exampleId,
+  ofAccount,
   openRing,
   read,
   signingSecret,
@@ -50,7 +53,6 @@ import {
 import { secretOperations } from './secret-operations.ts'
 
 const time = Type.String({ format: 'date-time' })
-const ofAccount = Type.Optional({ ...accountField, 'x-help': 'only those of this account' })
 
 export const webhooksCreate = change({
   name: 'webhooks create',
@@ -113,8 +115,7 @@ export const webhooksCreate = change({
     const { endpoint, signingSecret: secret, isReplay } = created
     const output = { endpoint: wireEndpoint(endpoint), signingSecret: secret }
     if (!isReplay) return changed(output, entryOf(endpoint))
-    onSecretShown(endpoint.id)
-    return unchanged(output)
+    return unchanged(output, { after: async () => onSecretShown(endpoint.id) })
   },
 })
 
@@ -231,8 +232,7 @@ export const webhooksFailing = read({
     url: 'url',
     failingSince: (row) => row.health.failingSince,
     attempts: (row) => row.health.consecutiveFailures,
-    lastError: ({ health: { responseStatus, errorCode } }) =>
-      [responseStatus, errorCode].filter((part) => part !== null).join(' '),
+    lastError: ({ health }) => answerText(health),
     waiting: (row) => row.health.waiting,
     id: 'id',
   },
@@ -290,16 +290,10 @@ export const webhooksShow = read({
   refusals: ['webhook_endpoint_not_found'],
   example: { endpointId: exampleId },
   said({ endpoint: { url, ...facts } }) {
-    const shown = Object.entries(facts).filter(
-      ([name]) => name !== 'schemaVersion' && name !== 'userId',
-    )
-    const width = Math.max(...shown.map(([name]) => name.length))
-    return [
-      url,
-      ...shown.map(
-        ([name, value]) => `  ${name.padEnd(width)}  ${[value ?? '-'].flat().join(', ')}`,
-      ),
-    ]
+    const shown = Object.entries(facts)
+      .filter(([name]) => name !== 'schemaVersion' && name !== 'userId')
+      .map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value])
+    return [url, ...renderFields(Object.fromEntries(shown))]
   },
   async run(db, { endpointId: id }, context) {
     const { owner, now } = context

@@ -1,6 +1,14 @@
 /** The operations on x402 payments: their revenue, and those that need a decision. */
 import { type Static, Type } from 'typebox'
-import { closed, idField, limitField, nextField, orNull, timeField } from '../operations/fields.ts'
+import {
+  closed,
+  idField,
+  limitField,
+  nextField,
+  orNull,
+  pageOf,
+  timeField,
+} from '../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { refuse } from '../platform/http/errors.ts'
@@ -81,12 +89,8 @@ function wirePage(
   pageRows: number,
   timeOf: (row: ListedPayment) => Date | null,
 ): Static<typeof payments> {
-  const shown = rows.slice(0, pageRows)
-  const last = rows.length > pageRows ? shown.at(-1) : undefined
-  return {
-    payments: shown.map(wirePayment),
-    next: last === undefined ? null : `${Number(timeOf(last))}_${last.id}`,
-  }
+  const { rows: shown, next } = pageOf(rows, pageRows, (row) => `${Number(timeOf(row))}_${row.id}`)
+  return { payments: shown.map(wirePayment), next }
 }
 
 function wirePayment({

@@ -172,9 +172,10 @@ ${card({
         const resent = await perform(performer, webhooksResend, member, own, {
           idempotencyKey,
         })
-        const isDisabled = 'refusal' in resent && resent.refusal === 'webhook_endpoint_disabled'
-        if ('refusal' in resent && !isDisabled) return refuse('not_found', { message: noEvent })
-        const done = isDisabled ? 'disabled' : 'queued'
+        const refused = 'refusal' in resent ? resent.refusal : null
+        if (refused?.endsWith('_not_found')) return refuse('not_found', { message: noEvent })
+        if ('refusal' in resent && refused !== 'webhook_endpoint_disabled') return resent
+        const done = refused === null ? 'queued' : 'disabled'
         return { redirectTo: `${eventPath(endpointId, eventId)}?done=${done}` }
       },
     },
