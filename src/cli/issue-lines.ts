@@ -6,6 +6,12 @@ import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
+import {
+  type Line,
+  type LineBatch,
+  lineTooLong,
+  readLineBatches,
+} from '../platform/line-batches.ts'
 import { tendLists } from '../score-credentials/issue.ts'
 import { originOf } from '../score-credentials/payload.ts'
 import type { ProofForm } from '../score-credentials/proof.ts'
@@ -21,21 +27,13 @@ import {
 import { readScoreLine, type ScoreToIssue } from '../scores/score-line.ts'
 import { type CommandContext, withContext } from './context.ts'
 import { usageError } from './fail.ts'
-import {
-  type Input,
-  type Line,
-  type LineBatch,
-  openInput,
-  readLineBatches,
-  readLineBatchesUntil,
-} from './input-lines.ts'
+import { batchesUntil, type Input, openInput } from './input-lines.ts'
 import type { Outcome } from './output.ts'
 import { type OutputFile, openOutput } from './output-file.ts'
 import { convertProofOrFail } from './proof-form.ts'
 import {
   chooseErrorsFile,
   closeWith,
-  lineTooLong,
   openErrorsFile,
   renderRejectedLine,
   requireDifferentFiles,
@@ -135,7 +133,7 @@ async function issueLines(run: IssueRun, chunks: Input['chunks']): Promise<void>
   const { signal } = context
   const limits = { bytesMax: lineBytesMax, batchMax }
   let batches = 0
-  for await (const batch of readLineBatchesUntil(signal, chunks, limits)) {
+  for await (const batch of batchesUntil(signal, chunks, readLineBatches(chunks, limits))) {
     if (batches++ % batchesBetweenMaintenance === 0) await maintainLists(run)
     await issueBatch(run, batch)
   }

@@ -2,8 +2,8 @@
 import { statSync, unlinkSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Fault } from '../platform/json/shape-fault.ts'
+import type { Line } from '../platform/line-batches.ts'
 import { usageError } from './fail.ts'
-import type { Line } from './input-lines.ts'
 import { note } from './output.ts'
 import { type OutputFile, openOutput } from './output-file.ts'
 
@@ -18,10 +18,6 @@ export function renderRejectedLine(
   const whole = Buffer.from(bytes).toString('utf8')
   const text = isTooLong ? whole.slice(0, textShownMax) : whole
   return `${JSON.stringify({ line: number, field, reason, text })}\n`
-}
-
-export function lineTooLong(bytesMax: number): Fault {
-  return { field: null, reason: `The line is longer than ${bytesMax} bytes.` }
 }
 
 /** Returns null if neither the input nor the errors file has a name. */

@@ -14,8 +14,14 @@ import type { LinesBody } from '../platform/http/contract.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
 import { parseStrictJson } from '../platform/json/strict-json.ts'
-import { csvRecordEnds, type LineEndFinder } from '../platform/parse-csv.ts'
-import { CsvHeaderError, csvRecordParser } from '../platform/parse-csv-record.ts'
+import {
+  type Chunks,
+  type Line,
+  type LineBatch,
+  lineTooLong,
+  readLineBatches,
+} from '../platform/line-batches.ts'
+import { csvRecordParser } from '../platform/parse-csv-record.ts'
 import type { Done, Who } from './operation.ts'
 import { type OperationCaller, type Performer, recordEntries, whyForbidden } from './perform.ts'
 import { rollingBack } from './rolling-back.ts'
@@ -64,11 +70,6 @@ export interface Ingest<
   hidesText?: true
   /** Checks one line by itself. */
   read(value: unknown, now: Date): Item | Refused
-  /**
-   * Names everything that an item may change, or null if that is unknown. Batches that share no key
-   * may be applied at the same time; without this function they are applied one after the other.
-   */
-  keysOf?(item: Item): readonly string[] | null
   /** Applies a batch. Its output is an answer for each item, in order. */
   apply(
     tx: Tx,
@@ -79,9 +80,8 @@ export interface Ingest<
 
 /** An ingest of any types, as the doors see it. */
 export interface AnyIngest<Services>
-  extends Omit<Ingest<Services, object, string>, 'read' | 'keysOf' | 'apply'> {
+  extends Omit<Ingest<Services, object, string>, 'read' | 'apply'> {
   read(value: unknown, now: Date): object
-  keysOf?: (item: never) => readonly string[] | null
   apply: (
     tx: Tx,
     items: never,
@@ -98,21 +98,115 @@ export interface BatchContext {
   requestId?: string | undefined
 }
 
+export interface OpenedLines {
+  /** In CSV, the header is left out. */
+  batches: AsyncIterable<LineBatch> | Iterable<LineBatch>
+  parseLine(line: Uint8Array): Parsed
+}
+
+type Parsed = { value: unknown } | Refused
+
+/**
+ * Reads the header of CSV, so that an unknown column is a fault before any line is applied. Both
+ * doors open their lines here.
+ */
+export async function openLines(
+  chunks: Chunks,
+  isCsv: boolean,
+  { line: shape, lineBytesMax: bytesMax, batchMax }: Omit<AnyIngest<never>, 'apply'>,
+): Promise<OpenedLines | { fault: string }> {
+  const batches = readLineBatches(chunks, { bytesMax, batchMax, isCsv })
+  if (!isCsv) return { batches, parseLine: parseJson }
+  const { value: first } = await batches.next()
+  const [header, ...rest] = first?.lines ?? []
+  if (header === undefined) return { fault: 'The input is empty: a header line is needed.' }
+  if (header.isTooLong) return { fault: lineTooLong(bytesMax).reason }
+  const parseLine = csvRecordParser(header.bytes, shape)
+  if ('fault' in parseLine) return parseLine
+  const { bytesRead = 0 } = first ?? {}
+  return { batches: chained({ lines: rest, bytesRead }, batches), parseLine }
+}
+
+async function* chained(first: LineBatch, rest: AsyncIterable<LineBatch>) {
+  yield first
+  yield* rest
+}
+
+function parseJson(bytes: Uint8Array): Parsed {
+  const json = parseStrictJson(bytes)
+  return json.kind === 'value'
+    ? json
+    : { refused: { field: null, reason: json.why.replace('The body', 'The line') } }
+}
+
+export interface Tally {
+  lines: number
+  /** Lines of each result. */
+  results: Record<string, number>
+  rejected: number
+}
+
+export type RejectedLine = Refused & { line: Line }
+
+/** Is called after each batch with its rejected lines, and with the sums of the input so far. */
+export type ReportBatch = (
+  rejected: readonly RejectedLine[],
+  read: { tally: Tally; bytesRead: number },
+) => Promise<void> | void
+
+/** Applies the lines batch by batch: the loop of every bulk input, from a file or over HTTP. */
+export async function ingestLines<Services>(
+  context: BatchContext,
+  ingest: AnyIngest<Services>,
+  call: IngestCall<Services>,
+  { batches, parseLine }: OpenedLines,
+  report: ReportBatch,
+): Promise<Tally> {
+  const typed = ingest as unknown as Ingest<Services, object, string>
+  const results = Object.fromEntries(ingest.results.map((result) => [result, 0]))
+  const tally: Tally = { lines: 0, results, rejected: 0 }
+  for await (const { lines, bytesRead } of batches) {
+    const now = context.clock()
+    const read = lines.map(({ bytes, isTooLong }) => {
+      if (isTooLong) return { refused: lineTooLong(ingest.lineBytesMax) }
+      const parsed = parseLine(bytes)
+      return 'refused' in parsed ? parsed : typed.read(parsed.value, now)
+    })
+    const items = read.filter((one) => !isRefused(one))
+    const answers = (await applyBatch(context, typed, items, { ...call, now })).values()
+    const rejected: RejectedLine[] = []
+    for (const [i, one] of read.entries()) {
+      const answer = isRefused(one) ? one : answers.next().value
+      if (answer === undefined) throw new Error(`${ingest.name}: a line got no answer`)
+      if (isRefused(answer)) rejected.push({ ...answer, line: lines[i] as Line })
+      else results[answer.result] = (results[answer.result] ?? 0) + 1
+    }
+    tally.lines += lines.length
+    tally.rejected += rejected.length
+    await report(rejected, { tally, bytesRead })
+  }
+  return tally
+}
+
+function isRefused(answer: object): answer is Refused {
+  return 'refused' in answer
+}
+
 /**
  * Applies a batch in one transaction and writes its audit entry there, so after a kill the audit
  * log shows exactly what was applied.
  */
-export function applyBatch<Services, Item extends object, Result extends string>(
-  { db, clock, actor, requestId }: BatchContext,
-  { apply, audit }: Pick<Ingest<Services, Item, Result>, 'apply' | 'audit'>,
-  items: readonly Item[],
-  call: IngestCall<Services>,
-): Promise<readonly LineAnswer<Result>[]> {
+async function applyBatch<Services>(
+  { db, actor, requestId }: BatchContext,
+  { apply, audit }: Ingest<Services, object, string>,
+  items: readonly object[],
+  call: IngestCall<Services> & { now: Date },
+): Promise<readonly LineAnswer<string>[]> {
+  if (items.length === 0) return []
   return db.transaction(async (tx) => {
     if (requestId !== undefined) await nameRequest(tx, requestId)
-    const now = clock()
-    const applied = await apply(tx, items, { ...call, now })
-    await recordEntries(tx, audit, applied, { actor, now })
+    const applied = await apply(tx, items, call)
+    await recordEntries(tx, audit, applied, { actor, now: call.now })
     return applied.output
   })
 }
@@ -122,16 +216,12 @@ const linesMax = 10_000
 /** Rejected lines that an answer names; the others are counted. */
 const namedMax = 1_000
 
-export interface RejectedLine extends Fault {
-  /** Counted from 1. */
-  line: number
-}
-
 export interface IngestAnswer {
   lines: number
   /** Lines of each result, and the rejected ones. */
   counts: Record<string, number>
-  rejectedLines: RejectedLine[]
+  /** `line` is counted from 1. */
+  rejectedLines: (Fault & { line: number })[]
 }
 
 interface Body extends LinesBody {
@@ -144,110 +234,31 @@ export async function performIngest<Services>(
   { db, clock, services }: Performer<Services>,
   ingest: AnyIngest<Services>,
   caller: OperationCaller,
-  { importId, isDryRun, ...body }: Body,
+  { importId, isDryRun, bytes, isCsv }: Body,
 ): Promise<IngestAnswer | Refusal> {
   const forbidden = whyForbidden(ingest.who, caller)
   if (forbidden !== null) return refuse(forbidden)
-  const opened = openLines(body, ingest)
-  if ('refusal' in opened) return opened
-  const { lines, parse } = opened
-  if (lines.length > linesMax)
+  const opened = await openLines([bytes], isCsv, ingest)
+  if ('fault' in opened) return refuse('invalid_field', { message: opened.fault })
+  const batches = await Array.fromAsync(opened.batches)
+  const count = batches.reduce((sum, { lines }) => sum + lines.length, 0)
+  if (count > linesMax)
     return refuse('payload_too_large', {
-      message: `The body has ${lines.length} lines. Send at most ${linesMax} in a request.`,
+      message: `The body has ${count} lines. Send at most ${linesMax} in a request.`,
     })
-  const typed = ingest as unknown as Ingest<Services, object, string>
   const { actor, requestId } = caller
   const context = { db: isDryRun ? rollingBack(db) : db, actor, clock, requestId }
   const call = { by: caller.by, importId, services }
-  const counts = Object.fromEntries([...ingest.results, 'rejected'].map((name) => [name, 0]))
-  const rejectedLines: RejectedLine[] = []
-  for (let from = 0; from < lines.length; from += ingest.batchMax) {
-    const batch = lines.slice(from, from + ingest.batchMax)
-    const checked = batch.map((line) => {
-      const parsed = parse(line)
-      return 'refused' in parsed ? parsed : typed.read(parsed.value, clock())
-    })
-    const items = checked.filter((one) => !('refused' in one))
-    const applied = (
-      items.length === 0 ? [] : await applyBatch(context, typed, items, call)
-    ).values()
-    for (const [i, one] of checked.entries()) {
-      const answer = 'refused' in one ? (one as Refused) : applied.next().value
-      if (answer === undefined) throw new Error(`${ingest.name}: a line got no answer`)
-      const result = 'refused' in answer ? 'rejected' : answer.result
-      counts[result] = (counts[result] ?? 0) + 1
-      if ('refused' in answer && rejectedLines.length < namedMax)
-        rejectedLines.push({ line: batch[i]?.number ?? 0, ...answer.refused })
-    }
-  }
-  return { lines: lines.length, counts, rejectedLines }
-}
-
-interface Line {
-  number: number
-  bytes: Buffer
-}
-
-type Parsed = { value: unknown } | Refused
-
-interface OpenedLines {
-  lines: Line[]
-  parse(line: Line): Parsed
-}
-
-/** Refused if the body is CSV and its header names no field. */
-function openLines(
-  { bytes, isCsv }: LinesBody,
-  { line: shape, lineBytesMax }: { line: TSchema; lineBytesMax: number },
-): OpenedLines | Refusal {
-  const lines = linesOf(bytes, isCsv ? csvRecordEnds() : everyLineFeed)
-  const parse = isCsv ? csvParser(lines.shift(), shape) : parseJson
-  if (typeof parse !== 'function') return parse
-  return {
-    lines,
-    parse: (line) =>
-      line.bytes.length > lineBytesMax
-        ? { refused: { field: null, reason: `The line is longer than ${lineBytesMax} bytes.` } }
-        : parse(line.bytes),
-  }
-}
-
-function csvParser(header: Line | undefined, shape: TSchema) {
-  if (header === undefined)
-    return refuse('invalid_field', { message: 'The body is empty: a header line is needed.' })
-  try {
-    return csvRecordParser(header.bytes, shape)
-  } catch (error) {
-    if (!(error instanceof CsvHeaderError)) throw error
-    return refuse('invalid_field', { message: error.message })
-  }
-}
-
-function parseJson(bytes: Uint8Array): Parsed {
-  const json = parseStrictJson(bytes)
-  return json.kind === 'value'
-    ? json
-    : { refused: { field: null, reason: json.why.replace('The body', 'The line') } }
-}
-
-const lineFeed = 0x0a
-const carriageReturn = 0x0d
-
-const everyLineFeed: LineEndFinder = {
-  next: (chunk, from) => chunk.indexOf(lineFeed, from),
-  takeLineFeeds: () => 0,
-}
-
-/** Returns the lines that are not blank. Blank lines count for line numbers only. */
-function linesOf(bytes: Buffer, ends: LineEndFinder): Line[] {
-  const lines: Line[] = []
-  for (let from = 0, number = 1; from < bytes.length; ) {
-    const feed = ends.next(bytes, from)
-    const end = feed === -1 ? bytes.length : feed
-    const line = bytes.subarray(from, bytes[end - 1] === carriageReturn ? end - 1 : end)
-    if (/\S/.test(line.toString('latin1', 0, 1_024))) lines.push({ number, bytes: line })
-    number += 1 + ends.takeLineFeeds()
-    from = end + 1
-  }
-  return lines
+  const rejectedLines: IngestAnswer['rejectedLines'] = []
+  const { lines, results, rejected } = await ingestLines(
+    context,
+    ingest,
+    call,
+    { ...opened, batches },
+    (more) => {
+      for (const { line, refused } of more.slice(0, namedMax - rejectedLines.length))
+        rejectedLines.push({ line: line.number, ...refused })
+    },
+  )
+  return { lines, counts: { ...results, rejected }, rejectedLines }
 }

@@ -1,4 +1,7 @@
-/** Pure: writes and reads CSV (RFC 4180). */
+/**
+ * Pure: writes and reads CSV (RFC 4180). Only commas separate fields, and a malformed record is
+ * never repaired.
+ */
 
 /**
  * Returns one record without its line end. Spreadsheets run a cell that begins with `=`, `+`, `-`
@@ -14,26 +17,70 @@ function csvCell(text: string): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
+/** Finds line ends in the chunks of one input. Its caller passes the chunks in order. */
+export interface LineEndFinder {
+  /**
+   * Returns the end of the line that holds `chunk[from]`, or -1 if it goes on in the next chunk.
+   */
+  next(chunk: Uint8Array, from: number): number
+  /** Returns the number of line feeds within lines since the last call. */
+  takeLineFeeds(): number
+}
+
+const lineFeed = 0x0a
+const quote = 0x22
+const comma = 0x2c
+
 /**
- * Parses a whole text. Lines end with LF or CR LF, and a byte order mark is ignored. Returns the
- * number of the first malformed line in place of the records. The fault quotes no cell, because a
- * cell may hold data about a person.
+ * Returns a finder of record ends. A line feed within quotes belongs to its record. A quote opens a
+ * field only at its beginning, so a stray quote makes only its own record invalid.
  */
-export function parseCsv(text: string): { records: string[][] } | { faultyLine: number } {
-  const records: string[][] = []
-  let record: string[] = []
-  let line = 1
-  const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/y
-  cell.lastIndex = text.startsWith('\uFEFF') ? 1 : 0
-  while (cell.lastIndex < text.length || record.length > 0) {
-    const found = cell.exec(text)
-    if (found === null) return { faultyLine: line }
-    const [whole, quoted, plain = '', end] = found
-    record.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'))
-    line += whole.split('\n').length - 1
-    if (end === ',') continue
-    if (record.length > 1 || record[0] !== '') records.push(record)
-    record = []
+export function csvRecordEnds(): LineEndFinder {
+  // `behind`: after a quote within quotes, which ends the field or is the first of a doubled quote.
+  let state: 'begin' | 'plain' | 'quoted' | 'behind' = 'begin'
+  let lineFeeds = 0
+  return {
+    next(chunk, from) {
+      for (let at = from; at < chunk.length; at++) {
+        const byte = chunk[at]
+        if (state === 'quoted') {
+          if (byte === quote) state = 'behind'
+          else if (byte === lineFeed) lineFeeds++
+        } else if (byte === lineFeed) {
+          state = 'begin'
+          return at
+        } else if (byte === comma) state = 'begin'
+        else if (byte !== quote) state = 'plain'
+        else if (state !== 'plain') state = 'quoted'
+      }
+      return -1
+    },
+    takeLineFeeds() {
+      const taken = lineFeeds
+      lineFeeds = 0
+      return taken
+    },
   }
-  return { records }
+}
+
+/** Parses the fields of one record, which has no line end. */
+export function parseCsvFields(record: string): string[] | { fault: string } {
+  const fields: string[] = []
+  const field = /(?:"([^"]*(?:""[^"]*)*)"|([^",]*))(,|$)/y
+  for (;;) {
+    const start = field.lastIndex
+    const match = field.exec(record)
+    if (match === null) return { fault: faultOf(record.slice(start)) }
+    const [, quoted, plain = '', end] = match
+    fields.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'))
+    if (end === '') return fields
+  }
+}
+
+function faultOf(rest: string): string {
+  if (!rest.startsWith('"'))
+    return 'has a quote in a field without quotes: put the field in quotes, and double it'
+  return /^"[^"]*(?:""[^"]*)*"(?!")/.test(rest)
+    ? 'has text behind a closing quote: double a quote within quotes'
+    : 'opens a quote that is never closed'
 }

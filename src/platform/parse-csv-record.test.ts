@@ -1,16 +1,28 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { TSchema } from 'typebox'
 import { evidenceLine, sourceLine } from '../evidence/schema.ts'
 import { readRegistration } from '../workers/registration.ts'
 import { registration } from '../workers/schema.ts'
-import { CsvHeaderError, csvRecordParser } from './parse-csv-record.ts'
+import { csvRecordParser } from './parse-csv-record.ts'
 
 const bytes = (text: string) => Buffer.from(text)
+
+function parserOf(header: Uint8Array, schema: TSchema) {
+  const parser = csvRecordParser(header, schema)
+  assert.ok(!('fault' in parser))
+  return parser
+}
+
+function faultOf(header: string, schema: TSchema): string {
+  const parser = csvRecordParser(bytes(header), schema)
+  return 'fault' in parser ? parser.fault : ''
+}
 
 test('a CSV record and the same line of JSON give the same value', () => {
   const header =
     '\ufeffusername,displayName,terms.version,terms.acceptedAt,consents.0.permission,consents.0.textVersion,skills.0.name,skills.0.verified,skills.1.name,bio'
-  const read = csvRecordParser(bytes(header), registration)
+  const read = parserOf(bytes(header), registration)
   const record =
     'ada,"Lovelace, Ada",2,2026-01-01T00:00:00Z,public_profile,3,Git,true,"He said ""hi""","two\nlines"'
   const value = {
@@ -29,7 +41,7 @@ test('a CSV record and the same line of JSON give the same value', () => {
 })
 
 test('a cell is a number or boolean only if JSON writes it so; any other cell stays text', () => {
-  const read = csvRecordParser(bytes('value'), evidenceLine)
+  const read = parserOf(bytes('value'), evidenceLine)
   const cells = { '820': 820, '0': 0, '-1': -1, ' 5': ' 5', '05': '05', '1e2': '1e2', '0.5': '0.5' }
   for (const [cell, value] of Object.entries(cells))
     assert.deepEqual(read(bytes(cell)), { value: { value } })
@@ -39,7 +51,7 @@ test('a cell is a number or boolean only if JSON writes it so; any other cell st
     ['9007199254740993', '9007199254740993'],
   ] as const)
     assert.deepEqual(read(bytes(cell)), { value: { value } })
-  const parseFlag = csvRecordParser(bytes('skills.0.verified'), registration)
+  const parseFlag = parserOf(bytes('skills.0.verified'), registration)
   for (const [cell, verified] of [
     ['true', true],
     ['false', false],
@@ -50,7 +62,7 @@ test('a cell is a number or boolean only if JSON writes it so; any other cell st
 })
 
 test('a skipped index of a list is rejected by its index', () => {
-  const read = csvRecordParser(bytes('username,displayName,skills.1.name'), registration)
+  const read = parserOf(bytes('username,displayName,skills.1.name'), registration)
   const found = read(bytes('ada,Ada,Git'))
   assert.ok('value' in found)
   const line = readRegistration(found.value, new Date())
@@ -69,21 +81,16 @@ test('an unknown column rejects the whole file and the message lists the known o
     ['"id', /never closed/],
     ['\ufffe', /no field/],
   ]
-  for (const [header, message] of wrong)
-    assert.throws(
-      () => csvRecordParser(bytes(header), sourceLine),
-      (error) => error instanceof CsvHeaderError && message.test(error.message),
-      header,
-    )
-  assert.throws(() => csvRecordParser(bytes('x'), registration), /, skills\.0\.name, /)
+  for (const [header, message] of wrong) assert.match(faultOf(header, sourceLine), message, header)
+  assert.match(faultOf('x', registration), /, skills\.0\.name, /)
   for (const header of ['private', 'private.notes.x', 'value.0'])
-    assert.throws(() => csvRecordParser(bytes(header), evidenceLine), CsvHeaderError)
+    assert.notEqual(faultOf(header, evidenceLine), '')
   for (const header of ['skills.100.name', 'skills.01.name', 'skills', 'skills.0'])
-    assert.throws(() => csvRecordParser(bytes(header), registration), CsvHeaderError)
+    assert.notEqual(faultOf(header, registration), '')
 })
 
 test('a malformed record is rejected as a whole with its reason', () => {
-  const read = csvRecordParser(bytes('id,name'), sourceLine)
+  const read = parserOf(bytes('id,name'), sourceLine)
   const reasonOf = (record: Uint8Array): string => {
     const found = read(record)
     assert.ok('refused' in found && found.refused.field === null)

@@ -7,27 +7,26 @@
 import { isUtf8 } from 'node:buffer'
 import type { TSchema } from 'typebox'
 import { counted } from './counted.ts'
+import { parseCsvFields } from './csv.ts'
 import type { Fault } from './json/shape-fault.ts'
-import { parseCsvFields, withoutByteOrderMark } from './parse-csv.ts'
 
 export type ParsedRecord = { value: unknown } | { refused: Fault }
-
-/** The header names an unknown field. The message lists the known ones. */
-export class CsvHeaderError extends Error {
-  override readonly name = 'HeaderRefused'
-}
 
 interface Column {
   path: readonly string[]
   parseCell: (text: string) => unknown
 }
 
-/** Returns a parser of the records below this header. Throws `CsvHeaderError`. */
+/**
+ * Returns a parser of the records below this header. If the header names an unknown field, the
+ * fault lists the known ones.
+ */
 export function csvRecordParser(
   header: Uint8Array,
   schema: TSchema,
-): (record: Uint8Array) => ParsedRecord {
+): ((record: Uint8Array) => ParsedRecord) | { fault: string } {
   const columns = parseHeader(header, schema)
+  if ('fault' in columns) return columns
   return (record) => {
     const fields = parseFields(record)
     if ('fault' in fields) return { refused: { field: null, reason: `The line ${fields.fault}.` } }
@@ -48,15 +47,23 @@ function parseFields(bytes: Uint8Array): string[] | { fault: string } {
   return parseCsvFields(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'))
 }
 
-function parseHeader(header: Uint8Array, schema: TSchema): Column[] {
+function parseHeader(header: Uint8Array, schema: TSchema): Column[] | { fault: string } {
   const names = parseFields(withoutByteOrderMark(header))
-  if ('fault' in names) throw new CsvHeaderError(`The header ${names.fault}.`)
-  return names.map((name, i) => {
+  if ('fault' in names) return { fault: `The header ${names.fault}.` }
+  const columns: Column[] = []
+  for (const [i, name] of names.entries()) {
     const column = findColumn(name, schema)
-    if (column === null) throw new CsvHeaderError(unknownColumnMessage(name, schema))
-    if (names.indexOf(name) < i) throw new CsvHeaderError(`The header names ${name} twice.`)
-    return column
-  })
+    if (column === null) return { fault: unknownColumnMessage(name, schema) }
+    if (names.indexOf(name) < i) return { fault: `The header names ${name} twice.` }
+    columns.push(column)
+  }
+  return columns
+}
+
+/** Removes the byte order mark that some programs put in front of UTF-8. */
+function withoutByteOrderMark(bytes: Uint8Array): Uint8Array {
+  const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+  return isMarked ? bytes.subarray(3) : bytes
 }
 
 function unknownColumnMessage(name: string, schema: TSchema): string {

@@ -29,8 +29,5 @@ export const workersImport: Ingest<
     consents: [{ permission: 'score_sharing', textVersion: '2026-05' }],
   },
   read: readRegistration,
-  // Without an external id, the earlier lines decide which worker has the username.
-  keysOf: ({ externalId, profile }) =>
-    externalId === null ? null : [`id ${externalId}`, `name ${profile.username}`],
   apply: (tx, registrations, { by, now }) => importWorkers(tx, registrations, { by, at: now }),
 }

@@ -10,7 +10,6 @@ import { consentEvents, line, publicLine } from '../support/build/workers.ts'
 import { holdInserts } from '../support/fault/hold.ts'
 import { commandLine } from '../support/start/command-line.ts'
 import { testDatabase } from '../support/start/database.ts'
-import { eventually } from '../support/start/processes.ts'
 
 async function installation() {
   const database = await testDatabase()
@@ -118,27 +117,6 @@ test('import: 3,000 lines with 1 % invalid lines, killed and run again, give the
   )
   assert.deepEqual(await killed.db.rows(sql`select * from profiles order by worker_id`), before)
   assert.equal((await consentEvents(killed.db)).length, 3 * (lineCount / 2 - invalidCount))
-})
-
-test('import: a line that waits does not delay lines about other workers', async () => {
-  const { url, db, file, start } = await installation()
-  const workers = Array.from({ length: 600 }, (_, n) => ({
-    username: `user-${n}`,
-    externalId: `${n}`,
-  }))
-  writeFileSync(file('people.ndjson'), ndjson(workers.map((one) => publicLine(one))))
-  const held = await holdInserts(url, { table: 'profiles', when: `new.username = 'user-3'` })
-  const child = start(['workers', 'import', '--from', 'people.ndjson'])
-  const ended = once(child, 'exit')
-  await held.reached(child)
-  const later = sql`select from profiles where username = 'user-300'`
-  await eventually('a later line is applied', {
-    see: async () => (await db.rows(later)).length === 1,
-  })
-  await held.release()
-  const [code] = await ended
-  assert.equal(code, 0)
-  assert.equal((await db.rows(sql`select from profiles`)).length, 600)
 })
 
 for (const named of ['by its external id', 'by its username'])

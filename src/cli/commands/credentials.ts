@@ -10,6 +10,7 @@ import { operatorRules } from '../../platform/egress/rules.ts'
 import { UnavailableError } from '../../platform/http/errors.ts'
 import { isJsonObject } from '../../platform/json/json-object.ts'
 import { parseStrictJson } from '../../platform/json/strict-json.ts'
+import { type Line, readLineBatches } from '../../platform/line-batches.ts'
 import { oneLine, renderFields } from '../../platform/render-fields.ts'
 import {
   type CredentialName,
@@ -49,7 +50,7 @@ import { byOption, each, oneOf, parseUrl, usernameArgument } from '../args.ts'
 import { act, command } from '../command.ts'
 import { withContext } from '../context.ts'
 import { failure, usageError } from '../fail.ts'
-import { type Line, openInput, readInput, readLineBatchesUntil } from '../input-lines.ts'
+import { batchesUntil, openInput, readInput } from '../input-lines.ts'
 import { issueFile } from '../issue-lines.ts'
 import { askFirst, type CommonFlags, declareOperations, performHere } from '../operation-command.ts'
 import { done, note, type Outcome } from '../output.ts'
@@ -246,7 +247,7 @@ const nameBytesMax = 16_384
 async function* namesIn(file: string, signal: AbortSignal): AsyncGenerator<Named[]> {
   const { chunks } = await openInput(file)
   const limits = { bytesMax: nameBytesMax, batchMax: revokedMax }
-  for await (const { lines } of readLineBatchesUntil(signal, chunks, limits)) {
+  for await (const { lines } of batchesUntil(signal, chunks, readLineBatches(chunks, limits))) {
     const names = lines.map(nameIn)
     const wrong = names.indexOf(null)
     yield names.slice(0, wrong === -1 ? names.length : wrong).flatMap((name) => name ?? [])

@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { Type } from 'typebox'
 import { closed, orNull } from '../../operations/fields.ts'
 import { changed, operationsFor } from '../../operations/operation.ts'
-import { parseCsv } from '../../platform/csv.ts'
+import { parseCsvFields } from '../../platform/csv.ts'
 import { refuse } from '../../platform/http/errors.ts'
+import { readLineBatches } from '../../platform/line-batches.ts'
 import type { ExplainServices } from '../explain-operation.ts'
 import { impactOf, type Scored } from './impact.ts'
 import { openExport, pseudonymKeyBytes } from './score-export.ts'
@@ -157,9 +158,9 @@ export const scoresImpact = change({
     d: 'd',
   },
   async run(_tx, { scores, groups, by, minCell, cut = null }) {
-    const exported = recordsOf('scores', scores, ['subject', 'score', 'low'])
+    const exported = await recordsOf('scores', scores, ['subject', 'score', 'low'])
     if ('fault' in exported) return refuse('invalid_field', { message: exported.fault })
-    const joined = recordsOf('groups', groups, ['subject', ...by])
+    const joined = await recordsOf('groups', groups, ['subject', ...by])
     if ('fault' in joined) return refuse('invalid_field', { message: joined.fault })
     const workers = new Map<string, Scored>()
     for (const [subject = '', score = '', low = ''] of exported.records)
@@ -182,15 +183,21 @@ export const scoresImpact = change({
 })
 
 /** Returns the named columns. A fault names lines and columns, never a value. */
-function recordsOf(
+async function recordsOf(
   name: string,
   text: string,
   columns: readonly string[],
-): { records: string[][] } | { fault: string } {
-  const parsed = parseCsv(text)
-  if ('faultyLine' in parsed)
-    return { fault: `${name} has no valid CSV in line ${parsed.faultyLine}.` }
-  const [header = [], ...records] = parsed.records
+): Promise<{ records: string[][] } | { fault: string }> {
+  const all: string[][] = []
+  const limits = { bytesMax: Number.MAX_SAFE_INTEGER, batchMax: 1_000, isCsv: true }
+  const bytes = Buffer.from(text.replace(/^\uFEFF/, ''))
+  for await (const { lines } of readLineBatches([bytes], limits))
+    for (const line of lines) {
+      const fields = parseCsvFields(Buffer.from(line.bytes).toString())
+      if ('fault' in fields) return { fault: `${name} has no valid CSV in line ${line.number}.` }
+      all.push(fields)
+    }
+  const [header = [], ...records] = all
   const places = columns.map((column) => header.indexOf(column))
   const missing = columns.filter((_, at) => places[at] === -1)
   if (missing.length > 0) return { fault: `${name} has no column ${missing.join(', ')}.` }

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import fc from '../../test/support/oracle/fc.ts'
 import { collectGarbage } from '../../test/support/start/garbage.ts'
-import { type Line, readLineBatches } from './input-lines.ts'
+import { type Line, readLineBatches } from './line-batches.ts'
 
 const limits = { bytesMax: 20, batchMax: 3 }
 
