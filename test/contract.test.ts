@@ -90,7 +90,6 @@ const open: Record<string, Question> = {
   getEngineDiscovery: { path: '/.well-known/service-engine.json' },
   getScoreCredentialPublicKey: { path: '/.well-known/service-score-vc-public-key.json' },
   getReleaseManifest: { path: '/.well-known/service-score-core-release-manifest.json' },
-  getEngineProvenance: { path: '/.well-known/service-score-core-provenance.json' },
   getDidDocument: { path: '/.well-known/did.json' },
   getErrorDescription: { path: '/docs/errors/rate_limited' },
   getSkillStandardContext: { path: '/standard/v1/context.jsonld' },
@@ -208,12 +207,7 @@ const drives: Drive[] = [
     sent: 'the kid of the active key',
     question: { path: `${good.getScoreCredentialPublicKey?.path}?kid=${issuer.signer.kid}` },
   },
-  ...[
-    'getScoreCredentialPublicKey',
-    'getDidDocument',
-    'getEngineProvenance',
-    'getScoreCredentialStatusList',
-  ].map(
+  ...['getScoreCredentialPublicKey', 'getDidDocument', 'getScoreCredentialStatusList'].map(
     (operation): Drive => ({
       operation,
       status: 503,

@@ -54,7 +54,7 @@ export async function openContext(
   if (payeeWarning !== null) log.info(payeeWarning)
   const secrets = await openSecretsKeyring(config)
   if (secrets === null) log.warn('no webhook endpoint can be created: set SECRETS_KEYRING')
-  const release = await readReleaseFacts(root)
+  const release = readReleaseFacts(root)
   const engine = await openEngine(log)
   return {
     config,

@@ -98,7 +98,6 @@ export function serviceHandlers(options: HandlerOptions): Handlers<typeof contra
       engine: options.engineFacts,
       standard: standardFacts(vocabulary, publicUrl),
       signing: signing.facts,
-      signer: signing.envelopeSigner,
       errorPage: options.errorPage,
     }),
   }

@@ -1,7 +1,6 @@
 /** Composes signing: the public facts, the issuer, and the jobs of status lists. */
 import type { Config } from '../config/config.ts'
 import type { SigningFacts } from '../discovery/engine.ts'
-import type { EnvelopeSigner } from '../discovery/provenance.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Job } from '../platform/job-runner.ts'
@@ -12,7 +11,6 @@ import { proofForms } from '../score-credentials/proof.ts'
 import { publishDueLists } from '../score-credentials/publish-lists.ts'
 import type { RegistryCache } from '../score-credentials/registry-cache.ts'
 import type { Signers } from '../score-credentials/signers.ts'
-import type { Signer } from '../score-credentials/signing-key.ts'
 
 export interface SigningOptions {
   config: Pick<
@@ -31,9 +29,10 @@ export interface SigningOptions {
 
 export interface Signing {
   facts(): SigningFacts
-  /** Returns undefined if no key is active, or its file is on another machine. */
-  envelopeSigner(): Promise<EnvelopeSigner | undefined>
-  /** Returns the issuer with the active key. Undefined under the same conditions. */
+  /**
+   * Returns the issuer with the active key. Undefined if no key is active, or its file is on another
+   * machine.
+   */
   issuer(): Promise<Issuer | undefined>
   /** Returns why this process cannot sign, in words for operators. Call it if there is no issuer. */
   whyUnsigned(): string
@@ -45,22 +44,15 @@ export function openSigning({ config, registryCache, signers }: SigningOptions):
   const formerOrigins = config.formerPublicUrls.map(originOf)
   const { issuer } = origin
   const { credentialValidityDays: validityDays, supersedeRevokes } = config
-  const activeSigner = async (): Promise<Signer | undefined> => {
-    const active = registryCache.activeKey()
-    return active === undefined ? undefined : signers.of(active.kid)
-  }
   return {
     facts() {
       const kid = registryCache.activeKey()?.kid
       const verificationMethod = kid === undefined ? null : `${issuer}#${kid}`
       return { issuer, proofForms, verificationMethod }
     },
-    async envelopeSigner() {
-      const signer = await activeSigner()
-      return signer && { keyid: `${issuer}#${signer.kid}`, sign: (bytes) => signer.sign(bytes) }
-    },
     async issuer() {
-      const signer = await activeSigner()
+      const active = registryCache.activeKey()
+      const signer = active && (await signers.of(active.kid))
       return signer && { origin, formerOrigins, signer, validityDays, supersedeRevokes }
     },
     whyUnsigned() {

@@ -4,7 +4,7 @@
 import { type Contract, commonResponses } from '../platform/http/contract.ts'
 import { errorTable } from '../platform/http/errors.ts'
 import { wellKnownPath } from '../platform/http/identifiers.ts'
-import { exampleDiscovery, exampleEnvelope, exampleManifest } from './examples.ts'
+import { exampleDiscovery, exampleManifest } from './examples.ts'
 import {
   engineDiscovery,
   enginePath,
@@ -13,8 +13,6 @@ import {
   manifestPath,
   openApi,
   openApiPath,
-  provenanceEnvelope,
-  provenancePath,
   releaseManifest,
 } from './schema.ts'
 
@@ -70,22 +68,6 @@ export const discoveryContract = {
     responses: {
       200: { description: 'The manifest.', schema: releaseManifest, example: exampleManifest },
       ...commonResponses,
-    },
-  },
-  getEngineProvenance: {
-    ...shared,
-    path: provenancePath,
-    summary: 'Where the bytes of the engine come from, signed by the operator',
-    description:
-      'An in-toto statement (slsa.dev/provenance/v1) in a DSSE envelope, under the key that signs score credentials.',
-    extension: true,
-    responses: {
-      200: { description: 'The envelope.', schema: provenanceEnvelope, example: exampleEnvelope },
-      ...commonResponses,
-      503: {
-        description: 'The service has no signing key, or the engine was refused at start.',
-        errors: ['signing_not_configured', 'unavailable', 'overloaded'],
-      },
     },
   },
   getErrorDescription: {

@@ -13,7 +13,7 @@ import {
 import { standardUrls } from '../skill-standard/context.ts'
 import { pagePathOf } from './docs-page.ts'
 import type { EngineFacts, LoadedEngine } from './engine-facts.ts'
-import { manifestPath, openApiPath, provenancePath } from './schema.ts'
+import { manifestPath, openApiPath } from './schema.ts'
 
 /** Published facts about the vocabulary. */
 export interface StandardFacts {
@@ -67,7 +67,6 @@ export function engineDiscoveryOf({
       credential_fields: ['engineId', 'engineVersion', 'engineBinarySha256'],
       algorithm_url: `${publicUrl}${pagePathOf('docs/scoring.md')}`,
       manifest_url: `${publicUrl}${manifestPath}`,
-      provenance_url: `${publicUrl}${provenancePath}`,
     },
     score_vc: {
       proof_type: nativeProofType,

@@ -2,7 +2,6 @@
 import { exampleUrl } from '../platform/http/contract.ts'
 import { engineDiscoveryOf } from './engine.ts'
 import type { EngineFacts, LoadedEngine } from './engine-facts.ts'
-import { provenanceStatement, signedEnvelope } from './provenance.ts'
 import { type ReleaseFacts, releaseManifestOf } from './release-manifest.ts'
 
 export const exampleEngine: EngineFacts & { loaded: LoadedEngine } = {
@@ -26,7 +25,6 @@ export const exampleRelease: ReleaseFacts = {
   version: '0.1.0',
   commit: '5f3c9a1e0b7d48c2a6e4f1d093b85c7720ae64d1',
   tag: 'v0.1.0',
-  modified: false,
   generatedAt: new Date('2026-05-14T09:00:00Z'),
   node: { required: '>=24', running: '24.21.0' },
   files: [
@@ -63,13 +61,3 @@ export const exampleManifest = releaseManifestOf({
   engine: exampleEngine,
   publicUrl: exampleUrl,
 })
-
-export const exampleEnvelope = signedEnvelope(
-  provenanceStatement({
-    engine: exampleEngine.loaded,
-    release: exampleRelease,
-    issuer,
-    publicUrl: exampleUrl,
-  }),
-  { keyid: `${issuer}#z6Mk…`, sign: () => Buffer.alloc(64) },
-)

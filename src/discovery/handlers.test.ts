@@ -4,13 +4,12 @@ import { Compile } from 'typebox/compile'
 import { readConfig } from '../config/config.ts'
 import { operationsOf } from '../platform/http/contract.ts'
 import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
-import { type Answer, anybody } from '../platform/http/endpoint.ts'
+import { anybody } from '../platform/http/endpoint.ts'
 import { discoveryContract } from './contract.ts'
 import type { EngineFacts } from './engine-facts.ts'
 import { exampleEngine, exampleRelease } from './examples.ts'
 import { discoveryHandlers } from './handlers.ts'
-import type { EnvelopeSigner } from './provenance.ts'
-import { engineDiscovery, provenanceEnvelope, releaseManifest } from './schema.ts'
+import { engineDiscovery, releaseManifest } from './schema.ts'
 
 const publicUrl = 'https://scores.example.org'
 const issuer = 'did:web:scores.example.org'
@@ -30,7 +29,6 @@ const operations = operationsOf(discoveryContract, {
 
 interface State {
   verificationMethod: string | null
-  signer?: EnvelopeSigner
   engine: EngineFacts
 }
 
@@ -50,25 +48,22 @@ function start(engine: EngineFacts = exampleEngine) {
       proofForms: ['native'],
       verificationMethod: state.verificationMethod,
     }),
-    signer: async () => state.signer,
     errorPage: () =>
       publicDocument({ body: '', contentType: 'text/html; charset=utf-8', maxAgeSeconds: 1 }),
   })
-  const answerOf = async (name: keyof typeof handlers, error = ''): Promise<Answer> =>
-    handlers[name]({
-      path: { name: error },
+  const documentOf = async (name: keyof typeof handlers): Promise<PublicDocument> => {
+    const answer = await handlers[name]({
+      path: { name: '' },
       query: {},
       body: null,
       bodyAmbiguity: null,
       requestId: 'r',
       ...anybody,
     })
-  const documentOf = async (...asked: Parameters<typeof answerOf>): Promise<PublicDocument> => {
-    const answer = await answerOf(...asked)
-    assert.ok('document' in answer, asked[0])
+    assert.ok('document' in answer, name)
     return answer.document
   }
-  return { state, answerOf, documentOf }
+  return { state, documentOf }
 }
 
 function parsed(document: PublicDocument): Record<string, unknown> {
@@ -110,7 +105,6 @@ test('discovery: the engine document follows the signing key, and is the same ob
 })
 
 const manifestPath = '/.well-known/service-score-core-release-manifest.json'
-const provenancePath = '/.well-known/service-score-core-provenance.json'
 
 test('discovery: the engine document and the release manifest describe the engine as it was loaded', async () => {
   const { documentOf } = start()
@@ -147,7 +141,7 @@ test('discovery: the engine document and the release manifest describe the engin
 })
 
 test('discovery: a refused engine is reported as refused, and the manifest is still served', async () => {
-  const { state, answerOf, documentOf } = start({
+  const { documentOf } = start({
     ...exampleEngine,
     state: 'altered',
     loaded: null,
@@ -160,10 +154,6 @@ test('discovery: a refused engine is reported as refused, and the manifest is st
   assert.ok(Compile(releaseManifest).Check(manifest))
   assert.equal(Object(manifest.binary).sha256, null)
   assert.equal(Object(manifest.engine).state, 'altered')
-
-  state.signer = { keyid: `${issuer}#z6Mk`, sign: () => Buffer.alloc(64) }
-  const answer = await answerOf('getEngineProvenance')
-  assert.ok('refusal' in answer && answer.refusal === 'unavailable')
 })
 
 test('discovery: an engine that is recalled while the service runs is reported as recalled, with its digest', async () => {
@@ -185,25 +175,8 @@ test('discovery: the release manifest has the published shape', async () => {
   const document = parsed(await documentOf('getReleaseManifest'))
   assert.ok(Compile(releaseManifest).Check(document))
   assert.equal(document.generated_at, '2026-05-14T09:00:00Z')
-  const { source_date_epoch, changelog_url, provenance_url, tag } = Object(document.release)
+  const { source_date_epoch, changelog_url, tag } = Object(document.release)
   assert.equal(source_date_epoch, Date.parse('2026-05-14T09:00:00Z') / 1_000)
   assert.equal(changelog_url, `${publicUrl}/changelog`)
-  assert.equal(provenance_url, `${publicUrl}${provenancePath}`)
   assert.equal(tag, 'v0.1.0')
-})
-
-test('discovery: the provenance is signed anew when another key becomes active, and not before', async () => {
-  const { state, answerOf, documentOf } = start()
-  const unsigned = await answerOf('getEngineProvenance')
-  assert.ok('refusal' in unsigned && unsigned.refusal === 'signing_not_configured')
-
-  let signatures = 0
-  const sign = () => Buffer.alloc(64, ++signatures)
-  state.signer = { keyid: `${issuer}#z6MkOne`, sign }
-  const one = await documentOf('getEngineProvenance')
-  assert.equal(await documentOf('getEngineProvenance'), one)
-  assert.ok(Compile(provenanceEnvelope).Check(parsed(one)))
-  state.signer = { keyid: `${issuer}#z6MkTwo`, sign }
-  const two = parsed(await documentOf('getEngineProvenance'))
-  assert.deepEqual([Object(two.signatures)[0].keyid, signatures], [`${issuer}#z6MkTwo`, 2])
 })

@@ -9,7 +9,6 @@ import { engineDiscoveryOf, type SigningFacts, type StandardFacts } from './engi
 import type { EngineFacts } from './engine-facts.ts'
 import { openApiDocument } from './openapi.ts'
 import type { WebhookDeclaration } from './openapi-webhooks.ts'
-import { type EnvelopeSigner, provenanceStatement, signedEnvelope } from './provenance.ts'
 import { type ReleaseFacts, releaseManifestOf } from './release-manifest.ts'
 
 export interface DiscoveryOptions {
@@ -26,11 +25,6 @@ export interface DiscoveryOptions {
   standard: StandardFacts
   /** Called at each request: a key may become active while the service runs. */
   signing: () => SigningFacts
-  /**
-   * Returns the active key, or undefined if no key is active or its private half is not on this
-   * machine.
-   */
-  signer: () => Promise<EnvelopeSigner | undefined>
   /** Returns the page about an error, for browsers. */
   errorPage: (error: ErrorName) => PublicDocument
 }
@@ -38,23 +32,13 @@ export interface DiscoveryOptions {
 const maxAgeSeconds = 300
 
 export function discoveryHandlers(options: DiscoveryOptions): Handlers<typeof discoveryContract> {
-  const {
-    publicUrl,
-    sessionCookie,
-    operations,
-    webhooks,
-    release,
-    engine,
-    standard,
-    signing,
-    signer,
-  } = options
+  const { publicUrl, sessionCookie, operations, webhooks, release, engine, standard, signing } =
+    options
   const contract = lastDocument({
     Link: linkHeader([{ url: '/docs/api', rel: 'alternate', type: 'text/html' }]),
   })
   const description = lastDocument()
   const manifest = lastDocument()
-  const provenance = lastDocument()
   const errors = errorDocuments(options.errorPage)
 
   const getOpenApi = () => ({
@@ -73,16 +57,6 @@ export function discoveryHandlers(options: DiscoveryOptions): Handlers<typeof di
     getReleaseManifest() {
       const facts = { release, engine: engine(), publicUrl }
       return { document: manifest(facts.engine.state, () => releaseManifestOf(facts)) }
-    },
-    async getEngineProvenance() {
-      const { loaded } = engine()
-      if (loaded === null)
-        return refuse('unavailable', { message: 'The engine of this release was refused.' })
-      const by = await signer()
-      if (by === undefined) return refuse('signing_not_configured')
-      const facts = { engine: loaded, release, issuer: signing().issuer, publicUrl }
-      const make = () => signedEnvelope(provenanceStatement(facts), by)
-      return { document: provenance(by.keyid, make) }
     },
     getErrorDescription: ({ path }) => documentAnswer(errors.get(path.name)),
   }

@@ -59,7 +59,6 @@ test('contract: the operations of the specification and the extensions', () => {
       'GET /.well-known/did.json',
       'GET /.well-known/service-engine.json',
       'GET /.well-known/service-openapi.json',
-      'GET /.well-known/service-score-core-provenance.json',
       'GET /.well-known/service-score-core-release-manifest.json',
       'GET /.well-known/service-score-vc-public-key.json',
       'GET /api/account/agent-decisions',
@@ -287,7 +286,6 @@ const extensions = new Set([
   'GET /standard/v1/skills.nq',
   'GET /standard/v1/skills/{id}/notes',
   'GET /standard/v1/vocab',
-  'GET /.well-known/service-score-core-provenance.json',
   'GET /sandbox/standard/v1/score-vc-status/{statusToken}',
   'GET /sandbox/standard/v1/status-lists/score-vc-revocation/{listId}',
 ])

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -12,8 +20,13 @@ import { type ReleaseFacts, releaseManifestOf } from './release-manifest.ts'
 const root = mkdtempSync(join(tmpdir(), 'assay-release-'))
 after(() => rmSync(root, { recursive: true }))
 
+const manifest = {
+  version: '1.2.3',
+  engines: { node: '>=24' },
+  release: { commit: '$Format:%H$', tag: '$Format:%(describe:tags)$', committedAt: '$Format:%cI$' },
+}
 const files: Record<string, string> = {
-  'package.json': '{"version":"1.2.3","engines":{"node":">=24"}}',
+  'package.json': JSON.stringify(manifest),
   'package-lock.json': '{}',
   'src/main.ts': 'main',
   'src/module/verb.ts': 'verb',
@@ -43,8 +56,8 @@ function manifestOf(release: ReleaseFacts) {
 const touchedAt = new Date('2026-03-04T05:06:07Z')
 utimesSync(join(root, 'package.json'), touchedAt, touchedAt)
 
-test('release: every file that runs is hashed and sorted by path; tests and prose are left out', async () => {
-  const facts = await readReleaseFacts(root)
+test('release: every file that runs is hashed and sorted by path; tests and prose are left out', () => {
+  const facts = readReleaseFacts(root)
   assert.deepEqual(
     facts.files.map(({ path, role }) => `${path} ${role}`),
     [
@@ -69,41 +82,40 @@ test('release: every file that runs is hashed and sorted by path; tests and pros
   }
 })
 
-test('release: without a repository there is no commit, and the time is that of package.json', async () => {
-  const facts = await readReleaseFacts(root)
+test('release: in a checkout there is no commit, and the time is that of package.json', () => {
+  const facts = readReleaseFacts(root)
   assert.deepEqual(
-    [facts.version, facts.commit, facts.tag, facts.modified, facts.generatedAt],
-    ['1.2.3', null, null, null, touchedAt],
+    [facts.version, facts.commit, facts.tag, facts.generatedAt],
+    ['1.2.3', null, null, touchedAt],
   )
-  const manifest = manifestOf(facts)
-  assert.equal(manifest.generated_at, '2026-03-04T05:06:07Z')
+  assert.equal(manifestOf(facts).generated_at, '2026-03-04T05:06:07Z')
 })
 
-test('release: the total hash is the one of the lines that sha256sum prints', async () => {
-  const facts = await readReleaseFacts(root)
+test('release: the total hash is the one of the lines that sha256sum prints', () => {
+  const facts = readReleaseFacts(root)
   const lines = facts.files.map(({ path }) => `${sha256Hex(files[path] ?? '')}  ${path}\n`)
   assert.ok(lines.length > 10)
   assert.equal(Object(manifestOf(facts).release).files_sha256, sha256Hex(lines.join('')))
 })
 
-test('release: a repository gives the commit, its time, and whether files differ from it', async () => {
+test('release: an archive that git makes names the commit, its tag and its time', () => {
   const git = (...args: string[]) =>
     execFileSync('git', ['-C', root, '-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
       env: { ...process.env, GIT_COMMITTER_DATE: '2026-05-14T09:00:00Z' },
-      encoding: 'utf8',
-    }).trim()
+    })
+  const { release } = JSON.parse(readFileSync('package.json', 'utf8'))
+  writeFileSync(join(root, 'package.json'), JSON.stringify({ ...manifest, release }))
+  copyFileSync('.gitattributes', join(root, '.gitattributes'))
   git('init', '--quiet')
   git('add', '.')
   git('commit', '--quiet', '--message', 'first')
-  const clean = await readReleaseFacts(root)
-  assert.equal(clean.commit, git('rev-parse', 'HEAD'))
-  assert.equal(clean.tag, null)
-  assert.deepEqual([clean.modified, clean.generatedAt], [false, new Date('2026-05-14T09:00:00Z')])
+  git('tag', '-m', '', 'v1.2.3')
+  assert.equal(readReleaseFacts(root).commit, null)
 
-  git('tag', 'v1.2.3')
-  assert.equal((await readReleaseFacts(root)).tag, 'v1.2.3')
-
-  writeFileSync(join(root, 'src/main.ts'), 'patched')
-  const patched = await readReleaseFacts(root)
-  assert.deepEqual([patched.modified, patched.commit], [true, clean.commit])
+  const archive = join(root, 'archive')
+  mkdirSync(archive)
+  execFileSync('tar', ['-x', '-C', archive], { input: git('archive', 'HEAD') })
+  const { commit, tag, generatedAt } = readReleaseFacts(archive)
+  assert.equal(commit, String(git('rev-parse', 'HEAD')).trim())
+  assert.deepEqual([tag, generatedAt], ['v1.2.3', new Date('2026-05-14T09:00:00Z')])
 })

@@ -1,10 +1,7 @@
 /** The release that this process runs, read from its files. */
-import { execFile } from 'node:child_process'
-import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
+import { globSync, readFileSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
-import { promisify } from 'node:util'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
-import { deadlineMs } from '../platform/deadlines.ts'
 import type { FileRole, HashedFile, ReleaseFacts } from './release-manifest.ts'
 
 /** If several patterns fit a file, the first one decides its role. */
@@ -26,20 +23,29 @@ const hashed: readonly [pattern: string, role: FileRole][] = [
  * Reads the facts. `root` is the folder of package.json. Throws if that file is missing or
  * malformed.
  */
-export async function readReleaseFacts(root: string): Promise<ReleaseFacts> {
+export function readReleaseFacts(root: string): ReleaseFacts {
   const path = join(root, 'package.json')
-  const manifest: unknown = JSON.parse(readFileSync(path, 'utf8'))
-  const { version, engines } = Object(manifest) as { version: unknown; engines: unknown }
-  const commit = await commitOf(root)
+  const { version, engines, release }: Package = JSON.parse(readFileSync(path, 'utf8'))
+  const committedAt = writtenByGit(release.committedAt)
   return {
-    version: String(version),
-    commit: commit?.id ?? null,
-    tag: commit?.tag ?? null,
-    modified: commit?.modified ?? null,
-    generatedAt: commit?.at ?? statSync(path).mtime,
-    node: { required: String(Object(engines).node), running: process.versions.node },
+    version,
+    commit: writtenByGit(release.commit),
+    tag: writtenByGit(release.tag),
+    generatedAt: committedAt === null ? statSync(path).mtime : new Date(committedAt),
+    node: { required: engines.node, running: process.versions.node },
     files: hashedFiles(root),
   }
+}
+
+interface Package {
+  version: string
+  engines: { node: string }
+  /** `git archive` writes these values (export-subst). A checkout has the placeholders. */
+  release: { commit: string; tag: string; committedAt: string }
+}
+
+function writtenByGit(text: string): string | null {
+  return text === '' || text.startsWith('$Format:') ? null : text
 }
 
 function hashedFiles(root: string): HashedFile[] {
@@ -52,36 +58,4 @@ function hashedFiles(root: string): HashedFile[] {
       files.set(path, { path, role, sha256: sha256Hex(bytes), size: bytes.length })
     }
   return [...files.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
-}
-
-const run = promisify(execFile)
-
-interface Commit {
-  id: string
-  /** The highest tag if there are several. */
-  tag: string | null
-  at: Date
-  modified: boolean
-}
-
-/**
- * Returns null if `root` itself is no repository or git is not installed: a release that was
- * unpacked from an archive is fine.
- */
-async function commitOf(root: string): Promise<Commit | null> {
-  if (!existsSync(join(root, '.git'))) return null
-  const git = (...args: string[]) =>
-    run('git', ['-C', root, ...args], { timeout: deadlineMs('git'), maxBuffer: 2 ** 26 })
-  try {
-    const [log, tags, status] = await Promise.all([
-      git('log', '-1', '--format=%H %ct'),
-      git('tag', '--points-at', 'HEAD', '--sort=version:refname'),
-      git('--no-optional-locks', 'status', '--porcelain', '--untracked-files=no'),
-    ])
-    const [id = '', seconds] = log.stdout.trim().split(' ')
-    const tag = tags.stdout.trim().split('\n').at(-1) || null
-    return { id, tag, at: new Date(Number(seconds) * 1_000), modified: status.stdout !== '' }
-  } catch {
-    return null
-  }
 }

@@ -8,7 +8,7 @@ import { sha256Hex } from '../platform/crypto/bytes.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'
 import { pagePathOf } from './docs-page.ts'
 import type { EngineFacts } from './engine-facts.ts'
-import { enginePath, provenancePath } from './schema.ts'
+import { enginePath } from './schema.ts'
 
 export type FileRole =
   | 'source'
@@ -32,12 +32,10 @@ export interface HashedFile {
 export interface ReleaseFacts {
   /** Version of package.json. */
   version: string
-  /** The commit that is checked out, or null if unknown. */
+  /** The commit of an archive that git made, or null in a checkout. */
   commit: string | null
   /** A tag of that commit, or null if it has none. */
   tag: string | null
-  /** Whether tracked files differ from the commit, or null without a commit. */
-  modified: boolean | null
   /** Time of the commit; without a commit, of package.json. */
   generatedAt: Date
   /** The range of Node versions that the release supports, and the one that runs. */
@@ -47,7 +45,7 @@ export interface ReleaseFacts {
 }
 
 /** The tool, a file of the release, that makes a bundle from its sources. */
-export const build = {
+const build = {
   tool: 'src/scores/bundle.ts',
   options: { entry: 'src/scoring-core/', types: 'stripped', minify: false },
 } as const
@@ -63,7 +61,7 @@ export function releaseManifestOf({
   engine,
   publicUrl,
 }: ManifestFacts): Record<string, unknown> {
-  const { generatedAt, version, tag, commit, modified, files } = release
+  const { generatedAt, version, tag, commit, files } = release
   return {
     schema_version: schemaVersion('score_core.release_manifest'),
     generated_at: wireTime(generatedAt),
@@ -81,10 +79,8 @@ export function releaseManifestOf({
       version,
       tag,
       commit,
-      modified,
       source_date_epoch: Math.floor(generatedAt.getTime() / 1_000),
       changelog_url: `${publicUrl}${pagePathOf('CHANGELOG.md')}`,
-      provenance_url: `${publicUrl}${provenancePath}`,
       // Hash of the lines that `sha256sum` prints for the files of content_hashes, in their order.
       files_sha256: sha256Hex(sha256sumLines(files)),
     },

@@ -15,7 +15,6 @@ import { wellKnownPath } from '../platform/http/identifiers.ts'
 export const openApiPath = '/api/v1/openapi.json'
 export const enginePath = wellKnownPath('engine')
 export const manifestPath = wellKnownPath('score-core-release-manifest')
-export const provenancePath = wellKnownPath('score-core-provenance')
 
 const open = { additionalProperties: true }
 
@@ -72,28 +71,4 @@ export const errorDescription = Type.Object(
     advice: text(1_000, 'The next step for the caller.'),
   },
   { title: 'ErrorDescription', additionalProperties: false },
-)
-
-/** Envelope of DSSE v1.0. */
-export const provenanceEnvelope = Type.Object(
-  {
-    payloadType: Type.Literal('application/vnd.in-toto+json', {
-      description: 'The media type of the statement.',
-    }),
-    payload: Type.String({
-      pattern: '^[A-Za-z0-9+/]*={0,2}$',
-      description: 'The statement, in base64.',
-    }),
-    signatures: Type.Array(
-      Type.Object(
-        {
-          keyid: text(urlLengthMax, 'The verification method of the key.'),
-          sig: text(128, 'The Ed25519 signature, in base64.'),
-        },
-        { additionalProperties: false },
-      ),
-      { minItems: 1, maxItems: 1, description: 'One signature.' },
-    ),
-  },
-  { title: 'ProvenanceEnvelope', additionalProperties: false },
 )

@@ -34,8 +34,6 @@ const own = {
   embeddedStop: 30_000,
   /** Another process prepares the demo. */
   demo: 60_000,
-  /** `git` reports the version of the source. */
-  git: 5_000,
 }
 
 /** Waits for others: clients, probes, receivers and facilitators. They are not multiplied. */

@@ -1,9 +1,8 @@
 /**
- * The engine has the same hash in the engine document, manifest, provenance, score, credential and
- * file.
+ * The engine has the same hash in the engine document, manifest, score, credential and file.
  */
 import assert from 'node:assert/strict'
-import { createHash, createPublicKey, verify } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { sql } from '../../src/platform/db/db.ts'
@@ -65,37 +64,6 @@ test('every hash of the manifest matches its file, and the golden vectors are li
   const roles = new Set(manifest.content_hashes.map(({ role }: { role: string }) => role))
   const all = 'bundle context golden lockfile schema source table vocabulary'
   assert.deepEqual(roles, new Set(all.split(' ')))
-})
-
-test('the provenance verifies with Ed25519 alone under the published key and names the same bundle', async () => {
-  const envelope = await get(manifest.release.provenance_url)
-  const { verificationMethod } = await get('/.well-known/service-score-vc-public-key.json')
-  const [{ keyid, sig }] = envelope.signatures
-  assert.equal(keyid, verificationMethod.id)
-  const payload = Buffer.from(envelope.payload, 'base64')
-  const head = `DSSEv1 ${envelope.payloadType.length} ${envelope.payloadType} ${payload.length} `
-  const key = createPublicKey({
-    format: 'jwk',
-    key: { kty: 'OKP', crv: 'Ed25519', x: verificationMethod.publicKeyBase64url },
-  })
-  const signed = Buffer.concat([Buffer.from(head), payload])
-  assert.ok(verify(null, signed, key, Buffer.from(sig, 'base64')))
-  assert.ok(!verify(null, payload, key, Buffer.from(sig, 'base64')))
-
-  const statement = JSON.parse(payload.toString())
-  assert.ok(payload.includes('"_type":"https://in-toto.io/Statement/v1"'))
-  assert.equal(statement.predicateType, 'https://slsa.dev/provenance/v1')
-  assert.deepEqual(statement.subject, [
-    { name: manifest.binary.path, digest: { sha256: engine.binary_sha256 } },
-  ])
-  const { buildDefinition, runDetails } = statement.predicate
-  assert.equal(runDetails.builder.id, originOf(publicUrl).issuer)
-  assert.deepEqual(buildDefinition.externalParameters, manifest.binary.build.options)
-  const used = new Set(
-    buildDefinition.resolvedDependencies.map(({ name }: { name: string }) => name),
-  )
-  for (const name of ['src/scoring-core/score.ts', 'src/scores/bundle.ts', 'package-lock.json'])
-    assert.ok(used.has(name), name)
 })
 
 test('a score and its credential name the published hash', async () => {

@@ -392,20 +392,6 @@ export type PresentedCredential = {
   [name: string]: unknown
 }
 
-export type ProvenanceEnvelope = {
-  /** The media type of the statement. */
-  payloadType: 'application/vnd.in-toto+json'
-  /** The statement, in base64. */
-  payload: string
-  /** One signature. */
-  signatures: Array<{
-    /** The verification method of the key. */
-    keyid: string
-    /** The Ed25519 signature, in base64. */
-    sig: string
-  }>
-}
-
 /** A public score. */
 export type PublicScore = {
   /** Names the form of this object. */

@@ -56,7 +56,7 @@ export async function startService(
   const database = beside?.database ?? (await testDatabase())
   const { db } = database
   const config = readConfig({ PUBLIC_URL: publicUrl, ...env })
-  const release = await readReleaseFacts(join(import.meta.dirname, '../../..'))
+  const release = readReleaseFacts(join(import.meta.dirname, '../../..'))
   const signers = new Map<string, Signer>()
   const service = createService({
     config,
