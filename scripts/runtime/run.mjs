@@ -39,6 +39,10 @@ const commands = {
   },
   generate: { args: (more) => [join(root, 'scripts/generate/generate.ts'), ...more] },
   check: { args: (more) => [join(root, 'scripts/check.mjs'), ...more], folders: () => [mcp] },
+  vocabulary: {
+    args: (more) => [join(root, 'packages/vocabulary/src/vocabulary.ts'), ...more],
+    cwd: process.cwd(),
+  },
   chaos: { args: (more) => [join(root, 'scripts/chaos/run.ts'), ...more] },
   bench: {
     args: (more) => [join(root, 'bench/run.ts'), ...more],

@@ -152,11 +152,6 @@ export const commands: readonly CommandRow[] = [
     ),
   },
   {
-    name: 'vocabulary',
-    description: 'Skill records',
-    load: () => import('./commands/vocabulary.ts'),
-  },
-  {
     name: 'demo',
     description: 'The demo that `npm start` runs',
     load: () => import('./commands/demo.ts'),

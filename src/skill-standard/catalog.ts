@@ -1,6 +1,7 @@
 /** Pure: the documents of a vocabulary under one base address (decision D31). */
+import { sha256Hex } from '../platform/crypto/bytes.ts'
+import { canonicalJson } from '../platform/json/canonical-json.ts'
 import { standardUrls } from './context.ts'
-import { contentHash } from './release.ts'
 import type { SkillRecord } from './schema.ts'
 import { slugOf } from './slug.ts'
 import type { ControlledLists, Crosswalk, Deprecations, Release, SourceRecord } from './source.ts'
@@ -12,6 +13,11 @@ export interface Vocabulary {
   deprecated: Deprecations
   crosswalk: Crosswalk
   release: Release
+}
+
+/** Returns `sha256:` and the hex digest of the canonical JSON. */
+export function contentHash(value: unknown): string {
+  return `sha256:${sha256Hex(canonicalJson(value))}`
 }
 
 /**

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { type JsonLd, openJsonLd } from '../../packages/vocabulary/src/json-ld.ts'
 import { scoreBandDefinitions, scoreBands } from './bands.ts'
 import { contextDocument, standardUrls } from './context.ts'
-import { type JsonLd, openJsonLd } from './json-ld.ts'
 
 const base = 'https://scores.example.org'
 const vector = JSON.parse(readFileSync('vectors/score-credential.json', 'utf8'))

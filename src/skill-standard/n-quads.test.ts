@@ -1,10 +1,10 @@
 /** The N-Quads of each document, compared with the statements of a JSON-LD processor. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { canonicalNQuadsOf, openJsonLd } from '../../packages/vocabulary/src/json-ld.ts'
 import { scoreBandDefinitions } from './bands.ts'
 import { skillCatalogOf } from './catalog.ts'
 import { contextDocument, standardUrls } from './context.ts'
-import { canonicalNQuadsOf, openJsonLd } from './json-ld.ts'
 import { nQuadsOf } from './n-quads.ts'
 import { loadVocabulary } from './vocabulary.ts'
 

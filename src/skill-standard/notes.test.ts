@@ -4,7 +4,8 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { lintNotes, loadNotes } from './notes.ts'
+import { lintNotes } from '../../packages/vocabulary/src/check.ts'
+import { loadNotes } from './notes.ts'
 import { loadVocabulary, VocabularyError } from './vocabulary.ts'
 
 const { records } = loadVocabulary('vocabulary')

@@ -7,10 +7,8 @@ import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { standardUrls } from './context.ts'
-import type { Finding } from './finding.ts'
 import type { SkillNotes } from './schema.ts'
-import { slugOf } from './slug.ts'
-import { faultsOf, type SourceRecord } from './source.ts'
+import { faultsOf } from './source.ts'
 import { releasedDirectory, VocabularyError } from './vocabulary.ts'
 
 const closed = { additionalProperties: false }
@@ -81,32 +79,6 @@ export function loadNotes(directory: string = releasedDirectory): VocabularyNote
   }
   if (faults.length > 0) throw new VocabularyError(directory, faults)
   return { notes, sources }
-}
-
-/** V20: each record has notes on its present version, and each source is known and used. */
-export function lintNotes(
-  records: readonly SourceRecord[],
-  { notes, sources }: VocabularyNotes,
-): Finding[] {
-  const findings: Finding[] = []
-  const add = (file: string, message: string) =>
-    findings.push({ rule: 'V20', file: `notes/${file}.json`, message })
-  const versions = new Map(records.map(({ id, version }) => [slugOf(id), version]))
-  for (const [slug, version] of versions) {
-    const covered = notes.get(slug)?.record_version
-    if (covered === undefined) add(slug, 'missing')
-    else if (covered !== version) add(slug, `covers version ${covered} instead of ${version}`)
-  }
-  const used = new Set<string>()
-  for (const [slug, { skill, sources: named }] of notes) {
-    if (!versions.has(slug) || slugOf(skill) !== slug) add(slug, `${skill} is not that of the file`)
-    for (const key of named) {
-      if (!Object.hasOwn(sources, key)) add(slug, `${key} is not in notes/sources.json`)
-      used.add(key)
-    }
-  }
-  for (const key of Object.keys(sources)) if (!used.has(key)) add('sources', `${key} is not used`)
-  return findings
 }
 
 /** Returns the document of `/standard/v1/skills/{id}/notes`, or undefined without notes. */

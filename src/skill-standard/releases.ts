@@ -2,17 +2,15 @@
  * Keeps each release as it was published. An archive never changes: the index holds its hash, and
  * every reader checks it.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Vocabulary } from './catalog.ts'
-import type { Finding } from './finding.ts'
-import { contentHash } from './release.ts'
+import { contentHash, type Vocabulary } from './catalog.ts'
 import { type Archive, type ReleaseIndex, shapes } from './source.ts'
 import { releasedDirectory, VocabularyError } from './vocabulary.ts'
 
-const indexFile = 'releases/index.json'
+export const indexFile = 'releases/index.json'
 
-function archiveFile(version: string): string {
+export function archiveFile(version: string): string {
   return `releases/${version}.json`
 }
 
@@ -39,37 +37,6 @@ function readArchive(directory: string, index: ReleaseIndex, version: string): A
     throw new VocabularyError(directory, [`${file}: differs from the release as published`])
   if (!shapes.archive.Check(archive)) throw new VocabularyError(directory, [`${file}: malformed`])
   return archive
-}
-
-/** Adds the archive of a release to the folder and to the index. */
-export function writeArchive(directory: string, vocabulary: Vocabulary): void {
-  const { index } = openReleases(directory)
-  const { version, released_at } = vocabulary.release
-  const archive = archiveOf(vocabulary)
-  const entry = { version, released_at, content: contentHash(archive) }
-  writeFileSync(join(directory, archiveFile(version)), `${JSON.stringify(archive)}\n`)
-  writeFileSync(join(directory, indexFile), `${JSON.stringify([...index, entry], null, 2)}\n`)
-}
-
-function archiveOf({ release, controlled, deprecated, crosswalk, records }: Vocabulary): Archive {
-  return { release, controlled, deprecated, crosswalk, records: [...records] }
-}
-
-/** V19: every archive is as published, and the newest one is the vocabulary of the directory. */
-export function lintArchives(directory: string, vocabulary: Vocabulary): Finding[] {
-  const { index, read } = openReleases(directory)
-  const messages: string[] = []
-  for (const { version } of index)
-    try {
-      read(version)
-    } catch (error) {
-      if (!(error instanceof VocabularyError)) throw error
-      messages.push(...error.faults)
-    }
-  const newest = index.at(-1)
-  if (newest?.content !== contentHash(archiveOf(vocabulary)))
-    messages.push(`the files differ from release ${newest?.version}: release them`)
-  return messages.map((message) => ({ rule: 'V19', file: indexFile, message }))
 }
 
 function readJson(directory: string, file: string): unknown {

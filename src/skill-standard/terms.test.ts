@@ -1,9 +1,9 @@
 /** The namespace document defines each term that any of our documents uses. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { openJsonLd } from '../../packages/vocabulary/src/json-ld.ts'
 import { skillCatalogOf } from './catalog.ts'
 import { contextDocument, standardUrls } from './context.ts'
-import { openJsonLd } from './json-ld.ts'
 import { conceptSchemes, terms, vocabularyDocument } from './terms.ts'
 import { loadVocabulary } from './vocabulary.ts'
 

@@ -860,12 +860,3 @@ test('doctor: reports secrets that differ from those that the database was fille
     /^fail +secrets +.*webhook-secrets.keys must hold kid:key/m,
   )
 })
-
-test('vocabulary lint: 0 for the records of this release, 1 with a line for each finding', async () => {
-  const { run, file } = await installation(await testDatabase())
-  const released = await run(['vocabulary', 'lint'])
-  assert.equal(released.code, 0, released.out)
-  const nothing = await run(['vocabulary', 'lint', file('.'), '--json'])
-  assert.equal(nothing.code, 1)
-  assert.equal(parsed(nothing.out)[0].ok, false)
-})

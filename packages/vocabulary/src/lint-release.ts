@@ -2,9 +2,19 @@
  * Pure: the vocabulary against its last release: V12 (hashes match), V13 (a changed meaning needs a
  * new major version), V14 (no id disappears).
  */
+
+import { contentHash } from '../../../src/skill-standard/catalog.ts'
+import type { Release, SourceRecord, VocabularyFiles } from '../../../src/skill-standard/source.ts'
 import type { Entry, Finding } from './finding.ts'
-import { contentHash, scoreRelevantHash } from './release.ts'
-import type { Release, VocabularyFiles } from './source.ts'
+
+/**
+ * Returns the hash of the members that can change a score or its meaning. A change of it needs a
+ * new major version (rule V13).
+ */
+export function scoreRelevantHash(record: SourceRecord): string {
+  const { id, evidence_types, decay_half_life_months, depends_on, proficiency_rubric } = record
+  return contentHash({ id, evidence_types, decay_half_life_months, depends_on, proficiency_rubric })
+}
 
 export function lintRelease(
   entries: readonly Entry[],
@@ -57,7 +67,7 @@ function majorOf(version: string): number {
   return Number(version.split('.')[0])
 }
 
-function isHigher(version: string, than: string): boolean {
+export function isHigher(version: string, than: string): boolean {
   const parts = version.split('.').map(Number)
   const others = than.split('.').map(Number)
   const at = parts.findIndex((part, i) => part !== others[i])

@@ -3,14 +3,19 @@
  * processor (`lint-json-ld.ts`). A malformed record gives V1 findings only; the other rules see
  * well-formed records.
  */
-import { foldText } from '../platform/fold-text.ts'
+import { foldText } from '../../../src/platform/fold-text.ts'
+import { domains } from '../../../src/skill-standard/schema.ts'
+import { isSlug, skillIdOf } from '../../../src/skill-standard/slug.ts'
+import {
+  type Crosswalk,
+  faultsOf,
+  shapes,
+  type VocabularyFiles,
+} from '../../../src/skill-standard/source.ts'
 import type { Entry, Finding } from './finding.ts'
 import { lintGraph } from './lint-graph.ts'
 import { lintRecord } from './lint-record.ts'
 import { lintRelease } from './lint-release.ts'
-import { domains } from './schema.ts'
-import { isSlug, skillIdOf } from './slug.ts'
-import { type Crosswalk, faultsOf, shapes, type VocabularyFiles } from './source.ts'
 
 export interface LintOptions {
   /** Minimum of records in each domain (rule V11). */

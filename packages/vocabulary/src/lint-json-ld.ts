@@ -2,12 +2,12 @@
  * Pure: V15 (every document expands in safe mode) and V16 (the catalog says exactly what its
  * records say).
  */
-import { scoreBandDefinitions } from './bands.ts'
-import { skillCatalogOf, type Vocabulary } from './catalog.ts'
+import { scoreBandDefinitions } from '../../../src/skill-standard/bands.ts'
+import { skillCatalogOf, type Vocabulary } from '../../../src/skill-standard/catalog.ts'
+import { notesDocument, type VocabularyNotes } from '../../../src/skill-standard/notes.ts'
+import { slugOf } from '../../../src/skill-standard/slug.ts'
 import type { Finding } from './finding.ts'
 import { faultOf, type JsonLd } from './json-ld.ts'
-import { notesDocument, type VocabularyNotes } from './notes.ts'
-import { slugOf } from './slug.ts'
 
 /** Returns the documents as a client gets them. */
 export function jsonLdDocumentsOf(

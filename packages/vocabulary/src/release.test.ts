@@ -4,9 +4,9 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { releaseVocabulary } from './check-vocabulary.ts'
-import { lintArchives, openReleases } from './releases.ts'
-import { loadVocabulary, VocabularyError } from './vocabulary.ts'
+import { openReleases } from '../../../src/skill-standard/releases.ts'
+import { loadVocabulary, VocabularyError } from '../../../src/skill-standard/vocabulary.ts'
+import { lintArchives, releaseVocabulary } from './release.ts'
 
 /**
  * Hashes of the releases that are published. A line is added with each release and never changed: a
@@ -63,4 +63,13 @@ test('a release adds its archive to the index and keeps the earlier ones', (t) =
   )
   assert.deepEqual(read('1.3.0').crosswalk, [])
   assert.deepEqual(lintArchives(directory, loadVocabulary(directory)), [])
+})
+
+test('a release that is not above the newest one is refused, because an archive never changes', (t) => {
+  const directory = directoryOf(t)
+  for (const version of ['1.2.0', '1.1.9']) {
+    const again = { version, released_at: '2027-01-01T00:00:00Z', license: 'x' }
+    const [finding] = releaseVocabulary(directory, again)
+    assert.match(finding?.message ?? '', /must be above 1\.2\.0/)
+  }
 })

@@ -1,7 +1,6 @@
 /**
  * A JSON-LD processor for checks. The service itself needs none, because it writes its documents
- * itself. `jsonld` is a development dependency and is loaded when a check needs it. Its loader
- * knows only the given documents: no request leaves the process.
+ * itself. Its loader knows only the given documents: no request leaves the process.
  */
 
 export interface JsonLd {
@@ -22,19 +21,14 @@ interface Processor {
 /** Returns the sorted canonical statements (RDFC-1.0) of N-Quads with any names of blank nodes. */
 export async function canonicalNQuadsOf(nQuads: string): Promise<string[]> {
   const format = 'application/n-quads'
-  const processor = await installedProcessor()
-  if (processor === null) throw new Error('jsonld is not installed')
+  const processor = await loadProcessor()
   const options = { algorithm: 'RDFC-1.0', inputFormat: format, format }
   return linesOf(await processor.canonize(nQuads, options))
 }
 
-/**
- * Opens a processor that knows these context documents by URL. Returns null if `jsonld` is not
- * installed.
- */
-export async function openJsonLd(contexts: Record<string, unknown>): Promise<JsonLd | null> {
-  const processor = await installedProcessor()
-  if (processor === null) return null
+/** Opens a processor that knows these context documents by URL. */
+export async function openJsonLd(contexts: Record<string, unknown>): Promise<JsonLd> {
+  const processor = await loadProcessor()
   const documentLoader = async (url: string) => {
     const document = contexts[url]
     if (document === undefined) throw new Error(`a check asked for the unknown document ${url}`)
@@ -55,16 +49,11 @@ function linesOf(nQuads: string): string[] {
   return nQuads.split('\n').filter((quad) => quad !== '')
 }
 
-async function installedProcessor(): Promise<Processor | null> {
+/** The package has no types, so its name is no literal here. */
+async function loadProcessor(): Promise<Processor> {
   const name: string = 'jsonld'
-  try {
-    const module: { default: Processor } = await import(name)
-    return module.default
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')
-      return null
-    throw error
-  }
+  const module: { default: Processor } = await import(name)
+  return module.default
 }
 
 /**

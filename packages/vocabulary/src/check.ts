@@ -1,0 +1,61 @@
+/** Checks a vocabulary directory by all rules. */
+import { contextDocument, standardUrls } from '../../../src/skill-standard/context.ts'
+import { loadNotes, type VocabularyNotes } from '../../../src/skill-standard/notes.ts'
+import { slugOf } from '../../../src/skill-standard/slug.ts'
+import type { SourceRecord } from '../../../src/skill-standard/source.ts'
+import { loadVocabulary, readVocabulary } from '../../../src/skill-standard/vocabulary.ts'
+import type { Finding } from './finding.ts'
+import { openJsonLd } from './json-ld.ts'
+import { type LintOptions, lintVocabulary } from './lint.ts'
+import { jsonLdDocumentsOf, lintJsonLd } from './lint-json-ld.ts'
+import { lintArchives } from './release.ts'
+
+/**
+ * Checks rules V1 to V20; V15 to V20 need well-formed records. Throws `VocabularyError` if the
+ * files cannot be read.
+ */
+export async function checkVocabulary(
+  directory: string,
+  options: LintOptions = {},
+): Promise<Finding[]> {
+  const files = readVocabulary(directory)
+  const findings = lintVocabulary(files, options)
+  const isServable = files.release !== null && files.records.length > 0
+  if (!isServable || findings.some(({ rule }) => rule === 'V1')) return findings
+  const publicUrl = 'https://vocabulary.example.org'
+  const vocabulary = loadVocabulary(directory)
+  const notes = loadNotes(directory)
+  const jsonLd = await openJsonLd({ [standardUrls(publicUrl).context]: contextDocument(publicUrl) })
+  return [
+    ...findings,
+    ...lintArchives(directory, vocabulary),
+    ...lintNotes(vocabulary.records, notes),
+    ...(await lintJsonLd(jsonLdDocumentsOf({ vocabulary, notes }, publicUrl), jsonLd)),
+  ]
+}
+
+/** V20: each record has notes on its present version, and each source is known and used. */
+export function lintNotes(
+  records: readonly SourceRecord[],
+  { notes, sources }: VocabularyNotes,
+): Finding[] {
+  const findings: Finding[] = []
+  const add = (file: string, message: string) =>
+    findings.push({ rule: 'V20', file: `notes/${file}.json`, message })
+  const versions = new Map(records.map(({ id, version }) => [slugOf(id), version]))
+  for (const [slug, version] of versions) {
+    const covered = notes.get(slug)?.record_version
+    if (covered === undefined) add(slug, 'missing')
+    else if (covered !== version) add(slug, `covers version ${covered} instead of ${version}`)
+  }
+  const used = new Set<string>()
+  for (const [slug, { skill, sources: named }] of notes) {
+    if (!versions.has(slug) || slugOf(skill) !== slug) add(slug, `${skill} is not that of the file`)
+    for (const key of named) {
+      if (!Object.hasOwn(sources, key)) add(slug, `${key} is not in notes/sources.json`)
+      used.add(key)
+    }
+  }
+  for (const key of Object.keys(sources)) if (!used.has(key)) add('sources', `${key} is not used`)
+  return findings
+}
