@@ -92,11 +92,19 @@ export interface Archive {
   archivedAt: Date
 }
 
-export async function insertArchive(tx: Tx, archive: Archive): Promise<void> {
-  const { month, entries, delta, fileSha256, archivedAt } = archive
-  await tx.run(sql`
+/** Inserts the archive with the sums of the month's entries, and returns it. */
+export async function insertArchive(
+  tx: Tx,
+  archive: Omit<Archive, 'entries' | 'delta'>,
+): Promise<Archive> {
+  const { month, fileSha256, archivedAt } = archive
+  const { first, end } = referencesOf(month)
+  const [sums] = await tx.rows<Pick<Archive, 'entries' | 'delta'>>(sql`
     insert into credit_archives (month, entries, delta, file_sha256, archived_at)
-    values (${firstDay(month)}, ${entries}, ${delta}, ${fileSha256}, ${archivedAt})`)
+    select ${firstDay(month)}, count(*), sum(delta), ${fileSha256}, ${archivedAt}
+    from credit_entries where reference >= ${first} and reference < ${end}
+    returning entries, delta`)
+  return { ...archive, ...(sums as Pick<Archive, 'entries' | 'delta'>) }
 }
 
 /** Returns the archives, earliest month first. */
@@ -107,32 +115,15 @@ export function findArchives(db: Queryable): Promise<Archive[]> {
     from credit_archives order by credit_archives.month`)
 }
 
-export interface ArchivedSum {
-  accountId: string
-  entries: number
-  delta: number
-}
-
-export async function insertArchivedSums(
-  tx: Tx,
-  month: string,
-  sums: readonly ArchivedSum[],
-): Promise<void> {
-  await tx.run(sql`
+/** Inserts the sums of the month's entries for each account, and returns the accounts. */
+export async function insertArchivedSums(tx: Tx, month: string): Promise<string[]> {
+  const { first, end } = referencesOf(month)
+  const rows = await tx.rows<{ id: string }>(sql`
     insert into credit_archived_sums (month, account_id, entries, delta)
-    select ${firstDay(month)}, * from unnest(${sums.map(({ accountId }) => accountId)}::uuid[],
-      ${sums.map(({ entries }) => entries)}::bigint[], ${sums.map(({ delta }) => delta)}::bigint[])`)
-}
-
-/** Returns the sums of all accounts in the order of their ids, starting behind `after`. */
-export function findArchivedSums(
-  db: Queryable,
-  month: string,
-  { after, limit }: { after: string; limit: number },
-): Promise<ArchivedSum[]> {
-  return db.rows<ArchivedSum>(sql`
-    select account_id as "accountId", entries, delta from credit_archived_sums
-    where month = ${firstDay(month)} and account_id > ${after} order by account_id limit ${limit}`)
+    select ${firstDay(month)}, account_id, count(*), sum(delta)
+    from credit_entries where reference >= ${first} and reference < ${end} group by account_id
+    returning account_id as id`)
+  return rows.map(({ id }) => id)
 }
 
 /** Returns the sums of one account from one month to another, both included. */
@@ -147,17 +138,17 @@ export function findArchivedSumsOf(
     order by credit_archived_sums.month`)
 }
 
-/** Returns the accounts whose last sound audit ends before their `lastSeq`. */
-export async function findUnaudited(
-  tx: Tx,
-  entered: readonly { accountId: string; lastSeq: number }[],
-): Promise<string[]> {
-  const rows = await tx.rows<{ id: string }>(sql`
+/**
+ * Returns an account whose last sound audit ends before its last entry of the month, or undefined.
+ */
+export async function findUnaudited(tx: Tx, month: string): Promise<string | undefined> {
+  const { first, end } = referencesOf(month)
+  const [row] = await tx.rows<{ id: string }>(sql`
     select e.account_id as id
-    from unnest(${entered.map(({ accountId }) => accountId)}::uuid[],
-      ${entered.map(({ lastSeq }) => lastSeq)}::bigint[]) as e(account_id, seq)
+    from (select account_id, max(seq) as seq from credit_entries where reference >= ${first} and reference < ${end}
+      group by account_id) e
     left join credit_audits a using (account_id)
     where a.through_seq is null or a.through_seq < e.seq
-    order by 1`)
-  return rows.map(({ id }) => id)
+    order by 1 limit 1`)
+  return row?.id
 }

@@ -8,16 +8,14 @@
  * Crash: before the commit only the file exists, and it can be removed. After the commit the file
  * is on disk under its name.
  */
-import { rm } from 'node:fs/promises'
 import { wireTime } from '../platform/clock.ts'
-import type { Db, Queryable, Tx } from '../platform/db/db.ts'
+import type { Db, Tx } from '../platform/db/db.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
-import { type ReadArchive, writeArchiveFile } from './archive-file.ts'
+import { writeArchiveFile } from './archive-file.ts'
 import {
   type Archive,
   type ArchivedEntry,
   dropCreditMonth,
-  findArchivedSums,
   findArchives,
   findEntriesOfMonth,
   findMonthsByDefault,
@@ -55,8 +53,7 @@ export async function makeCreditMonths(db: Db, now: Date): Promise<string[]> {
 
 /**
  * Archives a month into a new file at `path`. Only entries covered by a sound audit leave the
- * ledger. The file is on disk before the transaction commits. If the month is not audited, the file
- * is removed again.
+ * ledger. The file is on disk before the transaction commits.
  */
 export async function archiveMonth(
   tx: Tx,
@@ -73,21 +70,15 @@ export async function archiveMonth(
   await lockCreditMonth(tx, month)
   const [any] = await findEntriesOfMonth(tx, month, { after: '', limit: 1 })
   if (any === undefined) return refused(`${month} has no charges to archive.`)
-  const { sums, sha256: fileSha256 } = await writeArchiveFile(path, month, pagesOf(tx, month))
-  const accounts = [...sums.accounts.values()]
-  const [unaudited] = await findUnaudited(tx, accounts)
-  if (unaudited !== undefined) {
-    await rm(path)
+  const unaudited = await findUnaudited(tx, month)
+  if (unaudited !== undefined)
     return refused(
       `The balance of the account ${unaudited} differs from its entries, so ${month} stays. Run \`assay credits audit\`.`,
     )
-  }
-  const { entries, delta } = sums
-  const archive = { month, entries, delta, fileSha256, archivedAt: now }
-  await insertArchive(tx, archive)
-  await insertArchivedSums(tx, month, accounts)
+  const fileSha256 = await writeArchiveFile(path, month, pagesOf(tx, month))
+  const archive = await insertArchive(tx, { month, fileSha256, archivedAt: now })
   // The usage of the month stays.
-  for (const { accountId } of accounts) await rollUpUsage(tx, accountId)
+  for (const accountId of await insertArchivedSums(tx, month)) await rollUpUsage(tx, accountId)
   await dropCreditMonth(tx, month)
   return archive
 }
@@ -105,35 +96,5 @@ async function* pagesOf(tx: Tx, month: string): AsyncGenerator<ArchivedEntry[]> 
     if (last === undefined) return
     yield page
     after = last.reference
-  }
-}
-
-/** Returns why a file differs from the recorded archive of its month, or null if it does not. */
-export async function archiveFault(
-  db: Queryable,
-  read: ReadArchive,
-  archives: readonly Archive[],
-): Promise<string | null> {
-  const archive = archives.find(({ month }) => month === read.month)
-  if (archive === undefined) return `${read.month} is not archived`
-  if (!archive.fileSha256.equals(read.sha256)) return 'its SHA-256 is not the recorded one'
-  const isSame = archive.entries === read.sums.entries && archive.delta === read.sums.delta
-  return isSame && (await hasSums(db, read)) ? null : 'it does not add up to the recorded sums'
-}
-
-const firstId = '00000000-0000-0000-0000-000000000000'
-
-async function hasSums(db: Queryable, { month, sums }: ReadArchive): Promise<boolean> {
-  let found = 0
-  for (let after = firstId; ; ) {
-    const page = await findArchivedSums(db, month, { after, limit: pageRows })
-    for (const { accountId, entries, delta } of page) {
-      const sum = sums.accounts.get(accountId)
-      if (sum?.entries !== entries || sum.delta !== delta) return false
-    }
-    found += page.length
-    const last = page.at(-1)
-    if (last === undefined) return found === sums.accounts.size
-    after = last.accountId
   }
 }

@@ -314,7 +314,7 @@ test('a month is archived to a file by command; audit verifies the file, and usa
   appendFileSync(out, '\n')
   const changed = await run(['credits', 'audit', '--archive', out])
   assert.equal(changed.code, 1)
-  assert.match(changed.out, /is not an archived month|SHA-256/)
+  assert.match(changed.out, /its SHA-256 is that of no archived month/)
 
   const january = ['--since', '2026-01-01', '--until', '2026-02-01']
   const usage = await report('credits', 'usage', accountId, ...january)

@@ -3,8 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { Services } from '../../app/operations.ts'
-import { archiveFault } from '../../credits/archive.ts'
-import { readArchiveFile } from '../../credits/archive-file.ts'
+import { sha256OfFile } from '../../credits/archive-file.ts'
 import { type Archive, findArchives } from '../../credits/archive-store.ts'
 import { auditBooks } from '../../credits/audit-books.ts'
 import {
@@ -19,7 +18,6 @@ import type { OutputOf } from '../../operations/perform.ts'
 import type { Texts } from '../../operations/text-input.ts'
 import { wireTime } from '../../platform/clock.ts'
 import { counted } from '../../platform/counted.ts'
-import type { Queryable } from '../../platform/db/db.ts'
 import { UnavailableError } from '../../platform/http/errors.ts'
 import { parseMonth } from '../args.ts'
 import { act, command } from '../command.ts'
@@ -111,8 +109,8 @@ function audit({ resume = false, archive: paths = [] }: AuditFlags): Promise<Out
       })
     const repaired = resume ? resumed : audited.repaired
     const archives = await findArchives(db)
-    const files = await verifyFiles(db, paths, archives)
-    const verified = new Set(files.flatMap(({ month, fault }) => (fault === null ? [month] : [])))
+    const files = await Promise.all(paths.map((path) => verifyFile(path, archives)))
+    const verified = new Set(files.map(({ month }) => month))
     const months = archives.map((one) => archiveReport(one, verified.has(one.month)))
     const isSound = broken.length === 0 && files.every(({ fault }) => fault === null)
     const report = {
@@ -161,26 +159,15 @@ interface VerifiedFile {
   fault: string | null
 }
 
-async function verifyFiles(
-  db: Queryable,
-  files: readonly string[],
-  archives: readonly Archive[],
-): Promise<VerifiedFile[]> {
-  const verified: VerifiedFile[] = []
-  for (const file of files) {
-    const read = await readArchiveFile(file).catch((cause: unknown) => {
-      throw usageError(
-        `${file} cannot be read. Name a file that \`assay credits archive\` wrote.`,
-        {
-          cause,
-        },
-      )
+async function verifyFile(file: string, archives: readonly Archive[]): Promise<VerifiedFile> {
+  const sha256 = await sha256OfFile(file).catch((cause: unknown) => {
+    throw usageError(`${file} cannot be read. Name a file that \`assay credits archive\` wrote.`, {
+      cause,
     })
-    const fault =
-      read === null ? 'is not an archived month' : await archiveFault(db, read, archives)
-    verified.push({ file, month: read?.month ?? null, fault })
-  }
-  return verified
+  })
+  const month = archives.find(({ fileSha256 }) => fileSha256.equals(sha256))?.month ?? null
+  const fault = month === null ? 'its SHA-256 is that of no archived month' : null
+  return { file, month, fault }
 }
 
 async function archive(month: string, { out }: { out: string }): Promise<Outcome> {
