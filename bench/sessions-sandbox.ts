@@ -12,7 +12,7 @@ import { sha256Hex } from '../src/platform/crypto/bytes.ts'
 import { type Db, sql } from '../src/platform/db/db.ts'
 import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
 import { type Environment, environments, scopes } from '../src/platform/http/callers.ts'
-import { fictionalCandidates } from '../src/sandbox/fictional-candidates.ts'
+import { fictionalWorkers } from '../src/sandbox/fictional-workers.ts'
 import { makeWorkers, type Route, routeNames, routes } from './credits-setup.ts'
 import { type Finding, median, report } from './measure.ts'
 import {
@@ -32,10 +32,8 @@ const connections = 64
 const callersCount = 1_500
 const keysPerAccount = 10
 
-const shown = fictionalCandidates
-  .filter(({ score }) => score !== null)
-  .map(({ profile }) => profile)
-const usernameAt = (i: number): string => shown[i % shown.length]?.username ?? ''
+const shown = fictionalWorkers.filter(({ score }) => score !== null)
+const usernameAt = (i: number): string => shown[i % shown.length]?.handle ?? ''
 
 /** Paths after `/api/v1` or after the session's sandbox. */
 const fictional: Record<Route, (i: number) => string> = {

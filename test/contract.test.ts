@@ -68,12 +68,12 @@ const suspendedKey = await newKey(db, { scopes: reading, credits: 100 })
 await updateSuspended(db, suspendedKey.accountId, new Date())
 const poorKey = await newKey(db, { scopes: reading })
 const otherKey = await newKey(db, { scopes: ['webhooks:write'] })
-const fictionalScore = sha256Hex('sandbox score chidi-eze')
+const fictionalScore = sha256Hex('sandbox score sofia-lindqvist')
 const fictionalCredential = `/api/v1/scores/${fictionalScore}/credential`
 
 const statusPath = '/standard/v1/score-vc-status'
 const sandboxLists = '/sandbox/standard/v1/status-lists/score-vc-revocation'
-const fictionalToken = sha256Hex('sandbox status greta-holm')
+const fictionalToken = sha256Hex('sandbox status lucia-marchetti')
 const absent = '0'.repeat(64)
 const json = { 'Content-Type': 'application/json' }
 const verify = (body: string | Buffer, headers: Record<string, string> = {}): Question => ({
@@ -117,9 +117,9 @@ const open: Record<string, Question> = {
     path: '/api/v1/candidates/search?q=java',
     headers: sandboxKey.headers,
   },
-  getCandidate: { path: '/api/v1/candidates/@chidi-eze', headers: sandboxKey.headers },
+  getCandidate: { path: '/api/v1/candidates/@sofia-lindqvist', headers: sandboxKey.headers },
   getCandidateCredential: {
-    path: '/api/v1/candidates/@chidi-eze/credential',
+    path: '/api/v1/candidates/@sofia-lindqvist/credential',
     headers: sandboxKey.headers,
   },
   getScore: { path: `/api/v1/scores/${fictionalScore}`, headers: sandboxKey.headers },
@@ -385,7 +385,7 @@ const drives: Drive[] = [
         'an unknown username',
         '/api/v1/candidates/nobody/credential',
       ],
-      ['getCandidateCredential', 404, 'no score', '/api/v1/candidates/mateo-rios/credential'],
+      ['getCandidateCredential', 404, 'no score', '/api/v1/candidates/emrys-vaughan/credential'],
       ['getScore', 400, 'an invalid id', '/api/v1/scores/abc'],
       ['getScore', 404, 'an unknown id', `/api/v1/scores/${absent}`],
       ['getScore', 200, 'an id in upper case', `/api/v1/scores/${fictionalScore.toUpperCase()}`],

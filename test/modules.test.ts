@@ -47,7 +47,7 @@ const allowed: Record<string, readonly string[]> = {
     'disputes',
   ],
   candidates: ['platform', 'skill-standard', 'score-credentials', 'workers'],
-  sandbox: ['platform', 'skill-standard', 'score-credentials', 'workers', 'candidates'],
+  sandbox: ['platform', 'skill-standard', 'score-credentials', 'candidates'],
   discovery: ['platform', 'skill-standard', 'score-credentials'],
   server: ['platform'],
   web: [
@@ -83,6 +83,7 @@ const allowed: Record<string, readonly string[]> = {
     'evidence',
     'scores',
     'disputes',
+    'sandbox',
   ],
   app: [
     'platform',

@@ -97,7 +97,7 @@ export function createService(options: ServiceOptions): Service {
   const watch = watchEngine(engine, db, log)
   const vocabulary = loadReleasedVocabulary()
   const standard = { vocabulary, releases: openReleases(), notes: loadNotes() }
-  const sandbox = openSandbox({ publicUrl, names: skillNames(vocabulary.records), clock })
+  const sandbox = openSandbox({ publicUrl, records: vocabulary.records, clock })
   const provider = openSignInProvider(config, log)
   const operatorProvider =
     config.operator === null

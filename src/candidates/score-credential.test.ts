@@ -140,9 +140,9 @@ test('404: a score without a credential has its own error and stays readable', a
 })
 
 test('a test key gets sandbox credentials in every form, and no real one', async () => {
-  const fictional = sha256Hex('sandbox score chidi-eze')
-  const bare = sha256Hex('sandbox score oriol-serra')
-  const scoreless = sha256Hex('sandbox score mateo-rios')
+  const fictional = sha256Hex('sandbox score sofia-lindqvist')
+  const bare = sha256Hex('sandbox score nikhil-rao')
+  const scoreless = sha256Hex('sandbox score emrys-vaughan')
   const credentials = await Promise.all(
     proofForms.map(async (form: ProofForm) => {
       const reply = await get(`${fictional}/credential?proof=${form}`, here, 'test')

@@ -1,8 +1,9 @@
 /** Pure: the evidence of the demo's workers and its sources. Every run produces the same items. */
 import { hash } from 'node:crypto'
 import type { EvidenceLine, SourceLine } from '../evidence/schema.ts'
+import type { SkillEvidence } from '../sandbox/fictional-workers.ts'
 import { dayAgo } from './days.ts'
-import type { DemoWorker, SkillEvidence } from './workers.ts'
+import type { DemoWorker } from './workers.ts'
 
 const employers = {
   harbour: 'Harbour Lane Software',

@@ -1,7 +1,8 @@
 /** The sandbox of one deployment. The credentials are signed once, when it is opened. */
 import type { CandidateReads } from '../candidates/reads.ts'
-import type { SkillNames } from '../candidates/skill-names.ts'
+import { skillNames } from '../candidates/skill-names.ts'
 import type { Clock } from '../platform/clock.ts'
+import type { Vocabulary } from '../skill-standard/catalog.ts'
 import { sandboxOriginOf } from './origin.ts'
 import { sandboxReads } from './reads.ts'
 import { sandboxCandidates } from './sandbox-candidates.ts'
@@ -16,17 +17,18 @@ export interface Sandbox {
 
 export function openSandbox({
   publicUrl,
-  names,
+  records,
   clock,
 }: {
   publicUrl: string
-  names: SkillNames
+  records: Vocabulary['records']
   clock: Clock
 }): Sandbox {
   const origin = sandboxOriginOf(publicUrl)
-  const candidates = sandboxCandidates(origin)
+  const labels = new Map(records.map(({ id, label }) => [id, label]))
+  const candidates = sandboxCandidates(origin, labels)
   return {
-    reads: sandboxReads(candidates, { names, origin }),
+    reads: sandboxReads(candidates, { names: skillNames(records), origin }),
     scoreIds: new Map(
       candidates
         .filter(({ row }) => row.snapshot !== null)

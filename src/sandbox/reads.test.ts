@@ -9,7 +9,6 @@ import { Compile } from 'typebox/compile'
 import { searchByHand } from '../../test/support/oracle/search-oracle.ts'
 import type { SearchResult } from '../candidates/schema.ts'
 import { candidateDetail, publicScore, searchResult } from '../candidates/schema.ts'
-import { skillNames } from '../candidates/skill-names.ts'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
 import type { PublicDocument } from '../platform/http/document.ts'
 import { canonicalJson } from '../platform/json/canonical-json.ts'
@@ -19,7 +18,7 @@ import { trustOf } from '../score-credentials/trust.ts'
 import { checkCredential } from '../score-credentials/verify.ts'
 import { loadVocabulary } from '../skill-standard/vocabulary.ts'
 import { sandboxCredential } from './credentials.ts'
-import { fictionalCandidates } from './fictional-candidates.ts'
+import { fictionalWorkers, profileSkills } from './fictional-workers.ts'
 import { openSandbox } from './open.ts'
 import { sandboxOriginOf } from './origin.ts'
 
@@ -28,46 +27,51 @@ const publicUrl = 'https://scores.example.org'
 const time = { now: new Date('2026-06-02T08:30:00Z') }
 const { reads, statuses } = openSandbox({
   publicUrl,
-  names: skillNames(records),
+  records,
   clock: () => time.now,
 })
-const profiles = fictionalCandidates.map(({ profile }) => profile)
+const labels = new Map(records.map(({ id, label }) => [id, label]))
+const profiles = fictionalWorkers.map(({ handle, career, ...worker }) => ({
+  ...worker,
+  username: handle,
+  skills: profileSkills(career, labels),
+}))
 const shapes = {
   detail: Compile(candidateDetail),
   score: Compile(publicScore),
   search: Compile(searchResult),
 }
 
-test('the sandbox holds forty candidates with distinct usernames and skills of the vocabulary', () => {
-  assert.equal(new Set(profiles.map(({ username }) => username)).size, 40)
-  const labels = new Set(records.map(({ label }) => label))
+test('the sandbox holds sixty candidates with distinct usernames and skills of the vocabulary', () => {
+  assert.equal(new Set(profiles.map(({ username }) => username)).size, 60)
+  const known = new Set(labels.values())
   for (const { username, skills } of profiles) {
     assert.ok(skills.length > 1, username)
-    for (const { name } of skills) assert.ok(labels.has(name), `${username}: ${name}`)
+    for (const { name } of skills) assert.ok(known.has(name), `${username}: ${name}`)
   }
 })
 
-test('every sandbox candidate matches the candidate schema; 37 show a score, 35 of them with a credential', async () => {
+test('every sandbox candidate matches the candidate schema; 54 show a score, 53 of them with a credential', async () => {
   const scores = []
   for (const { username } of profiles) {
     const candidate = (await reads.candidate(username))?.detail
     assert.ok(candidate !== undefined && shapes.detail.Check(candidate), username)
     if (candidate.score !== null) scores.push(candidate.score)
   }
-  assert.equal(scores.length, 37)
-  assert.equal(scores.filter(({ scoreVc }) => scoreVc !== null).length, 35)
+  assert.equal(scores.length, 54)
+  assert.equal(scores.filter(({ scoreVc }) => scoreVc !== null).length, 53)
   for (const { score, confidence } of scores)
     assert.ok(confidence.low <= score && score <= confidence.high)
 })
 
 test('a score read by its id equals the score of its candidate', async () => {
-  const id = sha256Hex('sandbox score chidi-eze')
+  const id = sha256Hex('sandbox score sofia-lindqvist')
   const score = await reads.score(id)
   assert.ok(shapes.score.Check(score))
   const { schemaVersion: _, id: shownId, profile, ...shown } = score
   assert.equal(shownId, id)
-  assert.equal(profile.username, 'chidi-eze')
-  assert.deepEqual(shown, (await reads.candidate('chidi-eze'))?.detail.score)
+  assert.equal(profile.username, 'sofia-lindqvist')
+  assert.deepEqual(shown, (await reads.candidate('sofia-lindqvist'))?.detail.score)
   assert.equal(await reads.score('0'.repeat(64)), null)
   assert.equal(await reads.candidate('nobody'), null)
 })
@@ -75,15 +79,15 @@ test('a score read by its id equals the score of its candidate', async () => {
 test('a credential read names the missing part: the score or its credential', async () => {
   const read = (text: string) => reads.credential(sha256Hex(text), 'native')
   assert.deepEqual(await read('nobody'), { missing: 'score' })
-  assert.deepEqual(await read('sandbox score mateo-rios'), { missing: 'score' })
-  assert.deepEqual(await read('sandbox score oriol-serra'), { missing: 'credential' })
-  assert.ok('credential' in (await read('sandbox score chidi-eze')))
+  assert.deepEqual(await read('sandbox score emrys-vaughan'), { missing: 'score' })
+  assert.deepEqual(await read('sandbox score nikhil-rao'), { missing: 'credential' })
+  assert.ok('credential' in (await read('sandbox score sofia-lindqvist')))
 })
 
 test('sandbox search has the shape and the order of real search', async () => {
   for (const q of [
-    'ja',
-    'java',
+    'py',
+    'python',
     'js',
     'de',
     'data',
@@ -92,7 +96,7 @@ test('sandbox search has the shape and the order of real search', async () => {
     'engineer',
     'zz',
     'machine l',
-    'weiss',
+    'svobodova',
   ])
     for (const limit of [1, 18, 50]) {
       const result: SearchResult = JSON.parse((await reads.search(q, { limit })).text)
@@ -110,7 +114,7 @@ test('sandbox search has the shape and the order of real search', async () => {
 
 test('a sandbox credential is always the same, and no deployment trusts its issuer', () => {
   const score = {
-    username: 'chidi-eze',
+    username: 'sofia-lindqvist',
     score: 761,
     scoreBand: 'exceptional',
     confidenceLow: 619,
@@ -133,11 +137,11 @@ test('a sandbox credential is always the same, and no deployment trusts its issu
 })
 
 test('the examples of docs/sandbox.md work in the sandbox', async () => {
-  for (const q of ['java', '@ma', 'engineer'])
+  for (const q of ['python', '@ma', 'engineer'])
     assert.ok(JSON.parse((await reads.search(q, { limit: 18 })).text).resultCount > 1, q)
-  assert.equal((await reads.candidate('mateo-rios'))?.detail.score, null)
-  assert.equal((await reads.candidate('oriol-serra'))?.detail.score?.scoreVc, null)
-  assert.ok((await reads.candidate('chidi-eze'))?.detail.score?.scoreVc)
+  assert.equal((await reads.candidate('emrys-vaughan'))?.detail.score, null)
+  assert.equal((await reads.candidate('nikhil-rao'))?.detail.score?.scoreVc, null)
+  assert.ok((await reads.candidate('sofia-lindqvist'))?.detail.score?.scoreVc)
 })
 
 test('every sandbox credential has a status at its address, and exactly one is revoked, by token and in the list', async () => {
@@ -161,13 +165,13 @@ test('every sandbox credential has a status at its address, and exactly one is r
     }
     if (revokedAt) revoked.push(username)
   }
-  assert.deepEqual(revoked, ['greta-holm'])
+  assert.deepEqual(revoked, ['lucia-marchetti'])
   assert.equal(statuses.revokedAt('0'.repeat(64), undefined), undefined)
   assert.equal(statuses.list('k3x7qzm2ab', 'native'), null)
 })
 
 test('the sandbox list is always valid, is the same on every node and is signed by its issuer', () => {
-  const other = openSandbox({ publicUrl, names: skillNames(records), clock: () => time.now })
+  const other = openSandbox({ publicUrl, records, clock: () => time.now })
   for (const hours of [0, 5, 6, 24, 1_000]) {
     time.now = new Date(Date.parse('2026-06-02T08:30:00Z') + hours * 3_600_000)
     const list = listIn(statuses.list('sandbox000', 'eddsa-jcs-2022'))

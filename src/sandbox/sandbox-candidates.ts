@@ -5,7 +5,7 @@ import type { IssuedCredential } from '../score-credentials/issue.ts'
 import type { Origin } from '../score-credentials/payload.ts'
 import { bandOf } from '../skill-standard/bands.ts'
 import { sandboxCredential, sandboxIssuedAt, sandboxListId } from './credentials.ts'
-import { type FictionalCandidate, fictionalCandidates } from './fictional-candidates.ts'
+import { type FictionalWorker, fictionalWorkers, profileSkills } from './fictional-workers.ts'
 
 export interface SandboxCandidate {
   /** Id of the score, 64 lowercase hex characters. */
@@ -15,22 +15,40 @@ export interface SandboxCandidate {
   own: (IssuedCredential & { isRevoked: boolean; listIndex: number }) | null
 }
 
-export function sandboxCandidates(origin: Origin): SandboxCandidate[] {
-  return fictionalCandidates.map((candidate, index) => {
-    const own = issued(candidate, { origin, index })
-    return { id: scoreIdOf(candidate), own, row: rowOf(candidate, own) }
+/** `labels` holds skill labels by skill id. */
+export function sandboxCandidates(
+  origin: Origin,
+  labels: ReadonlyMap<string, string>,
+): SandboxCandidate[] {
+  return fictionalWorkers.map((worker, index) => {
+    const own = issued(worker, { origin, index })
+    return { id: scoreIdOf(worker), own, row: rowOf(worker, own, labels) }
   })
 }
 
 const engineVersion = '2.0.0'
+const dayMs = 86_400_000
 
 /**
  * Returns the public row. Every sandbox candidate grants every consent; a candidate without a score
  * has no snapshot.
  */
-function rowOf(fictional: FictionalCandidate, own: IssuedCredential | null): PublicRow {
-  const { profile, score } = fictional
-  const candidate = { ...profile, skills: [...profile.skills] }
+function rowOf(
+  worker: FictionalWorker,
+  own: IssuedCredential | null,
+  labels: ReadonlyMap<string, string>,
+): PublicRow {
+  const { handle, displayName, title, joinedDaysAgo, career, score } = worker
+  const memberSince = new Date(sandboxIssuedAt.getTime() - joinedDaysAgo * dayMs)
+  const candidate = {
+    username: handle,
+    displayName,
+    title,
+    bio: score === null ? null : `${displayName} is fictional.`,
+    avatarUrl: null,
+    memberSince: memberSince.toISOString().slice(0, 7),
+    skills: profileSkills(career, labels),
+  }
   if (score === null) return { ...candidate, snapshot: null }
   const { low, high, evidenceCount } = score
   return {
@@ -39,7 +57,7 @@ function rowOf(fictional: FictionalCandidate, own: IssuedCredential | null): Pub
       score: score.score,
       evidenceCount,
       engineVersion,
-      id: scoreIdOf(fictional),
+      id: scoreIdOf(worker),
       low,
       high,
       band: bandOf(score.score),
@@ -53,12 +71,12 @@ function rowOf(fictional: FictionalCandidate, own: IssuedCredential | null): Pub
   }
 }
 
-function scoreIdOf({ profile }: FictionalCandidate): string {
-  return sha256Hex(`sandbox score ${profile.username}`)
+function scoreIdOf({ handle }: FictionalWorker): string {
+  return sha256Hex(`sandbox score ${handle}`)
 }
 
 function issued(
-  { profile, score }: FictionalCandidate,
+  { handle, score }: FictionalWorker,
   { origin, index }: { origin: Origin; index: number },
 ): SandboxCandidate['own'] {
   if (score === null || score.credential === 'none') return null
@@ -66,7 +84,7 @@ function issued(
   const made = sandboxCredential(
     origin,
     {
-      username: profile.username,
+      username: handle,
       score: score.score,
       scoreBand: bandOf(score.score),
       confidenceLow: low,

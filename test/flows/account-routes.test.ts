@@ -349,7 +349,7 @@ test('each session of a user with two accounts sees only its own account', async
 test('the sandbox answers a session with the same bytes as a test key, without a charge', async () => {
   const session = await newSession(db)
   const key = await newKey(db, { environment: 'test' })
-  for (const rest of ['candidates/search?q=java&limit=3', 'candidates/chidi-eze']) {
+  for (const rest of ['candidates/search?q=python&limit=3', 'candidates/sofia-lindqvist']) {
     const own = await ask(service.base, {
       path: `${sandboxPath}/${rest}`,
       headers: session.headers,
@@ -363,8 +363,8 @@ test('the sandbox answers a session with the same bytes as a test key, without a
 test('the sandbox links score, credential, status and list; one of its credentials is revoked', async () => {
   const session = await newSession(db)
   for (const [username, isRevoked] of [
-    ['chidi-eze', false],
-    ['greta-holm', true],
+    ['sofia-lindqvist', false],
+    ['lucia-marchetti', true],
   ] as const) {
     const scoreId = sha256Hex(`sandbox score ${username}`)
     const reply = await ask(service.base, {
@@ -406,7 +406,7 @@ test('the sandbox links score, credential, status and list; one of its credentia
     assert.deepEqual([valid, issuerMatch, reason], [false, false, 'issuer_mismatch'])
   }
   const bare = await ask(service.base, {
-    path: `${sandboxPath}/scores/${sha256Hex('sandbox score oriol-serra')}`,
+    path: `${sandboxPath}/scores/${sha256Hex('sandbox score nikhil-rao')}`,
     headers: session.headers,
   })
   assert.partialDeepStrictEqual(bodyOf(bare), {

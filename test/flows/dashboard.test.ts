@@ -147,7 +147,7 @@ for (const javaScriptEnabled of [true, false])
     })
     const statusOf = async (key: string | null) => {
       const headers = { Authorization: `Bearer ${key}` }
-      const path = '/api/v1/candidates/search?q=java'
+      const path = '/api/v1/candidates/search?q=python'
       return (await ask(service.base, { path, headers })).status
     }
     await page.getByRole('link', { name: 'Create key' }).click()
@@ -226,7 +226,7 @@ test('the sandbox leads from a search to a candidate, its score and its credenti
     of: session,
     javaScriptEnabled: false,
   })
-  await page.getByLabel('Search text').fill('java')
+  await page.getByLabel('Search text').fill('python')
   await page.getByRole('button', { name: 'Send call' }).click()
   await page.getByText('"resultCount"').waitFor()
   await page

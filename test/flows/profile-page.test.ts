@@ -208,14 +208,14 @@ test('profile: skills of the standard lead to their pages, and the page weighs a
 })
 
 test('profile: a candidate of the sandbox has a page that says so, without a credential', async () => {
-  const { status, body } = await get('/u/chidi-eze')
+  const { status, body } = await get('/u/sofia-lindqvist')
   assert.equal(status, 200)
   assert.match(String(body), /This candidate is fictional\./)
   assert.match(String(body), /<meta name="robots" content="noindex">/)
   assert.doesNotMatch(String(body), /Verify this score|Credential valid|badge\.svg/)
   for (const end of ['/badge.svg', '/credential.json'])
     assert.deepEqual(
-      comparable(await get(`/u/chidi-eze${end}`)),
+      comparable(await get(`/u/sofia-lindqvist${end}`)),
       comparable(await get(`/u/nobody-here${end}`)),
     )
 })

@@ -23,7 +23,7 @@ const { db } = service.database
 const reader = (await newKey(db, { environment: 'test' })).key
 const reporter = (await newKey(db)).key
 
-const username = 'chidi-eze'
+const username = 'sofia-lindqvist'
 const credentialPath = `/api/v1/candidates/${username}/credential`
 const authorized = { headers: { Authorization: `Bearer ${reader}` } }
 const credential = await (await fetch(`${service.base}${credentialPath}`, authorized)).json()

@@ -44,10 +44,10 @@ const testKey = await newKey(db, {
 const sandbox = new Client({ baseUrl: service.base, apiKey: testKey.key, sandbox: true })
 
 test('searchPages yields every match once, a page at a time', async () => {
-  const { candidates: all } = await sandbox.candidates.search({ q: 'java', limit: 50 })
+  const { candidates: all } = await sandbox.candidates.search({ q: 'python', limit: 50 })
   const pages: number[] = []
   const usernames: string[] = []
-  for await (const { candidates } of sandbox.candidates.searchPages({ q: 'java', limit: 2 })) {
+  for await (const { candidates } of sandbox.candidates.searchPages({ q: 'python', limit: 2 })) {
     pages.push(candidates.length)
     usernames.push(...candidates.map(({ username }) => username))
   }

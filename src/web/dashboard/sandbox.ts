@@ -8,7 +8,7 @@ import { scoreIdPath, usernamePath } from '../../candidates/schema.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { isJsonObject } from '../../platform/json/json-object.ts'
 import { parseStrictJson } from '../../platform/json/strict-json.ts'
-import { fictionalCandidates } from '../../sandbox/fictional-candidates.ts'
+import { fictionalWorkers } from '../../sandbox/fictional-workers.ts'
 import type { Sandbox } from '../../sandbox/open.ts'
 import type { Verify } from '../../score-credentials/verifier.ts'
 import { code, hidden, notice, pageHead, submit, textField } from '../components.ts'
@@ -41,7 +41,7 @@ interface Call {
   answer(reads: Reads, value: string): Promise<object | null | string>
 }
 
-const firstUsername = fictionalCandidates[0]?.profile.username ?? ''
+const firstUsername = fictionalWorkers[0]?.handle ?? ''
 
 const calls: Readonly<Record<string, Call>> = {
   search: {

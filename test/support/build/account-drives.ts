@@ -32,8 +32,8 @@ export function accountRequests(
   headers: Record<string, string>,
   {
     endpointId,
-    username = 'chidi-eze',
-    scoreId = sha256Hex('sandbox score chidi-eze'),
+    username = 'sofia-lindqvist',
+    scoreId = sha256Hex('sandbox score sofia-lindqvist'),
     idempotencyKey = randomUUID(),
   }: AccountRequests,
 ): Record<string, Question> {
@@ -45,7 +45,7 @@ export function accountRequests(
     body: JSON.stringify(body),
   })
   return {
-    searchSandboxCandidates: get(`${sandboxPath}/candidates/search?q=java`),
+    searchSandboxCandidates: get(`${sandboxPath}/candidates/search?q=python`),
     getSandboxCandidate: get(`${sandboxPath}/candidates/@${username}`),
     getSandboxScore: get(`${sandboxPath}/scores/${scoreId}`),
     listAccountWebhookEndpoints: get(endpointsPath),
@@ -176,7 +176,7 @@ function driveEachOperation(
 function driveSandbox(drive: Drive): void {
   for (const limit of ['0', '51', '1e1', ''])
     drive('searchSandboxCandidates', 400, `the limit “${limit}”`, {
-      path: `${sandboxPath}/candidates/search?q=java&limit=${limit}`,
+      path: `${sandboxPath}/candidates/search?q=python&limit=${limit}`,
     })('invalid_parameter')
   drive('searchSandboxCandidates', 400, 'one letter', {
     path: `${sandboxPath}/candidates/search?q=j`,
@@ -194,7 +194,7 @@ function driveSandbox(drive: Drive): void {
     'score_not_found',
   )
   drive('getSandboxScore', 200, 'a score without a credential', {
-    path: `${sandboxPath}/scores/${sha256Hex('sandbox score oriol-serra').toUpperCase()}`,
+    path: `${sandboxPath}/scores/${sha256Hex('sandbox score nikhil-rao').toUpperCase()}`,
   })()
 }
 

@@ -8,6 +8,7 @@ import type { PresentedKey } from '../../../src/platform/http/callers.ts'
 import { endpointsOf } from '../../../src/platform/http/endpoint.ts'
 import { openSandbox } from '../../../src/sandbox/open.ts'
 import type { ServerOptions } from '../../../src/server/server.ts'
+import { loadReleasedVocabulary } from '../../../src/skill-standard/vocabulary.ts'
 import { names } from '../build/candidates.ts'
 import { origin } from '../build/credentials.ts'
 import { now } from '../build/workers.ts'
@@ -23,7 +24,11 @@ const keys: Record<string, PresentedKey> = {
   'Bearer live': keyOf('live'),
   'Bearer test': keyOf('test'),
 }
-const { reads: sandbox } = openSandbox({ publicUrl: origin.url, names, clock: () => now })
+const { reads: sandbox } = openSandbox({
+  publicUrl: origin.url,
+  records: loadReleasedVocabulary().records,
+  clock: () => now,
+})
 const rates = { perMinute: 60_000, perDay: 1_000_000 }
 const limits = { ...readConfig({}), keyLimits: rates, agentReportLimits: rates }
 
