@@ -25,241 +25,90 @@ export interface PropertyTerm {
 
 export type Term = ClassTerm | PropertyTerm
 
-const text = 'xsd:string'
-const integer = 'xsd:integer'
-const skill = 'Skill'
-const catalog = 'SkillCatalog'
-const bands = 'ScoreBandDefinitionSet'
-const profile = 'ScoredProfile'
-const notes = 'SkillNotes'
-
-function property(
-  label: string,
-  range: string,
-  comment: string,
-  more: { domain?: string; note?: string } = {},
-): PropertyTerm {
-  return { kind: 'property', label, range, comment, ...more }
-}
-
 /** Proficiency, not position: the same reading applies to each level. */
 const levelNote =
   'A level describes performance that can be observed, not a job title or years of experience.'
 
+/**
+ * Columns: name, label, class that has the property, range, comment, note. A `-` in both middle
+ * columns makes a class.
+ */
+const table = `
+Skill | Skill | - | - | An ability that a worker shows in work or in an assessment, with a rubric and the evidence that counts for it.
+domain | domain | Skill | xsd:string | The domain of the skill: the notation of a concept in the scheme of domains.
+subdomain | subdomain | Skill | xsd:string | The part of the domain: the notation of a concept in the scheme of subdomains.
+category | category | Skill | xsd:string | A group of skills across domains: the notation of a concept in the scheme of categories.
+evidenceType | evidence type | Skill | rdfs:Resource | A type of evidence that counts for the skill, with its weight and its signal.
+evidenceKind | evidence kind | - | xsd:string | The kind of evidence: the notation of a concept in the scheme of evidence kinds.
+weight | weight | - | xsd:double | The share of this type of evidence in the score of the skill, from 0 to 1. The weights of a skill sum to 1. | Weights are expert judgement. They are not estimated from data.
+signal | signal | - | xsd:string | The evidence to look at, and the difference between strong and weak evidence.
+decayHalfLifeMonths | decay half-life in months | Skill | xsd:integer | The months after which an item of evidence weighs half. 0: the evidence does not lose weight. | Half-lives are expert judgement. They are not estimated from data.
+dependsOn | depends on | Skill | Skill | A skill without which this one cannot be performed. The relation has no circle.
+proficiencyRubric | proficiency rubric | Skill | rdfs:Resource | The description of the four levels of proficiency.
+novice | novice | - | xsd:string | The lowest level: values 0 to 249. | ${levelNote}
+intermediate | intermediate | - | xsd:string | The second level: values 250 to 499. | ${levelNote}
+advanced | advanced | - | xsd:string | The third level: values 500 to 749. | ${levelNote}
+expert | expert | - | xsd:string | The highest level: values 750 to 1000. | ${levelNote} The texts of some records describe a role at this level, such as setting rules for others. Their notes say so.
+anchored | anchor | Skill | xsd:string | sha256: and the hex digest of the canonical JSON (RFC 8785) of the record without this member.
+SkillCatalog | Skill catalog | - | - | All skills of one release, with the controlled lists that they refer to.
+count | count | SkillCatalog | xsd:integer | The number of skills in the catalog.
+catalogHash | catalog hash | SkillCatalog | xsd:string | sha256: and the hex digest of the canonical JSON of the sorted anchors. It names exactly these records.
+controlledLists | controlled lists | SkillCatalog | rdf:JSON | The controlled lists of the release as JSON: domains, subdomains, categories, evidence types.
+deprecatedSkill | deprecated skill | SkillCatalog | Skill | A skill that dcterms:isReplacedBy another one. Its record stays.
+hasSkill | has skill | SkillCatalog | Skill | A skill of the catalog.
+SkillNotes | Skill notes | - | - | The reasons for the weights and the half-life of one skill, with sources and reviews. The notes change no score.
+about | about | SkillNotes | Skill | The skill that the notes are about.
+aboutVersion | about version | SkillNotes | xsd:string | The version of the record that the notes cover.
+weightsRationale | rationale for the weights | SkillNotes | xsd:string | The reason why the types of evidence have their weights.
+halfLifeRationale | rationale for the half-life | SkillNotes | xsd:string | The reason why evidence loses weight at this pace.
+roleNote | note on role | SkillNotes | xsd:string | The part of the rubric that describes a role instead of proficiency.
+source | source | SkillNotes | rdfs:Resource | A publication that the notes rest on.
+review | review | SkillNotes | rdfs:Resource | The result of a review of the record by a practitioner.
+reviewer | reviewer | - | xsd:string | The name and the competence of the reviewer.
+reviewedAt | reviewed at | - | xsd:date | The day of the review.
+ScoreBandDefinitionSet | Score band definition set | - | - | The bands of the overall score, in rising order and without a gap.
+scoreScale | score scale | ScoreBandDefinitionSet | rdfs:Resource | The scale of the score.
+min | minimum | - | xsd:integer | The lowest value, inclusive.
+max | maximum | - | xsd:integer | The highest value, inclusive.
+valueType | value type | - | xsd:string | The type of a value on the scale.
+higherIsBetter | higher is better | - | xsd:boolean | Whether a higher value means more proficiency.
+interval | interval | - | xsd:string | The meaning of the range of a score.
+scoreBandDefinition | score band definition | ScoreBandDefinitionSet | rdf:List | The bands as a list.
+band | band | - | xsd:string | The name of the band in scores and credentials.
+${credentialType} | Score credential | - | - | A verifiable credential that states the score of a worker at one time.
+${nativeProofType} | Native proof | - | - | The Ed25519 signature over the canonical JSON of a score credential.
+ScoredProfile | Scored profile | - | - | The public profile of a worker, as the subject of a score credential.
+score | score | ScoredProfile | xsd:integer | The overall score, from 0 to 1000.
+scoreBand | score band | ScoredProfile | xsd:string | The name of the band of the score.
+confidenceLow | low end of the range | ScoredProfile | xsd:integer | The score minus the half width that follows from the amount of evidence.
+confidenceHigh | high end of the range | ScoredProfile | xsd:integer | The score plus the half width that follows from the amount of evidence.
+evidenceCount | evidence count | ScoredProfile | xsd:integer | The number of items that count.
+engineId | engine id | ScoredProfile | rdfs:Resource | The document that describes the engine.
+engineVersion | engine version | ScoredProfile | xsd:string | The version of the engine.
+engineBinarySha256 | SHA-256 of the engine | ScoredProfile | xsd:string | The hex digest of the file that computed the score.
+`
+
 /** The terms by name. A credential signs some of these names, so none is ever removed. */
-export const terms: Readonly<Record<string, Term>> = {
-  Skill: {
-    kind: 'class',
-    label: 'Skill',
-    comment:
-      'An ability that a worker shows in work or in an assessment, with a rubric and the evidence that counts for it.',
-  },
-  domain: property(
-    'domain',
-    text,
-    'The domain of the skill: the notation of a concept in the scheme of domains.',
-    {
-      domain: skill,
-    },
-  ),
-  subdomain: property(
-    'subdomain',
-    text,
-    'The part of the domain: the notation of a concept in the scheme of subdomains.',
-    { domain: skill },
-  ),
-  category: property(
-    'category',
-    text,
-    'A group of skills across domains: the notation of a concept in the scheme of categories.',
-    { domain: skill },
-  ),
-  evidenceType: property(
-    'evidence type',
-    'rdfs:Resource',
-    'A type of evidence that counts for the skill, with its weight and its signal.',
-    { domain: skill },
-  ),
-  evidenceKind: property(
-    'evidence kind',
-    text,
-    'The kind of evidence: the notation of a concept in the scheme of evidence kinds.',
-  ),
-  weight: property(
-    'weight',
-    'xsd:double',
-    'The share of this type of evidence in the score of the skill, from 0 to 1. The weights of a skill sum to 1.',
-    { note: 'Weights are expert judgement. They are not estimated from data.' },
-  ),
-  signal: property(
-    'signal',
-    text,
-    'The evidence to look at, and the difference between strong and weak evidence.',
-  ),
-  decayHalfLifeMonths: property(
-    'decay half-life in months',
-    integer,
-    'The months after which an item of evidence weighs half. 0: the evidence does not lose weight.',
-    { domain: skill, note: 'Half-lives are expert judgement. They are not estimated from data.' },
-  ),
-  dependsOn: property(
-    'depends on',
-    'Skill',
-    'A skill without which this one cannot be performed. The relation has no circle.',
-    { domain: skill },
-  ),
-  proficiencyRubric: property(
-    'proficiency rubric',
-    'rdfs:Resource',
-    'The description of the four levels of proficiency.',
-    { domain: skill },
-  ),
-  novice: property('novice', text, 'The lowest level: values 0 to 249.', { note: levelNote }),
-  intermediate: property('intermediate', text, 'The second level: values 250 to 499.', {
-    note: levelNote,
-  }),
-  advanced: property('advanced', text, 'The third level: values 500 to 749.', { note: levelNote }),
-  expert: property('expert', text, 'The highest level: values 750 to 1000.', {
-    note: `${levelNote} The texts of some records describe a role at this level, such as setting rules for others. Their notes say so.`,
-  }),
-  anchored: property(
-    'anchor',
-    text,
-    'sha256: and the hex digest of the canonical JSON (RFC 8785) of the record without this member.',
-    { domain: skill },
-  ),
-  SkillCatalog: {
-    kind: 'class',
-    label: 'Skill catalog',
-    comment: 'All skills of one release, with the controlled lists that they refer to.',
-  },
-  count: property('count', integer, 'The number of skills in the catalog.', { domain: catalog }),
-  catalogHash: property(
-    'catalog hash',
-    text,
-    'sha256: and the hex digest of the canonical JSON of the sorted anchors. It names exactly these records.',
-    { domain: catalog },
-  ),
-  controlledLists: property(
-    'controlled lists',
-    'rdf:JSON',
-    'The controlled lists of the release as JSON: domains, subdomains, categories, evidence types.',
-    { domain: catalog },
-  ),
-  deprecatedSkill: property(
-    'deprecated skill',
-    'Skill',
-    'A skill that dcterms:isReplacedBy another one. Its record stays.',
-    { domain: catalog },
-  ),
-  hasSkill: property('has skill', 'Skill', 'A skill of the catalog.', { domain: catalog }),
-  SkillNotes: {
-    kind: 'class',
-    label: 'Skill notes',
-    comment:
-      'The reasons for the weights and the half-life of one skill, with sources and reviews. The notes change no score.',
-  },
-  about: property('about', 'Skill', 'The skill that the notes are about.', { domain: notes }),
-  aboutVersion: property('about version', text, 'The version of the record that the notes cover.', {
-    domain: notes,
-  }),
-  weightsRationale: property(
-    'rationale for the weights',
-    text,
-    'The reason why the types of evidence have their weights.',
-    { domain: notes },
-  ),
-  halfLifeRationale: property(
-    'rationale for the half-life',
-    text,
-    'The reason why evidence loses weight at this pace.',
-    { domain: notes },
-  ),
-  roleNote: property(
-    'note on role',
-    text,
-    'The part of the rubric that describes a role instead of proficiency.',
-    { domain: notes },
-  ),
-  source: property('source', 'rdfs:Resource', 'A publication that the notes rest on.', {
-    domain: notes,
-  }),
-  review: property(
-    'review',
-    'rdfs:Resource',
-    'The result of a review of the record by a practitioner.',
-    { domain: notes },
-  ),
-  reviewer: property('reviewer', text, 'The name and the competence of the reviewer.'),
-  reviewedAt: property('reviewed at', 'xsd:date', 'The day of the review.'),
-  ScoreBandDefinitionSet: {
-    kind: 'class',
-    label: 'Score band definition set',
-    comment: 'The bands of the overall score, in rising order and without a gap.',
-  },
-  scoreScale: property('score scale', 'rdfs:Resource', 'The scale of the score.', {
-    domain: bands,
-  }),
-  min: property('minimum', integer, 'The lowest value, inclusive.'),
-  max: property('maximum', integer, 'The highest value, inclusive.'),
-  valueType: property('value type', text, 'The type of a value on the scale.'),
-  higherIsBetter: property(
-    'higher is better',
-    'xsd:boolean',
-    'Whether a higher value means more proficiency.',
-  ),
-  interval: property('interval', text, 'The meaning of the range of a score.'),
-  scoreBandDefinition: property('score band definition', 'rdf:List', 'The bands as a list.', {
-    domain: bands,
-  }),
-  band: property('band', text, 'The name of the band in scores and credentials.'),
-  [credentialType]: {
-    kind: 'class',
-    label: 'Score credential',
-    comment: 'A verifiable credential that states the score of a worker at one time.',
-  },
-  [nativeProofType]: {
-    kind: 'class',
-    label: 'Native proof',
-    comment: 'The Ed25519 signature over the canonical JSON of a score credential.',
-  },
-  ScoredProfile: {
-    kind: 'class',
-    label: 'Scored profile',
-    comment: 'The public profile of a worker, as the subject of a score credential.',
-  },
-  score: property('score', integer, 'The overall score, from 0 to 1000.', { domain: profile }),
-  scoreBand: property('score band', text, 'The name of the band of the score.', {
-    domain: profile,
-  }),
-  confidenceLow: property(
-    'low end of the range',
-    integer,
-    'The score minus the half width that follows from the amount of evidence.',
-    { domain: profile },
-  ),
-  confidenceHigh: property(
-    'high end of the range',
-    integer,
-    'The score plus the half width that follows from the amount of evidence.',
-    { domain: profile },
-  ),
-  evidenceCount: property('evidence count', integer, 'The number of items that count.', {
-    domain: profile,
-  }),
-  engineId: property('engine id', 'rdfs:Resource', 'The document that describes the engine.', {
-    domain: profile,
-  }),
-  engineVersion: property('engine version', text, 'The version of the engine.', {
-    domain: profile,
-  }),
-  engineBinarySha256: property(
-    'SHA-256 of the engine',
-    text,
-    'The hex digest of the file that computed the score.',
-    { domain: profile },
-  ),
-}
+export const terms: Readonly<Record<string, Term>> = Object.fromEntries(
+  table
+    .trim()
+    .split('\n')
+    .map((line): [string, Term] => {
+      const [name = '', label = '', domain = '', range = '', comment = '', note] = line.split(' | ')
+      if (range === '-') return [name, { kind: 'class', label, comment }]
+      return [
+        name,
+        {
+          kind: 'property',
+          label,
+          range,
+          comment,
+          ...(domain !== '-' && { domain }),
+          ...(note !== undefined && { note }),
+        },
+      ]
+    }),
+)
 
 export interface Concept {
   /** The value in records. */
