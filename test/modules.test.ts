@@ -122,7 +122,6 @@ const allowed: Record<string, readonly string[]> = {
     'accounts',
     'webhooks',
     'health',
-    'skill-standard',
     'score-credentials',
     'workers',
     'agent-decisions',
