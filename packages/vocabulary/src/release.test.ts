@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { openReleases } from '../../../src/skill-standard/releases.ts'
 import { loadVocabulary, VocabularyError } from '../../../src/skill-standard/vocabulary.ts'
 import { lintArchives, releaseVocabulary } from './release.ts'
+import { runVocabulary } from './vocabulary.ts'
 
 /**
  * Hashes of the releases that are published. A line is added with each release and never changed: a
@@ -72,4 +73,23 @@ test('a release that is not above the newest one is refused, because an archive 
     const [finding] = releaseVocabulary(directory, again)
     assert.match(finding?.message ?? '', /must be above 1\.2\.0/)
   }
+})
+
+test('npm run vocabulary: 0 for a release that passes, 1 with a line for each finding, 2 for other words', async (t) => {
+  const directory = directoryOf(t)
+  writeFileSync(join(directory, 'crosswalk.json'), '[]')
+  const before = await runVocabulary(['lint', directory])
+  assert.equal(before.exitCode, 1)
+  assert.match(before.lines.join('\n'), /^V19 releases\/index\.json: the files differ from release/)
+  assert.deepEqual(await runVocabulary(['release', '1.3.0', directory]), {
+    exitCode: 0,
+    lines: ['Release 1.3.0 is written. Commit its files.'],
+  })
+  assert.deepEqual(await runVocabulary(['lint', directory]), {
+    exitCode: 0,
+    lines: ['No findings.'],
+  })
+  for (const words of [[], ['release'], ['release', 'v1', directory], ['lint', directory, 'x']])
+    assert.equal((await runVocabulary(words)).exitCode, 2, words.join(' '))
+  assert.equal((await runVocabulary(['lint', join(directory, 'nowhere')])).exitCode, 1)
 })

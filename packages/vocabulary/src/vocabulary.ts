@@ -10,37 +10,46 @@ import { releaseVocabulary } from './release.ts'
 const usage = `usage: npm run vocabulary -- lint [DIRECTORY]
        npm run vocabulary -- release VERSION [DIRECTORY]`
 
-async function run([command, ...words]: readonly string[]): Promise<void> {
-  if (command === 'lint' && words.length <= 1) {
-    const [directory = releasedDirectory] = words
-    print(await checkVocabulary(resolve(directory)), 'No findings.')
-  } else if (command === 'release' && words.length >= 1 && words.length <= 2) {
+interface Result {
+  exitCode: 0 | 1 | 2
+  lines: readonly string[]
+}
+
+/** Performs the command in these words. */
+export async function runVocabulary([command, ...words]: readonly string[]): Promise<Result> {
+  try {
+    if (command === 'lint' && words.length <= 1) {
+      const [directory = releasedDirectory] = words
+      return resultOf(await checkVocabulary(resolve(directory)), 'No findings.')
+    }
     const [version = '', directory = releasedDirectory] = words
-    print(release(resolve(directory), version), `Release ${version} is written. Commit its files.`)
-  } else fail([usage], 2)
+    const isVersion = /^(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}$/.test(version)
+    if (command !== 'release' || !isVersion || words.length > 2)
+      return { exitCode: 2, lines: [usage] }
+    return resultOf(
+      release(resolve(directory), version),
+      `Release ${version} is written. Commit its files.`,
+    )
+  } catch (error) {
+    if (!(error instanceof VocabularyError)) throw error
+    return { exitCode: 1, lines: error.faults }
+  }
 }
 
 function release(directory: string, version: string): Finding[] {
-  if (!/^(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}$/.test(version))
-    fail([`${version} is not a version such as 1.3.0.`, usage], 2)
   const { index, read } = openReleases(directory)
   const { license } = read(index.at(-1)?.version ?? '').release
   return releaseVocabulary(directory, { version, released_at: wireTime(systemClock()), license })
 }
 
-function print(findings: readonly Finding[], otherwise: string): void {
-  if (findings.length === 0) console.log(otherwise)
-  else fail(findings.map(({ rule, file, message }) => `${rule} ${file}: ${message}`))
+function resultOf(findings: readonly Finding[], otherwise: string): Result {
+  if (findings.length === 0) return { exitCode: 0, lines: [otherwise] }
+  const lines = findings.map(({ rule, file, message }) => `${rule} ${file}: ${message}`)
+  return { exitCode: 1, lines }
 }
 
-function fail(lines: readonly string[], code = 1): never {
-  for (const line of lines) console.error(line)
-  process.exit(code)
-}
-
-try {
-  await run(process.argv.slice(2))
-} catch (error) {
-  if (!(error instanceof VocabularyError)) throw error
-  fail(error.faults)
+if (import.meta.main) {
+  const { exitCode, lines } = await runVocabulary(process.argv.slice(2))
+  console.log(lines.join('\n'))
+  process.exitCode = exitCode
 }
