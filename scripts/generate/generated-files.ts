@@ -10,7 +10,6 @@ import type { SettingTable } from '../../src/config/setting.ts'
 import { startEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.ts'
 import { migrate } from '../../src/database/migrate.ts'
 import { dumpSchema } from '../../src/database/schema-dump.ts'
-import { renderedFileOf } from '../../src/discovery/docs-page.ts'
 import { openApiDocument } from '../../src/discovery/openapi.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { openDb } from '../../src/platform/db/db.ts'
@@ -28,7 +27,6 @@ import { dataSchema, webhookDeclarations } from '../../src/webhooks/events/contr
 import { eventTypeNames } from '../../src/webhooks/events/event-types.ts'
 import { exampleEnvelope } from '../../src/webhooks/events/examples.ts'
 import { browserScripts } from './browser-code.ts'
-import { docsSources, renderedPage } from './docs-pages.ts'
 import { sdkTypes } from './sdk-types.ts'
 
 export interface GeneratedFile {
@@ -60,11 +58,6 @@ export const generatedFiles: readonly GeneratedFile[] = [
     },
     text: engineText,
   },
-  // Last: some of the pages are generated themselves.
-  ...docsSources(join(import.meta.dirname, '../..')).map((source) => ({
-    path: renderedFileOf(source),
-    text: async (root: string) => `${JSON.stringify(await renderedPage(root, source), null, 2)}\n`,
-  })),
 ]
 
 /** A change of the core becomes a new file beside the engines that issued scores before. */

@@ -1,5 +1,5 @@
 /** Pure: the parts that pages are made of. */
-import { colouredJson } from './coloured-json.ts'
+import { colouredCode } from './coloured-code.ts'
 import { attributes, Html, html, type Part } from './html.ts'
 import { type IconName, icon } from './icons.ts'
 import { shortId } from './text.ts'
@@ -327,7 +327,7 @@ export function code(options: Code): Html {
   const { id, label, text, isJson = false } = options
   const { isWrapped = false, isShort = false, isTall = false } = options
   const name = [isWrapped && 'wrap', isShort && 'short', isTall && 'tall'].filter(Boolean).join(' ')
-  return html`<div class="code"><div class="code-head"><span>${label}</span>${copyButton(id)}</div><pre class="${name}" tabindex="0" role="region" aria-label="${label}"><code id="${id}">${isJson ? colouredJson(text) : text}</code></pre></div>`
+  return html`<div class="code"><div class="code-head"><span>${label}</span>${copyButton(id)}</div><pre class="${name}" tabindex="0" role="region" aria-label="${label}"><code id="${id}">${colouredCode(text, isJson ? 'json' : 'text')}</code></pre></div>`
 }
 
 /** An id on its own page: whole, with a button that copies it. */

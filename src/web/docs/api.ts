@@ -1,8 +1,9 @@
 /** Pure: the reference of the API, rendered from the OpenAPI document. */
+import { colouredCode } from '../coloured-code.ts'
 import { attributes, Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import type { PublicView } from '../public-page.ts'
-import { codeBlock } from './code.ts'
+import { codeBlock, table } from './blocks.ts'
 import { type ExampleCall, exampleIn, languages } from './examples.ts'
 import { type DocsFrame, docsView } from './frame.ts'
 
@@ -247,7 +248,7 @@ function answer(
   const code = typeof example === 'string' ? example : JSON.stringify(example, null, 2)
   const isJson = type?.includes('json') ?? false
   return html`<p><code>${status}</code> ${description}</p>
-${code !== undefined && codeBlock({ id: `response-${status}`, name: `${status} · ${type}`, label: `Response ${status}`, code: shortened(code), language: isJson ? 'json' : 'sh' })}
+${code !== undefined && codeBlock({ id: `response-${status}`, name: `${status} · ${type}`, label: `Response ${status}`, code: colouredCode(shortened(code), isJson ? 'json' : 'text') })}
 ${media?.schema !== undefined && i === 0 && isJson && html`<details><summary>Fields of the response</summary>${fields(document, 'Fields of the response', media.schema)}</details>`}`
 }
 
@@ -321,13 +322,6 @@ function typeOf(document: OpenApi, given: Schema): string {
   }
   const type = types.join(' or ')
   return schema.format === undefined ? type : `${type} (${schema.format})`
-}
-
-function table(label: string, heads: readonly string[], rows: readonly Part[][]): Part {
-  return html`<div class="card"><div class="table-box" tabindex="0" role="region" aria-label="${label}"><table class="table stacks" role="table"><thead role="rowgroup"><tr role="row">${heads.map((head) => html`<th scope="col" role="columnheader">${head}</th>`)}</tr></thead><tbody role="rowgroup">${rows.map(
-    ([first, ...others]) =>
-      html`<tr role="row"><th scope="row" role="rowheader">${first}</th>${others.map((cell) => html`<td role="cell">${cell}</td>`)}</tr>`,
-  )}</tbody></table></div></div>`
 }
 
 /** Values of path parameters in examples. An id without a value here is a UUID. */

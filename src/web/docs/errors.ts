@@ -1,9 +1,10 @@
 /** Pure: the page of one error. */
 import type { PublicDocument } from '../../platform/http/document.ts'
 import { type ErrorName, errorStatus, errorTable } from '../../platform/http/errors.ts'
+import { colouredCode } from '../coloured-code.ts'
 import { html } from '../html.ts'
 import { pageDocument } from '../public-page.ts'
-import { codeBlock } from './code.ts'
+import { codeBlock } from './blocks.ts'
 import { type DocsFrame, docsView } from './frame.ts'
 
 /** Returns the page of an error. */
@@ -23,7 +24,7 @@ export function errorPage(frame: DocsFrame, error: ErrorName): PublicDocument {
 <p>${advice}</p>
 <h2 id="response">Response</h2>
 <p>The server answers with status <code>${status}</code>${keyedStatus !== status && html` (<code>${keyedStatus}</code> on routes that need an API key)`} and this body. The message can say more than it does here.</p>
-${codeBlock({ id: 'c1', name: `${status}`, label: 'Response', code: JSON.stringify({ error, message }, null, 2), language: 'json' })}
+${codeBlock({ id: 'c1', name: `${status}`, label: 'Response', code: colouredCode(JSON.stringify({ error, message }, null, 2), 'json') })}
 <p>If you ask the operator about a response, quote its header <code>X-Request-Id</code>. See <a href="/docs/errors">all errors</a>.</p>`,
   })
   return pageDocument(frame.site, view)

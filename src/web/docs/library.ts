@@ -1,9 +1,12 @@
 /** The documentation of this release, read from its files at start. */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pagePathOf, type RenderedPage, renderedFileOf } from '../../discovery/docs-page.ts'
+import { pagePathOf } from '../../discovery/docs-page.ts'
 
-export interface DocsPage extends RenderedPage {
+export interface DocsPage {
+  /** Its file, relative to the root of the project. */
+  source: string
+  title: string
   /** Path of the HTML page. */
   path: string
   /** Path of its Markdown. */
@@ -43,14 +46,11 @@ export function readDocsLibrary(root: string): DocsLibrary {
 }
 
 function readPage(root: string, source: string): DocsPage {
-  const rendered = JSON.parse(readFileSync(join(root, renderedFileOf(source)), 'utf8'))
+  const markdown = readFileSync(join(root, source), 'utf8')
+  const [, title] = /^# (.+)$/m.exec(markdown) ?? []
+  if (title === undefined) throw new Error(`${source} has no heading of level 1`)
   const path = pagePathOf(source)
-  return {
-    ...(rendered as RenderedPage),
-    path,
-    markdownPath: `${path}.md`,
-    markdown: readFileSync(join(root, source), 'utf8'),
-  }
+  return { source, title, path, markdownPath: `${path}.md`, markdown }
 }
 
 /** A page belongs to the first list that links to it. A list stands under a heading of level 2. */

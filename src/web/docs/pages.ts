@@ -1,6 +1,6 @@
 /**
  * The documentation as pages. Each page has its own URL for HTML and, with `.md` behind it, for
- * Markdown. All are public documents, made at their first request.
+ * Markdown. All are public documents, made at their first request, which loads the renderer.
  */
 import { Type } from 'typebox'
 import type { Clock } from '../../platform/clock.ts'
@@ -32,6 +32,7 @@ import {
 } from './api.ts'
 import { type DocsFrame, docsView, groupsOf } from './frame.ts'
 import type { DocsLibrary, DocsPage } from './library.ts'
+import type { RenderedPage } from './markdown.ts'
 import { searchAnswer, searchPath, searchView } from './search.ts'
 import { type DocsSearch, type OtherPage, openDocsSearch } from './search-index.ts'
 import { llmsFullText, llmsText, robotsText, securityText, sitemapXml } from './site-files.ts'
@@ -70,12 +71,15 @@ export function docsEndpoints(context: DocsContext): Endpoint[] {
     return (await index)(query)
   }
 
-  const page = (path: string): Answer => {
+  const page = async (path: string): Promise<Answer> => {
     const isMarkdown = path.endsWith('.md')
     const found = library.pages.get(isMarkdown ? path.slice(0, -3) : path)
     if (found === undefined) return refuse('not_found')
+    const { renderedPage } = await import('./markdown.ts')
     return documents(path, () =>
-      isMarkdown ? markdownDocument(found) : pageDocument(site, libraryView(frame, found)),
+      isMarkdown
+        ? markdownDocument(found)
+        : pageDocument(site, libraryView(frame, found, renderedPage(found, library))),
     )
   }
   const operation = (id: string): Answer => {
@@ -85,9 +89,9 @@ export function docsEndpoints(context: DocsContext): Endpoint[] {
       pageDocument(site, operationView(frame, openApi(), listed, context.sandboxValues)),
     )
   }
-  const at = (path: string, answer: () => Answer) =>
+  const at = (path: string, answer: () => Answer | Promise<Answer>) =>
     publicEndpoint(site, { name: `docs ${path}`, path, answer })
-  const inFolder = (folder: string, answer: (name: string) => Answer) =>
+  const inFolder = (folder: string, answer: (name: string) => Answer | Promise<Answer>) =>
     publicEndpoint(site, {
       name: `docs ${folder}/`,
       path: `${folder}/{name}`,
@@ -133,7 +137,10 @@ export function docsEndpoints(context: DocsContext): Endpoint[] {
         return { status: 200, body: searchAnswer(query, await find(query)), isCompressed: true }
       },
     }),
-    file('/llms.txt', plainType, () => llmsText(context)),
+    at('/llms.txt', async () => {
+      const { outlineOf } = await import('./markdown.ts')
+      return documents('/llms.txt', () => documentOf(llmsText(context, outlineOf), plainType))
+    }),
     file('/llms-full.txt', plainType, () => llmsFullText(context)),
     file('/robots.txt', plainType, () => robotsText(publicUrl)),
     file('/sitemap.xml', 'application/xml; charset=utf-8', () =>
@@ -143,14 +150,14 @@ export function docsEndpoints(context: DocsContext): Endpoint[] {
   ]
 }
 
-function libraryView(frame: DocsFrame, page: DocsPage): PublicView {
+function libraryView(frame: DocsFrame, page: DocsPage, rendered: RenderedPage): PublicView {
   const order = frame.library.groups.flatMap(({ pages }) => pages)
   const at = order.indexOf(page)
   const index = { path: '/docs', title: 'Docs' }
   return docsView(frame, {
     ...page,
-    lead: page.lead === '' ? undefined : new Html(page.lead),
-    main: page.path === index.path ? indexMain(page, frame.library) : new Html(page.html),
+    ...rendered,
+    main: page.path === index.path ? indexMain(rendered, frame.library) : rendered.main,
     trail: page.path === index.path ? [] : [index],
     previous: at > 0 ? order[at - 1] : undefined,
     next: at >= 0 ? order[at + 1] : undefined,
@@ -158,10 +165,10 @@ function libraryView(frame: DocsFrame, page: DocsPage): PublicView {
 }
 
 /** The lists of the index as a grid. The text before the first list stays as it is. */
-function indexMain(page: DocsPage, library: DocsLibrary): Html {
-  const intro = new Html(page.html.slice(0, page.html.indexOf('<h2')))
+function indexMain({ main, sections: headings }: RenderedPage, library: DocsLibrary): Html {
+  const intro = new Html(main.text.slice(0, main.text.indexOf('<h2')))
   const sections = groupsOf(library).map(({ title, pages }) => {
-    const id = page.sections.find((section) => section.title === title)?.id ?? ''
+    const id = headings.find((section) => section.title === title)?.id ?? ''
     return html`<section aria-labelledby="${id}"><h2 id="${id}">${title}</h2><ul>${pages.map((member) => html`<li><a href="${member.path}">${member.title}</a></li>`)}</ul></section>`
   })
   return html`${intro}<div class="page-groups">${sections}</div>`

@@ -3,6 +3,7 @@ import { type ErrorName, type ErrorRow, errorTable } from '../../platform/http/e
 import { matcherOf, openTextIndex } from '../text-index.ts'
 import { type Listed, type OpenApi, operationsIn } from './api.ts'
 import type { DocsLibrary, DocsPage } from './library.ts'
+import type { Outline } from './markdown.ts'
 
 const groups = ['Guides', 'Operations', 'Errors', 'Dashboard', 'Background'] as const
 type Group = (typeof groups)[number]
@@ -70,9 +71,12 @@ export async function openDocsSearch(
   document: OpenApi,
   pages: readonly OtherPage[],
 ): Promise<DocsSearch> {
+  const { outlineOf } = await import('./markdown.ts')
   const entries: Entry[] = [
     // The index names every page: it would be found for all words.
-    ...[...library.pages.values()].filter(({ path }) => path !== '/docs').flatMap(sectionsOf),
+    ...[...library.pages.values()]
+      .filter(({ path }) => path !== '/docs')
+      .flatMap((page) => sectionsOf(page, outlineOf(page))),
     ...operationsIn(document).map(operationEntry),
     ...(Object.entries(errorTable) as [ErrorName, ErrorRow][]).map(errorEntry),
     ...pages.map(dashboardEntry),
@@ -102,13 +106,13 @@ export async function openDocsSearch(
   }
 }
 
-function sectionsOf(page: DocsPage): Entry[] {
+function sectionsOf(page: DocsPage, outline: Outline): Entry[] {
   const [intro = '', ...parts] = page.markdown.split(/^## /m)
   const shared = { ...placeOf(page), page: page.path, names: [] }
   const sections = parts.map((part) => {
     const end = part.indexOf('\n')
     const title = plainOf(part.slice(0, end))
-    const id = page.sections.find((one) => one.title === title)?.id
+    const id = outline.sections.find((one) => one.title === title)?.id
     const path = id === undefined ? page.path : `${page.path}#${id}`
     return { ...shared, path, title, place: page.title, text: linesOf(part.slice(end)) }
   })

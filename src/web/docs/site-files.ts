@@ -1,5 +1,6 @@
 /** Pure: the files that agents, search engines and researchers of security look for. */
 import type { DocsLibrary, DocsPage } from './library.ts'
+import type { Outline } from './markdown.ts'
 
 export interface Site {
   publicUrl: string
@@ -7,9 +8,12 @@ export interface Site {
 }
 
 /** The index for agents (llmstxt.org). It leads to the Markdown of each page. */
-export function llmsText({ publicUrl, library }: Site): string {
-  const line = ({ title, markdownPath, description }: DocsPage) =>
-    `- [${title}](${publicUrl}${markdownPath}): ${description}`
+export function llmsText(
+  { publicUrl, library }: Site,
+  outlineOf: (page: DocsPage) => Outline,
+): string {
+  const line = (page: DocsPage) =>
+    `- [${page.title}](${publicUrl}${page.markdownPath}): ${outlineOf(page).description}`
   const groups = library.groups.map(
     ({ title, pages }) => `## ${title}\n\n${pages.map(line).join('\n')}\n`,
   )
