@@ -13,8 +13,6 @@ const benches = [
   'scoring-core',
   'scoring-properties',
   'evidence-import',
-  'agent-decisions',
-  'mcp',
   'sessions',
   'pages',
   'recompute',
@@ -25,7 +23,6 @@ const benches = [
   'x402',
   'sdk',
   'http',
-  'hostile',
   'overload',
 ]
 

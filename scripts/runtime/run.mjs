@@ -20,7 +20,7 @@ const clientsOfTests = [
 ]
 const x402Peer = 'bench/peers/x402-express'
 /** Folders that a benchmark needs. */
-const foldersOfBenches = { x402: x402Peer, mcp, sdk: sdkTools }
+const foldersOfBenches = { x402: x402Peer, sdk: sdkTools }
 
 /**
  * `args`: the arguments of Node, made from those that were given and the file of the program.
