@@ -31,7 +31,6 @@ import {
   updateLastSeen,
   type ValidSession,
 } from './session-store.ts'
-import { browserName } from './visitor.ts'
 
 export interface SessionRules {
   /** A session ends if it is not used for this long. */
@@ -166,4 +165,33 @@ export async function beginSession(
   const digest = sessionDigest(value)
   await insertSession(tx, { ...of, id, digest, createdAt: now, authenticatedAt, endsAt })
   return { id, value }
+}
+
+const browsers = [
+  ['Edg/', 'Edge'],
+  ['OPR/', 'Opera'],
+  ['Firefox/', 'Firefox'],
+  ['Chromium/', 'Chromium'],
+  ['Chrome/', 'Chrome'],
+  ['Safari/', 'Safari'],
+  ['curl/', 'curl'],
+] as const
+
+const systems = [
+  ['Android', 'Android'],
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['Windows', 'Windows'],
+  ['Mac OS', 'macOS'],
+  ['CrOS', 'ChromeOS'],
+  ['Linux', 'Linux'],
+] as const
+
+/** Returns a text such as `Firefox on Linux`. It contains no part of the header. */
+function browserName(userAgent: string | undefined): string {
+  const named = (table: readonly (readonly [string, string])[]) =>
+    table.find(([mark]) => userAgent?.includes(mark))?.[1]
+  const browser = named(browsers) ?? 'Unknown browser'
+  const system = named(systems)
+  return system === undefined ? browser : `${browser} on ${system}`
 }

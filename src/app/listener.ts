@@ -15,7 +15,6 @@ import { forkServing, type Serving } from './children.ts'
 import type { AppContext } from './context.ts'
 import type { Health } from './health.ts'
 import type { Service } from './http-app.ts'
-import { explainListenError } from './listen-error.ts'
 
 export interface ServingOptions {
   context: AppContext
@@ -173,4 +172,27 @@ export async function startMetrics(
   const server = await serveMetrics({ metrics, probes }, address).catch(explain)
   closing.defer(() => server.close())
   return server.port
+}
+
+interface ListenAddress {
+  host: string
+  port: number
+  /** Names of the settings of host and port. */
+  settings: { host: string; port: string }
+}
+
+/** Returns a handler for `catch`. Rethrows a known error as a sentence, other errors unchanged. */
+function explainListenError(address: ListenAddress): (error: unknown) => never {
+  const { host, port, settings } = address
+  const sentences: Record<string, string> = {
+    EADDRINUSE: `Port ${port} of ${host} is in use. Stop the process that uses it, or set ${settings.port} to another port.`,
+    EACCES: `Port ${port} needs rights that this user does not have. Set ${settings.port} to 1024 or more.`,
+    EADDRNOTAVAIL: `${host} is no address of this machine. Set ${settings.host} to one that is.`,
+    ENOTFOUND: `${host} is no address of this machine. Set ${settings.host} to one that is.`,
+  }
+  return (error) => {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    const sentence = sentences[code]
+    throw sentence === undefined ? error : new Error(sentence, { cause: error })
+  }
 }

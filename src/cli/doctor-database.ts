@@ -6,6 +6,7 @@ import { findKeyCounts } from '../access/store.ts'
 import type { Config } from '../config/config.ts'
 import { compareSchema } from '../database/migrate.ts'
 import { migrationsDirectory } from '../database/open.ts'
+import { failingUrl } from '../demo/receiver.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import { type Db, type Queryable, sql } from '../platform/db/db.ts'
@@ -16,11 +17,13 @@ import type { Signer } from '../score-credentials/signing-key.ts'
 import { keptEngines, releasedEngine } from '../scores/engine.ts'
 import { recalledEngines } from '../scores/recall-engine.ts'
 import { countPublicScores } from '../scores/reissue-store.ts'
+import { countDeliveries } from '../webhooks/delivery/delivery-store.ts'
+import { findFailingNow } from '../webhooks/delivery/endpoint-store.ts'
+import { findOldestUndispatched } from '../webhooks/events/store.ts'
 import { type Finding, fail, ok, warn } from './doctor-finding.ts'
 import { checkProcesses } from './doctor-processes.ts'
 import { checkSecrets } from './doctor-secrets.ts'
 import { checkDatabaseServer } from './doctor-server.ts'
-import { checkWebhooks } from './doctor-webhooks.ts'
 
 export interface DatabaseCheckOptions {
   /** The signers of the key files of this machine. */
@@ -182,4 +185,29 @@ async function checkApiKeys(db: Queryable): Promise<Finding> {
     )
   }
   return ok(check, active === 0 ? 'none yet' : `${active} active`)
+}
+
+/** A jobs process fans an event out within a second. */
+const undispatchedMsMax = 60_000
+
+/** Whether a jobs process sends webhooks and receivers accept them. */
+async function checkWebhooks(db: Queryable, isDemo: boolean): Promise<Finding> {
+  const check = 'webhooks'
+  const now = systemClock()
+  const undispatchedSince = await findOldestUndispatched(db)
+  if (undispatchedSince !== null && now.getTime() - undispatchedSince.getTime() > undispatchedMsMax)
+    return warn(
+      check,
+      `events wait since ${wireTime(undispatchedSince)}: start \`assay serve\` or \`assay jobs\`, with SECRETS_KEYRING.`,
+    )
+  const { active, failing } = await countDeliveries(db, now)
+  const found = await findFailingNow(db, { owner: 'any', limit: 2 })
+  const longest = found.find(({ url }) => !(isDemo && url === failingUrl))
+  if (longest === undefined && found.length > 0)
+    return ok(check, `active endpoints: ${active}; one fails on purpose, to show it in the demo`)
+  if (longest === undefined) return ok(check, `active endpoints: ${active}, none fails`)
+  return warn(
+    check,
+    `${failing} of ${counted(active, 'endpoint')} ${failing === 1 ? 'fails' : 'fail'}, the first since ${wireTime(longest.failingSince)}: \`assay webhooks failing\`.`,
+  )
 }

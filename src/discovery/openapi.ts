@@ -4,10 +4,14 @@
  * are sorted, so the checked-in contract can be compared.
  */
 import type { TObject } from 'typebox'
-import { csvType, type Operation, type ResponseDeclaration } from '../platform/http/contract.ts'
+import {
+  csvType,
+  type Operation,
+  type ResponseDeclaration,
+  sessionLimits,
+} from '../platform/http/contract.ts'
 import { interfaceVersion } from '../platform/http/identifiers.ts'
 import { paymentChallenge } from '../platform/http/payment-challenge.ts'
-import { admissionOf, securityOf } from './openapi-admission.ts'
 import { refusalExamples, valuesOf } from './openapi-errors.ts'
 import {
   answerHeaders,
@@ -282,4 +286,33 @@ function keyOf({ path, method }: Operation): string {
 /** Compares by UTF-16 code units, so that the order does not depend on the machine's locale. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
+}
+
+const key = { apiKey: [] }
+
+function securityOf({ policy }: Operation): object[] {
+  if (policy.kind === 'open' || policy.kind === 'page') return []
+  if (policy.kind === 'optional-key') return [{}, key]
+  if (policy.kind === 'session') return [{ session: [] }]
+  if (policy.kind === 'operator') return [{ operatorToken: [] }]
+  if (policy.kind === 'keyed') return [key]
+  return [key, { payment: [] }, { paymentSignature: [] }]
+}
+
+/** Returns the facts that OpenAPI has no field for: scope, meter, price and limits. */
+function admissionOf({ policy, credits }: Operation): Record<string, object> {
+  if (policy.kind === 'open' || policy.kind === 'page') return {}
+  if (policy.kind === 'session')
+    return { 'x-rate-limits': { session: { perMinute: sessionLimits.perMinute } } }
+  if (policy.kind === 'operator')
+    return { 'x-rate-limits': { token: { perMinute: policy.limits.perMinute } } }
+  const limits = { apiKey: policy.limits }
+  return {
+    'x-rate-limits':
+      policy.kind === 'optional-key' ? { anonymous: policy.anonymous, ...limits } : limits,
+    'x-api-key': {
+      scope: policy.scope,
+      ...('meter' in policy ? { meter: policy.meter, credits } : {}),
+    },
+  }
 }

@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from '../../test/support/oracle/fc.ts'
-import { createGate, type GateLimits, type Place, retryAfterSeconds } from './gate.ts'
-import { append, createLink, first, type Link, unlink } from './ring.ts'
+import {
+  append,
+  createGate,
+  createLink,
+  first,
+  type GateLimits,
+  type Link,
+  type Place,
+  retryAfterSeconds,
+  unlink,
+} from './gate.ts'
 
 /** Builds a gate on a clock that the test moves. Each start takes `costMs` of it. */
 function gateAt(limits: Omit<GateLimits, 'turnAloneMs'>, costMs = 0) {

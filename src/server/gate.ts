@@ -9,7 +9,6 @@
  * Lanes are served in turn, so a client with one request waits for one round and not behind the
  * thousand requests of another client.
  */
-import { append, createLink, first, type Link, unlink } from './ring.ts'
 
 export interface GateLimits {
   /** Requests that may be in progress at once. */
@@ -248,4 +247,43 @@ function createWaitingRequests(scheduler: Scheduler): WaitingRequests {
  */
 export function retryAfterSeconds(random: number): number {
   return 1 + Math.floor(random * 3)
+}
+
+/**
+ * A link of a queue that gives up any item in constant time, without an allocation for each
+ * operation.
+ */
+export interface Link<Item> {
+  /** Null in the ring itself, where its queue begins and ends. */
+  item: Item | null
+  before: Link<Item>
+  after: Link<Item>
+}
+
+/** Returns an empty queue. Once it has an item, it is a link outside every queue. */
+export function createLink<Item>(): Link<Item> {
+  const link = { item: null } as Link<Item>
+  link.before = link
+  link.after = link
+  return link
+}
+
+/** Moves a link to the end of a queue, from any queue it is in. */
+export function append<Item>(ring: Link<Item>, link: Link<Item>): void {
+  unlink(link)
+  link.before = ring.before
+  link.after = ring
+  ring.before.after = link
+  ring.before = link
+}
+
+export function unlink<Item>(link: Link<Item>): void {
+  link.before.after = link.after
+  link.after.before = link.before
+  link.before = link
+  link.after = link
+}
+
+export function first<Item>(ring: Link<Item>): Item | null {
+  return ring.after.item
 }

@@ -31,7 +31,6 @@ import { isRefusal, type Parameters, queryOf } from './parameters.ts'
 import { answerKeyless, type PaymentOptions } from './payment.ts'
 import { type BodyOptions, bodyOf, noBody } from './request-body.ts'
 import type { EndpointRoute, RequestContext } from './request-context.ts'
-import { isFromOwnOrigin } from './same-origin.ts'
 
 export interface HandleOptions
   extends AuthenticateOptions,
@@ -221,4 +220,21 @@ function idempotencyKeyOf(
 
 function isMalformed(key: string | null | Refusal): key is Refusal {
   return typeof key === 'object' && key !== null
+}
+
+interface SentRequest {
+  method?: string | undefined
+  headers: { origin?: string | undefined; 'sec-fetch-site'?: string | string[] | undefined }
+}
+
+/**
+ * Returns whether a page of our own origin sent the request.
+ *
+ * Browsers send `Sec-Fetch-Site` over https and to localhost. If it is absent, a browser still
+ * sends `Origin` with a POST. A GET or HEAD changes nothing, so any page may link to it.
+ */
+function isFromOwnOrigin({ method, headers }: SentRequest, origin: string): boolean {
+  if (method === 'GET' || method === 'HEAD') return true
+  const site = headers['sec-fetch-site']
+  return site === undefined ? headers.origin === origin : site === 'same-origin'
 }

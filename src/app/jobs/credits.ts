@@ -2,8 +2,8 @@
 import { makeCreditMonths } from '../../credits/archive.ts'
 import { auditBooks } from '../../credits/audit-books.ts'
 import { purchasesEnd } from '../../credits/metering.ts'
-import { rollUpAllUsage } from '../../credits/roll-up-usage.ts'
 import { deletePurchases } from '../../credits/store.ts'
+import { findAccountsToRollUp, rollUpUsage } from '../../credits/usage-store.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Db } from '../../platform/db/db.ts'
 import type { Job } from '../../platform/job-runner.ts'
@@ -36,4 +36,10 @@ export function creditJobs({ db, log, clock }: CreditJobsOptions): Job[] {
     { name: 'forget purchases', everyMs, run: forget },
     { name: 'roll up usage', everyMs: 300_000, run: () => rollUpAllUsage(db) },
   ]
+}
+
+/** Keeps `credit_usage` close behind the ledger. A crash leaves accounts for the next run. */
+export async function rollUpAllUsage(db: Db): Promise<void> {
+  for (const accountId of await findAccountsToRollUp(db))
+    await db.transaction((tx) => rollUpUsage(tx, accountId))
 }

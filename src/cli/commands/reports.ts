@@ -2,6 +2,7 @@
  * `assay reports`: reports of agent decisions, and the accounts that may send them (decision D43).
  */
 import type { Command } from 'commander'
+import { type Account, findAccount } from '../../access/store.ts'
 import { reportOperations } from '../../agent-decisions/operations.ts'
 import {
   findReports,
@@ -15,8 +16,7 @@ import type { Queryable } from '../../platform/db/db.ts'
 import { accountOption } from '../args.ts'
 import { act, command } from '../command.ts'
 import { withContext } from '../context.ts'
-import { interrupted } from '../fail.ts'
-import { accountNamed } from '../names.ts'
+import { failure, interrupted } from '../fail.ts'
 import { declareOperations } from '../operation-command.ts'
 import { done, type Outcome } from '../output.ts'
 import { openOutput } from '../output-file.ts'
@@ -71,4 +71,14 @@ async function readerOf(
   if (account === undefined) return (page) => findReports(db, page)
   const { id } = await accountNamed(db, account)
   return (page) => findReportsOf(db, id, page)
+}
+
+/** Returns the account with this name or id. Throws `Failure` if there is none. */
+async function accountNamed(db: Queryable, named: string): Promise<Account> {
+  const account = await findAccount(db, named)
+  if (account === undefined)
+    throw failure(
+      `There is no account with the name or id ${JSON.stringify(named)}. \`assay accounts list\` shows all accounts.`,
+    )
+  return account
 }
