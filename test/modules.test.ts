@@ -1,8 +1,9 @@
 /** The import rules between modules, as a table. Add a row here before you add a module. */
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
+import faults from '../scripts/mutants/faults.json' with { type: 'json' }
 
 /** From the bottom up: a row names only modules of earlier rows, in their order. */
 const allowed: Record<string, readonly string[]> = {
@@ -492,3 +493,18 @@ function connectionsIn(text: string): string[] {
   }
   return found
 }
+
+test('each fault of `npm run mutants` fits its file once, breaks a sentence of the docs and names tests', () => {
+  const pages = ['README.md', ...globSync('docs/**/*.md')].map((page) => readFileSync(page, 'utf8'))
+  assert.equal(new Set(faults.map(({ name }) => name)).size, faults.length)
+  for (const { name, promise, file, find, replace, tests } of faults) {
+    assert.equal(readFileSync(file, 'utf8').split(find).length, 2, `${name}: ${file} has ${find}`)
+    assert.notEqual(find, replace, name)
+    assert.ok(
+      pages.some((page) => page.includes(promise)),
+      `${name}: no page promises ${promise}`,
+    )
+    assert.ok(tests.length > 0 && tests.length <= 3, name)
+    for (const path of tests) assert.ok(existsSync(path), `${name}: ${path}`)
+  }
+})

@@ -44,6 +44,7 @@ const commands = {
     cwd: process.cwd(),
   },
   chaos: { args: (more) => [join(root, 'scripts/chaos/run.ts'), ...more] },
+  mutants: { args: (more) => [join(root, 'scripts/mutants/run.ts'), ...more] },
   bench: {
     args: (more) => [join(root, 'bench/run.ts'), ...more],
     folders: (more) => {

@@ -138,13 +138,17 @@ test('a new person reads the invitation, joins by its link once, and is signed i
   assert.equal(actions[0]?.action, 'users.joined')
 })
 
-test('a link that a member hands over never signs an existing user in', async () => {
+test('a link that a member hands over never signs an existing user in, with or without an account', async () => {
   const victim = await newSession(db)
   const attacker = await newSession(db)
+  const left = await newSession(db)
+  await db.run(sql`delete from memberships where user_id = ${left.userId}`)
   const link = await linkFor(attacker, victim.email)
-  const { status, headers } = await join(link)
-  assert.deepEqual([status, headers.location], [303, '/sign-in?next=%2Fdashboard%2Faccount'])
-  assert.equal(headers['set-cookie'], undefined)
+  for (const sent of [link, await linkFor(attacker, left.email)]) {
+    const { status, headers } = await join(sent)
+    assert.deepEqual([status, headers.location], [303, '/sign-in?next=%2Fdashboard%2Faccount'])
+    assert.equal(headers['set-cookie'], undefined)
+  }
   assert.equal(await membersOf(attacker.accountId), 1)
   const asOther = await join(link, attacker)
   assert.equal(asOther.status, 403)

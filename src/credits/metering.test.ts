@@ -220,6 +220,20 @@ test('a purchase belongs to one account: another account pays under the same key
     assert.deepEqual(await meter.charge(callOf(key, { purchase })), { charged: 2, remaining: 8 })
 })
 
+test('a purchase is charged once, also by ten calls at once, and belongs to one request', async () => {
+  const key = await newKey(db, { credits: 10 })
+  const charges = await Promise.all(
+    Array.from({ length: 10 }, () => meter.charge(callOf(key, { purchase }))),
+  )
+  const of = (charged: number) =>
+    charges.filter((charge) => 'charged' in charge && charge.charged === charged).length
+  assert.deepEqual([of(2), of(0)], [1, 9])
+  const other = { ...purchase, fingerprint: '11'.repeat(32) }
+  const refused = await meter.charge(callOf(key, { purchase: other }))
+  assert.partialDeepStrictEqual(refused, { refusal: 'purchase_key_reused' })
+  assert.equal(await balanceOf(key), 8)
+})
+
 test('a purchase answers for one day and is then deleted', async () => {
   const key = await newKey(db, { credits: 10 })
   const buy = () => meter.charge(callOf(key, { purchase }))

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { beforeRival } from '../../test/support/fault/rival.ts'
 import { emptyDatabase } from '../../test/support/start/database.ts'
 import { eventually } from '../../test/support/start/processes.ts'
 import { type Db, sql } from '../platform/db/db.ts'
@@ -124,9 +125,14 @@ test('a migration that waits for a table in use lets other statements on that ta
   })
   // If the migration waited for its lock without a limit, this statement would wait until the
   // reader ends.
-  await db.rows(sql`select from a`)
-  assert.deepEqual((await compareSchema(db, adding)).pending, ['0002_c.sql'])
-  held.resolve()
+  const rival = () => db.rows(sql`select from b`)
+  try {
+    const passing = db.rows(sql`select from a`)
+    await beforeRival({ what: 'the statement passes', withinMs: 5_000, rival }, passing)
+    assert.deepEqual((await compareSchema(db, adding)).pending, ['0002_c.sql'])
+  } finally {
+    held.resolve()
+  }
   await reader
   assert.deepEqual(await migrating, ['0002_c.sql'])
 })

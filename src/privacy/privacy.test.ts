@@ -355,11 +355,16 @@ test('an erasure waits for evidence that is being taken in, and erases it', asyn
   assert.deepEqual(await tablesWith(/canary/i), [])
 })
 
-test('erase: for a worker without consent no consent is withdrawn and no event is sent', async () => {
+test('erase: a worker without consent loses a credential issued by hand, without an event', async () => {
   const username = 'never-asked'
   await register(db, [line({ username })])
   const { workerId } = await workerNamed(db, username)
+  const [issued] = await issueByHand(username)
+  assert.ok(issued !== undefined)
   await erase(username)
+  const token = Buffer.from(issued.statusToken, 'hex')
+  const vcSha256 = Buffer.from(issued.vcSha256, 'hex')
+  assert.partialDeepStrictEqual(await findStatuses(db, [{ token, vcSha256 }]), [{ revokedAt: at }])
   assert.deepEqual(await tablesWith(new RegExp(workerId)), ['usernames', 'workers'])
 })
 
