@@ -116,11 +116,6 @@ for (const form of proofForms)
     assert.equal(verdict.message, 'The credential is genuine and valid.')
   })
 
-test('400: an unknown proof form, and a repeated one', async () => {
-  for (const query of ['proof=rsa', 'proof=', 'proof=native&proof=native'])
-    assert.equal((await get(`${scoreId}/credential?${query}`)).status, 400, query)
-})
-
 for (const [why, server] of [
   ['the signing key is on another machine', elsewhere],
   ['the issuer is a former address that is not configured', moved],

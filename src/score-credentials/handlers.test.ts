@@ -130,14 +130,6 @@ test('200: the public key endpoint returns the closed document of the active key
   })
 })
 
-test('404: the public key endpoint has no key with this kid', async () => {
-  const kid = signerOf(8).kid
-  assert.equal(
-    refusalOf(await call('getScoreCredentialPublicKey', { query: { kid } })),
-    'not_found',
-  )
-})
-
 test('the key endpoints follow a rotation and a revocation at the next refresh', async () => {
   await withOwnRegistry(async (own) => {
     const next = signerOf(8)
@@ -186,19 +178,6 @@ test('200: the DID document lists every key as Multikey', async () => {
     ],
     assertionMethod: [vector.key.verificationMethod],
   })
-})
-
-test('503: public key, DID document and status list need a configured signing key', async () => {
-  const empty = openRegistryCache(db, [publicUrl])
-  const unconfigured = handlersOf({ db, ...serving, registryCache: empty })
-  for (const [operationId, request] of [
-    ['getScoreCredentialPublicKey', {}],
-    ['getDidDocument', {}],
-    ['getScoreCredentialStatusList', { path: { listId: listIdOf(issued.credential) } }],
-  ] as const) {
-    const refusal = refusalOf(await call(operationId, request, unconfigured))
-    assert.equal(refusal, 'signing_not_configured', operationId)
-  }
 })
 
 test('a key document is built once and then served unchanged', async () => {

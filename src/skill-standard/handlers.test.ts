@@ -82,17 +82,6 @@ test('200: a record alone says the same as in the catalog', async () => {
   for (const record of catalog.skills) assert.deepEqual(bodyOf(await skill(record.id)), record)
 })
 
-test('404: a well-formed unknown slug has the closed skill-not-found body as JSON-LD', async () => {
-  for (const id of ['no-such-skill', 'no-such-skill.jsonld', 'hss:no-such-skill', 'constructor']) {
-    const slug = id === 'constructor' ? id : 'no-such-skill'
-    assert.deepEqual(await skill(id), {
-      status: 404,
-      body: { error: 'skill_not_found', id: `hss:${slug}` },
-      contentType: 'application/ld+json',
-    })
-  }
-})
-
 test('400: an id that cannot be a slug is an invalid parameter, never a 404 body with a false id', async () => {
   for (const id of ['TypeScript', 'a--b', '-', '..', 'a'.repeat(65), 'hss:', '__proto__', 'é']) {
     const answer = await skill(id)
@@ -165,12 +154,6 @@ test('200: the newest release says the same as the current documents, apart from
       .replaceAll(`<${address}>`, `<${publicUrl}/standard/v1/skills>`)
     assert.equal(renamed, textOf(await answerOf(current)))
   }
-})
-
-test('404: an unknown release is not found', async () => {
-  for (const version of ['9.9.9', 'index', '../release', 'constructor', ''])
-    for (const [name] of releasedHandlers)
-      assert.deepEqual(await answerOf(name, version), { refusal: 'not_found' })
 })
 
 test('200: the list of releases begins with the newest one and names its documents', async () => {

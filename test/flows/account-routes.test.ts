@@ -25,7 +25,6 @@ import { webhooksPause } from '../../src/webhooks/operations.ts'
 import { webhooksReplaceSecret } from '../../src/webhooks/secret-operations.ts'
 import {
   accountRequests,
-  createdBy,
   decisionsPath,
   endpointsPath,
   goodStatus,
@@ -71,10 +70,6 @@ const bodyOf = ({ body }: Reply) => JSON.parse(body.toString())
 
 function errorOf(reply: Reply): string {
   return `${reply.status} ${bodyOf(reply).error}`
-}
-
-function as(question: Question, headers: Record<string, string>): Question {
-  return { ...question, headers: { ...question.headers, ...headers } }
 }
 
 function posting(path: string, body: object, { ownOrigin }: TestSession): Question {
@@ -589,22 +584,4 @@ test('unlock review: an account has at most one open request; after a decline it
   )
   await db.transaction((tx) => declineUnlockReview(tx, userId, new Date()))
   assert.equal((await request(colleague)).status, 202)
-})
-
-test('403: a request from another site changes nothing, even with a valid session', async () => {
-  const { session, endpointIds } = await lockedAccount(service, 1)
-  const requests = accountRequests(session.ownOrigin, { endpointId: endpointIds[0] ?? '' })
-  for (const question of Object.values(requests).filter(({ method }) => method === 'POST'))
-    for (const headers of [
-      { 'Sec-Fetch-Site': 'cross-site' },
-      { 'Sec-Fetch-Site': 'same-site' },
-      { 'Sec-Fetch-Site': 'none' },
-    ])
-      assert.equal(errorOf(await ask(service.base, as(question, headers))), '403 cross_origin')
-  const [row] = await db.rows<{ count: number }>(sql`
-    select (select count(*)::int from webhook_endpoints where user_id = ${session.accountId})
-      + (select count(*)::int from agent_unlock_reviews where user_id = ${session.accountId})
-      as count`)
-  assert.equal(row?.count, 1)
-  assert.ok(await createdBy(service, session))
 })

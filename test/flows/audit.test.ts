@@ -6,21 +6,16 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { Client } from 'pg'
 import { recordAction } from '../../src/audit/record.ts'
 import { prepareDemo } from '../../src/demo/prepare.ts'
 import { loadEngine } from '../../src/scores/engine.ts'
 import { score } from '../support/build/credentials.ts'
-import { commandLine } from '../support/start/command-line.ts'
 import { emptyDatabase } from '../support/start/database.ts'
+import { installation } from '../support/start/installation.ts'
 
-const database = await emptyDatabase()
-const { run, folder, env, remove } = commandLine(database.url)
-after(async () => {
-  remove()
-  await database.drop()
-})
+const { run, folder, env, url, db } = await installation(await emptyDatabase())
 
 interface Listed {
   seq: number
@@ -51,7 +46,7 @@ async function report(...args: string[]) {
 }
 
 async function unguarded(statement: string): Promise<void> {
-  const client = new Client({ connectionString: database.url })
+  const client = new Client({ connectionString: url })
   await client.connect()
   await client.query(`set session_replication_role = replica; ${statement}`)
   await client.end()
@@ -216,7 +211,7 @@ test('list: an entry is one line without control characters', async () => {
   const actor = 'eve\r\n9  forged\u001b[2J\u009b1A\u202e\u2028@host'
   const kid = `z6Mk${'A'.repeat(44)}`
   const at = new Date('2099-01-01T00:00:00Z')
-  await database.db.transaction((tx) =>
+  await db.transaction((tx) =>
     recordAction(
       tx,
       { actor, action: 'keys.revoked', subjects: [kid], details: { credentials: 'revoked' } },
@@ -259,7 +254,7 @@ test('verify: 0 for an intact log with its head, 1 for a broken log with the ent
 
   env.DATABASE_URL = 'postgres://assay@127.0.0.1:1/assay'
   assert.equal((await run(['audit', 'verify'])).code, 2)
-  env.DATABASE_URL = database.url
+  env.DATABASE_URL = url
 })
 
 test('2: audit commands reject invalid arguments', async () => {
@@ -275,51 +270,45 @@ test('2: audit commands reject invalid arguments', async () => {
 })
 
 test('the demo writes the entries of an operator, once', async () => {
-  const own = await emptyDatabase()
-  const line = commandLine(own.url)
-  try {
-    assert.equal((await line.run(['migrate'])).code, 0)
-    const dataDir = join(line.folder, 'data')
-    const config = {
-      publicUrl: 'http://localhost:8080',
-      dataDir,
-      signingKeysDir: `${dataDir}/keys`,
-    }
-    const demo = {
-      config,
-      db: own.db,
-      log: { info: () => {}, warn: () => {} },
-      engine: await loadEngine(),
-    }
-    const now = new Date('2026-05-14T09:00:00Z')
-    await prepareDemo({ ...demo, now })
-    await prepareDemo({ ...demo, now: new Date(now.getTime() + 60_000) })
-    const { out } = await line.run(['audit', 'list', '--json'])
-    const actions = JSON.parse(out).entries.map((entry: Listed) => entry.action)
-    assert.deepEqual(
-      actions.filter((action: string) => action !== 'database.migrated'),
-      [
-        'agent_reporting.review_requested',
-        'agent_reporting.locked',
-        'api_keys.created',
-        'accounts.created',
-        'api_keys.created',
-        'credits.granted',
-        'api_keys.created',
-        'accounts.created',
-        'disputes.opened',
-        'evidence.revoked',
-        'consent.withdrawn',
-        'scores.recomputed',
-        'evidence.imported',
-        'workers.imported',
-        'sources.registered',
-        'keys.created',
-      ],
-    )
-    assert.equal((await line.run(['audit', 'verify'])).code, 0)
-  } finally {
-    line.remove()
-    await own.drop()
+  const line = await installation(await emptyDatabase())
+  assert.equal((await line.run(['migrate'])).code, 0)
+  const dataDir = join(line.folder, 'data')
+  const config = {
+    publicUrl: 'http://localhost:8080',
+    dataDir,
+    signingKeysDir: `${dataDir}/keys`,
   }
+  const demo = {
+    config,
+    db: line.db,
+    log: { info: () => {}, warn: () => {} },
+    engine: await loadEngine(),
+  }
+  const now = new Date('2026-05-14T09:00:00Z')
+  await prepareDemo({ ...demo, now })
+  await prepareDemo({ ...demo, now: new Date(now.getTime() + 60_000) })
+  const { out } = await line.run(['audit', 'list', '--json'])
+  const actions = JSON.parse(out).entries.map((entry: Listed) => entry.action)
+  assert.deepEqual(
+    actions.filter((action: string) => action !== 'database.migrated'),
+    [
+      'agent_reporting.review_requested',
+      'agent_reporting.locked',
+      'api_keys.created',
+      'accounts.created',
+      'api_keys.created',
+      'credits.granted',
+      'api_keys.created',
+      'accounts.created',
+      'disputes.opened',
+      'evidence.revoked',
+      'consent.withdrawn',
+      'scores.recomputed',
+      'evidence.imported',
+      'workers.imported',
+      'sources.registered',
+      'keys.created',
+    ],
+  )
+  assert.equal((await line.run(['audit', 'verify'])).code, 0)
 })

@@ -1,13 +1,11 @@
 /** Searches everything that leaves the service for the private data of 500 workers. */
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
 import { sql } from '../../src/platform/db/db.ts'
 import { publicLine } from '../support/build/workers.ts'
 import { ask } from '../support/start/ask.ts'
-import { commandLine } from '../support/start/command-line.ts'
-import { testDatabase } from '../support/start/database.ts'
+import { installation } from '../support/start/installation.ts'
 import { startServer } from '../support/start/processes.ts'
 
 const count = 500
@@ -49,12 +47,7 @@ function evidenceOf(n: number): Record<string, unknown>[] {
 }
 
 test('no private word of 500 workers is in any public answer, event, log line or metric', async () => {
-  const database = await testDatabase()
-  const line = commandLine(database.url)
-  after(async () => {
-    line.remove()
-    await database.drop()
-  })
+  const line = await installation()
   const outputs: string[] = []
   const run = async (...args: string[]) => {
     const { code, out, err } = await line.run([...args, '--json'])
@@ -62,12 +55,7 @@ test('no private word of 500 workers is in any public answer, event, log line or
     assert.equal(code, 0, `${args.join(' ')}: ${out}${err}`)
     return JSON.parse(out)
   }
-  const file = (name: string, lines: readonly unknown[]): string => {
-    const path = join(line.folder, name)
-    writeFileSync(path, lines.map((one) => `${JSON.stringify(one)}\n`).join(''))
-    return path
-  }
-  const { key, workers } = await fillDatabase(run, file)
+  const { key, workers } = await fillDatabase(run, line.file)
 
   const server = await startServer({
     ...line.env,
@@ -91,7 +79,7 @@ test('no private word of 500 workers is in any public answer, event, log line or
   for (const q of ['person', 'type', 'ca', 'na', 'ti', 'bi', '@person', 'Ada'])
     await read(`/api/v1/candidates/search?limit=50&q=${encodeURIComponent(q)}`)
   for (let n = 0; n < count; n++) await read(`/api/v1/candidates/${username(n)}`)
-  const scores = await database.db.rows<{ id: string; token: string | null }>(sql`
+  const scores = await line.db.rows<{ id: string; token: string | null }>(sql`
     select encode(snapshot_id, 'hex') as id, encode(status_token, 'hex') as token
     from score_snapshots`)
   assert.ok(scores.length >= count, `${scores.length} scores`)
@@ -114,7 +102,7 @@ test('no private word of 500 workers is in any public answer, event, log line or
 
   const metricsPort = Number(/"metricsPort":(\d+)/.exec(server.out())?.[1])
   const metrics = await ask(`http://127.0.0.1:${metricsPort}`, { path: '/metrics' })
-  const events = await database.db.rows<{ body: string }>(sql`select body from webhook_events`)
+  const events = await line.db.rows<{ body: string }>(sql`select body from webhook_events`)
   assert.ok(events.length > count)
   server.signal('SIGTERM')
   await server.ended
@@ -124,7 +112,7 @@ test('no private word of 500 workers is in any public answer, event, log line or
   assert.equal(leak, undefined)
   // The canaries exist in the private data, so the search can find them.
   assert.match(readFileSync(workers, 'utf8'), canary)
-  const [kept] = await database.db.rows<{ payload: string }>(sql`
+  const [kept] = await line.db.rows<{ payload: string }>(sql`
     select payload from evidence_private limit 1`)
   assert.match(kept?.payload ?? '', canary)
 })

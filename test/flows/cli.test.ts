@@ -30,22 +30,18 @@ import { keptEngines } from '../../src/scores/engine.ts'
 import { keyRow, signerOf } from '../support/build/credentials.ts'
 import { issueOne, issuer, testRegistry } from '../support/build/registry.ts'
 import { holdInserts } from '../support/fault/hold.ts'
-import { commandLine, ended } from '../support/start/command-line.ts'
-import { emptyDatabase, type TestDatabase, testDatabase } from '../support/start/database.ts'
+import { ended } from '../support/start/command-line.ts'
+import { emptyDatabase, type TestDatabase } from '../support/start/database.ts'
+import { installation as installed, ndjson } from '../support/start/installation.ts'
 import { program } from '../support/start/program.ts'
 
-async function installation(database: TestDatabase) {
-  const line = commandLine(database.url)
-  after(async () => {
-    line.remove()
-    await database.drop()
-  })
-  const file = (name: string): string => join(line.folder, name)
-  return { ...line, ...database, file, keys: join(line.folder, 'data/keys') }
+async function installation(database?: TestDatabase) {
+  const there = await installed(database)
+  return { ...there, keys: join(there.folder, 'data/keys') }
 }
 
 async function installationWithKey() {
-  const there = await installation(await testDatabase())
+  const there = await installation()
   assert.equal((await there.run(['keys', 'create'])).code, 0)
   return there
 }
@@ -64,8 +60,6 @@ function scoreLine(n: number, over: Record<string, unknown> = {}): Record<string
   }
 }
 
-const ndjson = (lines: readonly unknown[]): string =>
-  lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join('')
 const parsed = (text: string) =>
   text
     .split('\n')
@@ -78,7 +72,7 @@ async function issuedCount(db: TestDatabase['db']): Promise<number> {
 }
 
 test('2: invalid arguments print the usage on standard error and nothing on standard output', async () => {
-  const { run } = await installation(await testDatabase())
+  const { run } = await installation()
   const wrong = [
     [],
     ['bogus'],
@@ -103,7 +97,7 @@ test('2: invalid arguments print the usage on standard error and nothing on stan
 })
 
 test('0: --help of every command answers fast and needs no settings', async () => {
-  const { run, env } = await installation(await testDatabase())
+  const { run, env } = await installation()
   env.PORT = 'not a port'
   for (const args of [[], ['serve'], ['keys', 'revoke'], ['credentials', 'issue'], ['doctor']]) {
     const { code, out } = await run([...args, '--help'])
@@ -116,7 +110,7 @@ test('0: --help of every command answers fast and needs no settings', async () =
 })
 
 test('2: all invalid settings are reported together, without a password', async () => {
-  const { run, env } = await installation(await testDatabase())
+  const { run, env } = await installation()
   Object.assign(env, { PORT: 'x', NODES: '0', DATABASE_URL: 'mysql://assay:s3cret@db/assay' })
   const { code, out, err } = await run(['keys', 'list', '--json'])
   assert.equal(code, 2)
@@ -127,7 +121,7 @@ test('2: all invalid settings are reported together, without a password', async 
 })
 
 test('1: an unreachable database is reported in one line', async () => {
-  const { run, env } = await installation(await testDatabase())
+  const { run, env } = await installation()
   env.DATABASE_URL = 'postgres://assay:s3cret@127.0.0.1:1/assay'
   const { code, err } = await run(['keys', 'list'])
   assert.equal(code, 1)
@@ -152,7 +146,7 @@ test('migrate: --status lists pending migrations and ends with 1 until they are 
 })
 
 test('keys: the first key signs at once, the second is pending, and a revoked key needs --yes and stays revoked', async () => {
-  const { run, keys, db } = await installation(await testDatabase())
+  const { run, keys, db } = await installation()
   const first = parsed((await run(['keys', 'create', '--json'])).out)[0]
   const second = parsed((await run(['keys', 'create', '--json'])).out)[0]
   assert.deepEqual([first.state, second.state], ['active', 'pending'])
@@ -198,7 +192,7 @@ test('issue: valid lines are issued in order; invalid ones go to the error file 
     scoreLine(1, { score: 7 }),
     scoreLine(3, { id: undefined }),
   ]
-  writeFileSync(file('scores.ndjson'), ndjson(lines))
+  file('scores.ndjson', lines)
   const issue = ['credentials', 'issue', '--from', 'scores.ndjson']
   const { code, out, err } = await run(issue)
   assert.equal(code, 1)
@@ -229,7 +223,7 @@ test('issue: --json prints one object, --proof selects the form, and the input f
   const { run, file } = await installationWithKey()
   const [kept] = keptEngines()
   const ofKeptEngine = scoreLine(2, { engineBinarySha256: kept?.binarySha256 })
-  writeFileSync(file('scores.ndjson'), ndjson([scoreLine(1), ofKeptEngine]))
+  file('scores.ndjson', [scoreLine(1), ofKeptEngine])
   const issue = ['credentials', 'issue', '--from', 'scores.ndjson']
   for (const form of ['native', 'eddsa-jcs-2022', 'eddsa-rdfc-2022']) {
     const { code, out } = await run([...issue, '--out', 'out', '--json', '--proof', form])
@@ -259,7 +253,7 @@ test('issue: --json prints one object, --proof selects the form, and the input f
 
 test('1: a full disk is reported with the file and the next step, for every output', async () => {
   const { run, file, env, folder } = await installationWithKey()
-  writeFileSync(file('scores.ndjson'), ndjson([scoreLine(1)]))
+  file('scores.ndjson', [scoreLine(1)])
   const full = await run(['credentials', 'issue', '--from', 'scores.ndjson', '--out', '/dev/full'])
   assert.equal(full.code, 1)
   assert.match(full.err, /\/dev\/full did not take everything \(no space is left\).*same command/)
@@ -278,7 +272,7 @@ test('1: a full disk is reported with the file and the next step, for every outp
 })
 
 test('issue --dry-run: finds the invalid lines without a key and issues nothing', async () => {
-  const { run, db } = await installation(await testDatabase())
+  const { run, db } = await installation()
   const dry = ['credentials', 'issue', '--from', '-', '--dry-run', '--json']
   const { code, out, err } = await run(dry, ndjson([scoreLine(1), '{}', scoreLine(2)]))
   assert.equal(code, 1)
@@ -291,7 +285,7 @@ test('issue --dry-run: finds the invalid lines without a key and issues nothing'
 test('issue: without the active key on this machine the message is clear and the output file is unchanged', async () => {
   const { run, file, env } = await installationWithKey()
   env.SIGNING_KEYS_DIR = file('elsewhere')
-  writeFileSync(file('scores.ndjson'), ndjson([scoreLine(1)]))
+  file('scores.ndjson', [scoreLine(1)])
   writeFileSync(file('out'), 'of an earlier run')
   const issue = ['credentials', 'issue', '--from', 'scores.ndjson', '--out', 'out']
   const { code, err } = await run(issue)
@@ -308,7 +302,7 @@ function holdIssuing(url: string, n: number) {
 test('issue: after SIGKILL in the middle, a second run issues each line once and writes them in order', async () => {
   const { run, start, file, db, url } = await installationWithKey()
   const lines = Array.from({ length: 3_000 }, (_, i) => scoreLine(i))
-  writeFileSync(file('scores.ndjson'), ndjson(lines))
+  file('scores.ndjson', lines)
   const issue = ['credentials', 'issue', '--from', 'scores.ndjson']
   const held = await holdIssuing(url, 1_500)
   const child = start(issue)
@@ -369,7 +363,7 @@ async function interrupt(
 }
 
 test('Ctrl-C lets the transaction end: a command of one transaction says what it did, or that nothing was changed', async () => {
-  const there = await installation(await testDatabase())
+  const there = await installation()
   const done = await interrupt(there, 'accounts.created', ['accounts', 'create', 'Done'])
   await done.release()
   const { code, out } = await done.stopped
@@ -377,7 +371,9 @@ test('Ctrl-C lets the transaction end: a command of one transaction says what it
 
   const undone = await interrupt(there, 'accounts.created', ['accounts', 'create', 'Undone'])
   await there.db.rows(sql`
-    select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and not granted`)
+    select pg_terminate_backend(pid) from pg_locks
+    where locktype = 'advisory' and not granted
+      and database = (select oid from pg_database where datname = current_database())`)
   const stopped = await undone.stopped
   await undone.release()
   assert.deepEqual(
@@ -455,7 +451,7 @@ test('revoke: every kind of name works, once and permanently; 1 if one is not fo
   const dry = await run(['credentials', 'revoke', '--id', credentials[5].id, '--dry-run'])
   assert.match(dry.out, /^Dry run: nothing was changed[^]*1 revoked, 0 revoked before/)
   const unknown = '0'.repeat(64)
-  writeFileSync(file('names'), ndjson([credentials[4], digest, unknown]))
+  file('names', [credentials[4], digest, unknown])
   const fromFile = await run(['credentials', 'revoke', '--from', 'names', '--yes'])
   assert.equal(fromFile.code, 1)
   assert.match(fromFile.out, /1 revoked, 1 revoked before, 1 not found/)
@@ -503,7 +499,7 @@ test('revoke: a file with a line that names no credential ends with 2 and the li
   )
   const [before, behind] = parsed(issued.out)
   for (const lines of [['?'], [before, '?', behind]]) {
-    writeFileSync(file('names'), ndjson(lines))
+    file('names', lines)
     const ended = await run(['credentials', 'revoke', '--from', 'names', '--yes'])
     assert.equal(ended.code, 2)
     assert.match(ended.err, new RegExp(`line ${lines.length === 1 ? 1 : 2}: no id`))
@@ -666,7 +662,7 @@ test('serve --demo: the printed commands work, verify --url shows each lesson, d
 })
 
 test('2: an address that redirects or gives another answer is not trusted', async () => {
-  const { run } = await installation(await testDatabase())
+  const { run } = await installation()
   const asked: string[] = []
   const server = createServer((request, response) => {
     asked.push(request.url ?? '')
@@ -804,7 +800,7 @@ test('doctor: reports a clock that differs from the database by seconds; half a 
 })
 
 test('doctor: reports secrets that differ from those that the database was filled with', async () => {
-  const { run, env, file } = await installation(await testDatabase())
+  const { run, env, file } = await installation()
   const ring = (fill: number): string => `k1:${Buffer.alloc(32, fill).toString('base64')}`
   const keyed = { SECRETS_KEYRING: ring(2) }
   assert.match((await run(['doctor'])).out, /^ok +api keys +none yet\nok +secrets +no webhook/m)

@@ -115,27 +115,6 @@ test('404: a user without a role, and any other network, get the bytes of an unk
   }
 })
 
-test('404: a request that an undeclared proxy on the same machine forwards does not count as local', async () => {
-  const edge = await startEdge({
-    endpoints: service.operatorEndpoints,
-    trustedProxies: [],
-    operatorNetworks: ['127.0.0.0/8'],
-    authenticateSession: service.admission.authenticateSession,
-  })
-  const of = async (headers: Record<string, string>) => {
-    const base = `http://127.0.0.1:${edge.port}`
-    return (await ask(base, { path: '/console', headers: { ...users.viewer.headers, ...headers } }))
-      .status
-  }
-  try {
-    assert.equal(await of({}), 200)
-    for (const name of ['Forwarded', 'X-Forwarded-For', 'Via'])
-      assert.equal(await of({ [name]: '127.0.0.1' }), 404, name)
-  } finally {
-    await edge.stop()
-  }
-})
-
 test('303: a visitor without a session signs in first, and comes back to the page', async () => {
   const reply = await ask(service.base, { path: '/console/disputes?all=true' })
   assert.equal(reply.status, 303)
@@ -176,22 +155,6 @@ test('403: a form that the role does not allow changes nothing', async () => {
   const path = `/console/operators/do/grant?email=${users.viewer.email}`
   for (const role of ['viewer', 'support'] as const)
     assert.equal((await send(path, fields, users[role])).status, 403)
-  assert.equal(await auditCount(), before)
-})
-
-test('403: a form from another origin changes nothing', async () => {
-  const before = await auditCount()
-  const { status } = await ask(service.base, {
-    method: 'POST',
-    path: '/console/workers/do/erase?username=bob',
-    headers: {
-      ...users.admin.headers,
-      Origin: 'https://evil.example',
-      'Content-Type': 'application/x-www-form-urlencoded',
-    },
-    body: 'do=perform&key=a-key-of-the-test-0001&reason=worker_request',
-  })
-  assert.equal(status, 403)
   assert.equal(await auditCount(), before)
 })
 

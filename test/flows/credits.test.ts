@@ -4,21 +4,15 @@
 import assert from 'node:assert/strict'
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { debitBatch } from '../../src/credits/debit.ts'
 import { chargeReference } from '../../src/credits/months.ts'
 import { sql } from '../../src/platform/db/db.ts'
 import { ask } from '../support/start/ask.ts'
-import { commandLine } from '../support/start/command-line.ts'
-import { testDatabase } from '../support/start/database.ts'
+import { installation } from '../support/start/installation.ts'
 import { startServer } from '../support/start/processes.ts'
 
-const database = await testDatabase()
-const { run, env, folder, remove } = commandLine(database.url)
-after(async () => {
-  remove()
-  await database.drop()
-})
+const { run, env, folder, db } = await installation()
 
 async function report(...args: string[]) {
   const { code, out, err } = await run([...args, '--json'])
@@ -226,10 +220,10 @@ test('a grant without a reference gets one, which is shown first; an equal one w
   assert.deepEqual(balances, [10, 15, 21])
   assert.equal((await enter('adjust', '--credits', '-1')).code, 0)
   assert.equal((await enter('adjust', '--credits', '-1')).code, 1)
-  await database.db.run(sql`alter table credit_entries_operator disable trigger user`)
-  await database.db.run(sql`
+  await db.run(sql`alter table credit_entries_operator disable trigger user`)
+  await db.run(sql`
     update credit_entries_operator set at = at - interval '11 minutes' where account_id = ${account.id}`)
-  await database.db.run(sql`alter table credit_entries_operator enable trigger user`)
+  await db.run(sql`alter table credit_entries_operator enable trigger user`)
   assert.equal((await enter('grant', '5')).code, 0)
   const { out } = await run(['credits', 'audit'])
   assert.match(out, /^accounts that add up: \d+ of \d+$/m)
@@ -281,7 +275,7 @@ test('a month is archived to a file by command; audit verifies the file, and usa
   await report('credits', 'grant', accountId, '10', '--reason', 'trial')
   const reference = chargeReference(new Date('2026-01-31T12:00:00Z'), 'call')
   const debit = { accountId, keyId, amount: 4, reference, meter: 'score_lookup', operation: 'x' }
-  await debitBatch(database.db, [debit])
+  await debitBatch(db, [debit])
   const out = join(folder, '2026-01.ndjson')
   assert.match(await refused(2, 'credits', 'archive', '2026-13', '--out', out), /such as 2026-05/)
   const thisMonth = new Date().toISOString().slice(0, 7)

@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict'
 import { cpSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { resolve as absolute, join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { sql } from '../../src/platform/db/db.ts'
 import { publicLine } from '../support/build/workers.ts'
-import { commandLine } from '../support/start/command-line.ts'
-import { testDatabase } from '../support/start/database.ts'
+import { installation, ndjson } from '../support/start/installation.ts'
 import { assay, temporaryFolder } from '../support/start/processes.ts'
 
 const sources = [
@@ -16,21 +15,11 @@ const sources = [
 const kinds = { exams: 'assessment', reviews: 'work_product' }
 
 /** Registers Ada with four items of evidence and a score. */
-async function installation() {
-  const database = await testDatabase()
-  const line = commandLine(database.url)
-  after(async () => {
-    line.remove()
-    await database.drop()
-  })
-  const report = async (...args: string[]) => {
-    const { code, out, err } = await line.run([...args, '--json'])
-    assert.ok(out.startsWith('{'), err)
-    return { code, err, ...JSON.parse(out) }
-  }
+async function withScore() {
+  const there = await installation()
+  const { report, run } = there
   const load = async (command: string[], lines: readonly object[]) => {
-    const text = lines.map((one) => `${JSON.stringify(one)}\n`).join('')
-    const { code, err } = await line.run([...command, '--from', '-'], text)
+    const { code, err } = await run([...command, '--from', '-'], ndjson(lines))
     assert.equal(code, 0, err)
   }
   await report('keys', 'create')
@@ -49,11 +38,11 @@ async function installation() {
   )
   await load(['evidence', 'import'], items)
   await report('recompute')
-  return { ...line, ...database, report }
+  return there
 }
 
 test('a dispute from opening to decision: events, output and audit entries are correct', async () => {
-  const { report, run, db } = await installation()
+  const { report, run, db } = await withScore()
   const open = ['disputes', 'open', '@ada', '--kind', 'evidence', '--exclude', '--by', 'Ada L.']
   const items = ['--evidence', 'exams/1', 'reviews/1']
   const opened = await report(...open, ...items)
@@ -142,7 +131,7 @@ test('a dispute from opening to decision: events, output and audit entries are c
 })
 
 test('the operator chooses whether a dispute hides the score; after a withdrawal another dispute can be opened', async () => {
-  const { report, run, env } = await installation()
+  const { report, run, env } = await withScore()
   env.DISPUTE_HIDES_SCORE = 'false'
   env.DISPUTE_DUE_DAYS = '1'
   const open = ['disputes', 'open', 'ada', '--kind', 'score']
@@ -165,7 +154,7 @@ test('the operator chooses whether a dispute hides the score; after a withdrawal
 })
 
 test('a rejected command names the reason: 2 for an invalid command line, 1 for a missing object', async () => {
-  const { run } = await installation()
+  const { run } = await withScore()
   const nobody = '00000000-0000-4000-8000-000000000000'
   for (const [code, args, reason] of [
     [2, ['open', 'ada', '--kind', 'mood'], /--kind must be one of score, evidence, identity/],
@@ -203,7 +192,7 @@ test('a rejected command names the reason: 2 for an invalid command line, 1 for 
 })
 
 test('a decision without engine or key is rejected and changes nothing', async () => {
-  const { report, env, db, folder } = await installation()
+  const { report, env, db, folder } = await withScore()
   const open = ['disputes', 'open', 'ada', '--kind', 'evidence', '--evidence', 'exams/1']
   const { dispute } = await report(...open, '--exclude')
   await report('disputes', 'review', dispute.id)

@@ -2,18 +2,12 @@
 import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { publicLine } from '../support/build/workers.ts'
-import { commandLine } from '../support/start/command-line.ts'
-import { testDatabase } from '../support/start/database.ts'
+import { installation } from '../support/start/installation.ts'
 
-async function installation() {
-  const database = await testDatabase()
-  const line = commandLine(database.url)
-  after(async () => {
-    line.remove()
-    await database.drop()
-  })
+async function withWorker() {
+  const line = await installation()
   const worker = publicLine({ username: 'ada', bio: 'CANARY' })
   const imported = await line.run(['workers', 'import', '--from', '-'], JSON.stringify(worker))
   assert.equal(imported.code, 0, imported.err)
@@ -21,7 +15,7 @@ async function installation() {
 }
 
 test('workers export: writes a file that only the operator can read, or standard output', async () => {
-  const { run, folder } = await installation()
+  const { run, folder } = await withWorker()
   const out = join(folder, 'ada.json')
   assert.equal((await run(['workers', 'export', '@ada', '--out', out])).code, 0)
   assert.equal(statSync(out).mode & 0o777, 0o600)
@@ -35,7 +29,7 @@ test('workers export: writes a file that only the operator can read, or standard
 })
 
 test('workers erase: requires --yes, erases the worker, and writes an audit entry without a name', async () => {
-  const { run } = await installation()
+  const { run } = await withWorker()
   const erase = ['workers', 'erase', 'ada', '--reason', 'worker_request']
   const refused = await run(erase)
   assert.deepEqual([refused.code, refused.out], [2, ''])

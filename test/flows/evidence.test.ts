@@ -1,42 +1,25 @@
 /** Sources and evidence as an operator imports them: real commands on a real database. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
 import { type Db, sql } from '../../src/platform/db/db.ts'
 import { achievementId, badgeIssuer, issuedBadge } from '../support/build/badges.ts'
 import { addWorkers, evidenceLineOf, workerIdOf } from '../support/build/evidence.ts'
 import { holdInserts } from '../support/fault/hold.ts'
-import { commandLine, ended } from '../support/start/command-line.ts'
-import { testDatabase } from '../support/start/database.ts'
+import { ended } from '../support/start/command-line.ts'
+import { installation } from '../support/start/installation.ts'
 
 const registration = ['examiner', '--name', 'The Examiner', '--kind', 'accredited'].concat([
   '--group',
   'examiners',
 ])
 
-async function installation() {
-  const database = await testDatabase()
-  const line = commandLine(database.url)
-  after(async () => {
-    line.remove()
-    await database.drop()
-  })
-  await addWorkers(database.db, 3)
-  assert.equal((await line.run(['sources', 'register', ...registration])).code, 0)
-  const file = (name: string, lines: readonly unknown[]): string => {
-    const path = join(line.folder, name)
-    const texts = lines.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)))
-    writeFileSync(path, `${texts.join('\n')}\n`)
-    return path
-  }
-  const report = async (args: readonly string[]) => {
-    const { code, out, err } = await line.run([...args, '--json'])
-    assert.ok(out.startsWith('{'), err)
-    return { code, ...JSON.parse(out) }
-  }
-  return { ...line, ...database, file, report }
+async function withSource() {
+  const there = await installation()
+  await addWorkers(there.db, 3)
+  assert.equal((await there.run(['sources', 'register', ...registration])).code, 0)
+  return there
 }
 
 /** Holds the import before it inserts the evidence of line N. */
@@ -55,7 +38,7 @@ function stateOf(db: Db): Promise<unknown[]> {
 }
 
 test('import: one invalid line in a hundred is reported, the others are stored, and a second run changes nothing', async () => {
-  const { report, file, db } = await installation()
+  const { report, file, db } = await withSource()
   const bad: readonly [line: unknown, field: string | null, reason: RegExp][] = [
     [evidenceLineOf(90_001, { value: 1_001 }), 'value', /0 to 1000/],
     [evidenceLineOf(90_002, { skillId: 'hss:unheard-of' }), 'skillId', /vocabulary/],
@@ -76,7 +59,7 @@ test('import: one invalid line in a hundred is reported, the others are stored, 
   ])
   const from = file('evidence.ndjson', lines)
   const result = { rejected: 12, lines: 1_200, interrupted: false }
-  const first = await report(['evidence', 'import', '--from', from])
+  const first = await report('evidence', 'import', '--from', from)
   assert.partialDeepStrictEqual(first, { code: 1, added: 1_188, unchanged: 0, ...result })
   const errors = readFileSync(`${from}.errors.ndjson`, 'utf8')
   const refusals = errors.split('\n').filter(Boolean)
@@ -88,22 +71,22 @@ test('import: one invalid line in a hundred is reported, the others are stored, 
   }
   const before = await stateOf(db)
   assert.equal(before.length, 1_188)
-  const second = await report(['evidence', 'import', '--from', from])
+  const second = await report('evidence', 'import', '--from', from)
   assert.partialDeepStrictEqual(second, { code: 1, added: 0, unchanged: 1_188, ...result })
   assert.deepEqual(await stateOf(db), before)
   assert.equal(readFileSync(`${from}.errors.ndjson`, 'utf8'), errors)
 })
 
 test('a dry run reports the effect of an import and adds nothing', async () => {
-  const { report, file, db } = await installation()
+  const { report, file, db } = await withSource()
   const from = file('evidence.ndjson', [evidenceLineOf(1), evidenceLineOf(2, { value: -1 })])
-  const result = await report(['evidence', 'import', '--from', from, '--dry-run'])
+  const result = await report('evidence', 'import', '--from', from, '--dry-run')
   assert.partialDeepStrictEqual(result, { code: 1, added: 1, rejected: 1, dryRun: true })
   assert.deepEqual(await stateOf(db), [])
 })
 
 test('SIGKILL during an import, repeatedly: the final state is that of an undisturbed run', async () => {
-  const [killed, calm] = [await installation(), await installation()]
+  const [killed, calm] = [await withSource(), await withSource()]
   const lines = Array.from({ length: 4_000 }, (_, n) =>
     evidenceLineOf(n, n % 5 === 0 ? { private: { notes: `note ${n}` } } : {}),
   )
@@ -123,29 +106,29 @@ test('SIGKILL during an import, repeatedly: the final state is that of an undist
         or not exists (select from score_recomputations d where d.worker_id = e.worker_id)`)
     assert.deepEqual(halves, [])
   }
-  const last = await killed.report(['evidence', 'import', '--from', from])
+  const last = await killed.report('evidence', 'import', '--from', from)
   assert.equal(last.code, 0)
   assert.equal(last.added + last.unchanged, 4_000)
-  assert.equal((await calm.report(['evidence', 'import', '--from', calmFrom])).added, 4_000)
+  assert.equal((await calm.report('evidence', 'import', '--from', calmFrom)).added, 4_000)
   assert.deepEqual(await stateOf(killed.db), await stateOf(calm.db))
 })
 
 test('a recomputation leaves the workers of a running import until it has ended', async () => {
-  const { run, report, start, file, url } = await installation()
+  const { run, report, start, file, url } = await withSource()
   assert.equal((await run(['keys', 'create'])).code, 0)
   const lines = Array.from({ length: 2_000 }, (_, n) => evidenceLineOf(n))
   const held = await holdImport(url, 1_500)
   const child = start(['evidence', 'import', '--from', file('in.ndjson', lines)])
   const end = ended(child)
   await held.reached(child)
-  assert.partialDeepStrictEqual(await report(['recompute']), { code: 0, scored: 0, waiting: 3 })
+  assert.partialDeepStrictEqual(await report('recompute'), { code: 0, scored: 0, waiting: 3 })
   await held.release()
   assert.equal((await end).code, 0)
-  assert.partialDeepStrictEqual(await report(['recompute']), { code: 0, scored: 3, waiting: 0 })
+  assert.partialDeepStrictEqual(await report('recompute'), { code: 0, scored: 3, waiting: 0 })
 })
 
 test('Ctrl-C ends an import in good order: everything reported as added is stored', async () => {
-  const { start, file, db, url } = await installation()
+  const { start, file, db, url } = await withSource()
   const lines = Array.from({ length: 10_000 }, (_, n) => evidenceLineOf(n))
   const held = await holdImport(url, 2_500)
   const child = start(['evidence', 'import', '--from', file('in.ndjson', lines), '--json'])
@@ -160,7 +143,7 @@ test('Ctrl-C ends an import in good order: everything reported as added is store
 })
 
 test('an import needs constant memory for a file of any length', async () => {
-  const { run, file } = await installation()
+  const { run, file } = await withSource()
   const peakOf = async (count: number): Promise<number> => {
     const lines = Array.from({ length: count }, (_, n) =>
       evidenceLineOf(n, { private: { notes: 'n'.repeat(500) } }),
@@ -180,7 +163,7 @@ test('an import needs constant memory for a file of any length', async () => {
 })
 
 test('private data appears in no output, whatever fails', async () => {
-  const { run, file } = await installation()
+  const { run, file } = await withSource()
   const canaries = { artifactUrl: 'https://CANARY.example', submitter: 'CANARY', notes: 'CANARY' }
   const lines = [
     evidenceLineOf(1, { private: canaries }),
@@ -203,9 +186,9 @@ test('private data appears in no output, whatever fails', async () => {
 })
 
 test('evidence is revoked once, by id or by the source’s name for it; missing evidence is reported', async () => {
-  const { report, run, file, db } = await installation()
+  const { report, run, file, db } = await withSource()
   const from = file('in.ndjson', [evidenceLineOf(1), evidenceLineOf(2, { externalId: 'a/b' })])
-  await report(['evidence', 'import', '--from', from])
+  await report('evidence', 'import', '--from', from)
   const [{ id } = { id: '' }] = await db.rows<{ id: string }>(
     sql`select evidence_id as id from evidence where external_id = 'item-1'`,
   )
@@ -220,11 +203,11 @@ test('evidence is revoked once, by id or by the source’s name for it; missing 
     '--by',
     'Ada L.',
   ]
-  const first = await report(args)
+  const first = await report(...args)
   assert.equal(first.code, 1)
   assert.equal(first.revoked.length, 2)
   assert.deepEqual(first.notFound, ['examiner/none'])
-  const second = await report(args)
+  const second = await report(...args)
   assert.deepEqual([second.revoked.length, second.alreadyRevoked.length], [0, 2])
   const rows = await db.rows<{ by: string }>(
     sql`select revoked_by as by from evidence where state = 'revoked' and revoked_reason = 'source_invalid'`,
@@ -242,10 +225,10 @@ test('evidence is revoked once, by id or by the source’s name for it; missing 
 })
 
 test('sources come from options or a file, and the list shows their assurance', async () => {
-  const { report, run, file } = await installation()
+  const { report, run, file } = await withSource()
   const acme = { id: 'acme', name: 'Acme', kind: 'organisation', group: 'acme-group' }
   const from = file('sources.ndjson', [acme, { ...acme, id: 'no', assurance: 800 }, 'nothing'])
-  const result = await report(['sources', 'register', '--from', from])
+  const result = await report('sources', 'register', '--from', from)
   assert.partialDeepStrictEqual(result, { code: 1, registered: 1, rejected: 2 })
   const errors = readFileSync(`${from}.errors.ndjson`, 'utf8')
   assert.match(errors, /"line":2,"field":"assurance","reason":"is at most 700/)
@@ -253,11 +236,11 @@ test('sources come from options or a file, and the list shows their assurance', 
   const self = await run(['sources', 'register', ...registration, '--kind', 'self'])
   assert.deepEqual([self.code, self.out], [2, ''])
   assert.match(self.err, /--group is always self/)
-  const again = await report(['sources', 'register', ...registration, '--assurance', '900'])
+  const again = await report('sources', 'register', ...registration, '--assurance', '900')
   assert.partialDeepStrictEqual(again, { code: 0, result: 'changed' })
   const dry = ['sources', 'register', ...registration, '--assurance', '100', '--dry-run']
-  assert.partialDeepStrictEqual(await report(dry), { result: 'changed', dryRun: true })
-  const { sources } = await report(['sources', 'list'])
+  assert.partialDeepStrictEqual(await report(...dry), { result: 'changed', dryRun: true })
+  const { sources } = await report('sources', 'list')
   assert.deepEqual(
     sources.map(({ id, assurance }: { id: string; assurance: number }) => [id, assurance]),
     [
@@ -274,7 +257,7 @@ test('sources come from options or a file, and the list shows their assurance', 
 })
 
 test('CSV: the import is the same, a rejected row is reported with its line, and an unknown column stops the import', async () => {
-  const { report, run, file, db } = await installation()
+  const { report, run, file, db } = await withSource()
   const header = 'sourceId,externalId,workerId,skillId,type,value,observedOn,private.notes'
   const row = (n: number, { value, notes }: { value: number | string; notes: string }) =>
     `examiner,item-${n},${workerIdOf(1)},hss:typescript,assessment,${value},2026-05-01,${notes}`
@@ -286,10 +269,10 @@ test('CSV: the import is the same, a rejected row is reported with its line, and
   ]
   const from = file('in.CSV', [header, ...rows])
   const result = { code: 1, lines: 4, rejected: 2 }
-  const dry = await report(['evidence', 'import', '--from', from, '--dry-run'])
+  const dry = await report('evidence', 'import', '--from', from, '--dry-run')
   assert.partialDeepStrictEqual(dry, { ...result, added: 2 })
   assert.deepEqual(await stateOf(db), [])
-  const first = await report(['evidence', 'import', '--from', from])
+  const first = await report('evidence', 'import', '--from', from)
   assert.partialDeepStrictEqual(first, { ...result, added: 2 })
   assert.deepEqual(readFileSync(`${from}.errors.ndjson`, 'utf8').split('\n').slice(0, 2), [
     '{"line":4,"field":"value","reason":"must be a whole number from 0 to 1000"}',
@@ -297,7 +280,7 @@ test('CSV: the import is the same, a rejected row is reported with its line, and
   ])
   const before = await stateOf(db)
   assert.match(JSON.stringify(before), /two\\\\nlines, CANARY/)
-  const again = await report(['evidence', 'import', '--from', from, '--format', 'csv'])
+  const again = await report('evidence', 'import', '--from', from, '--format', 'csv')
   assert.partialDeepStrictEqual(again, { ...result, unchanged: 2 })
   assert.deepEqual(await stateOf(db), before)
   const wrong = file('wrong.csv', [`${header},email`, ...rows])
@@ -323,9 +306,9 @@ test('CSV: the import is the same, a rejected row is reported with its line, and
 })
 
 test('Open Badges: a signed badge becomes private evidence once; a badge without known keys is rejected', async () => {
-  const { report, run, file, db } = await installation()
+  const { report, run, file, db } = await withSource()
   const keys = ['--issuer', badgeIssuer.id, '--key', badgeIssuer.key]
-  const registered = await report(['sources', 'register', ...registration, ...keys])
+  const registered = await report('sources', 'register', ...registration, ...keys)
   assert.partialDeepStrictEqual(registered, { code: 0, result: 'changed' })
   const credential = await issuedBadge({ name: 'CANARY', validUntil: '2999-01-01T00:00:00Z' })
   const line = { workerId: workerIdOf(1), sourceId: 'examiner', credential }
@@ -340,14 +323,14 @@ test('Open Badges: a signed badge becomes private evidence once; a badge without
     { [achievementId]: { skillId: 'hss:typescript', type: 'assessment', value: 700 } },
   ])
   const args = ['evidence', 'import', '--from', from, '--achievements', achievements]
-  assert.partialDeepStrictEqual(await report(args), { code: 1, added: 2, rejected: 3 })
+  assert.partialDeepStrictEqual(await report(...args), { code: 1, added: 2, rejected: 3 })
   const errors = readFileSync(`${from}.errors.ndjson`, 'utf8')
   assert.match(errors, /"line":2,"field":"credential.proof.proofValue","reason":"does not hold/)
   assert.match(errors, /"line":3,"field":"externalId","reason":"is in use for another content"/)
   assert.match(errors, /"line":4,"field":"value","reason":"is not a known field"/)
   assert.doesNotMatch(errors, /CANARY/)
   const before = await stateOf(db)
-  assert.partialDeepStrictEqual(await report(args), { added: 0, unchanged: 2, rejected: 3 })
+  assert.partialDeepStrictEqual(await report(...args), { added: 0, unchanged: 2, rejected: 3 })
   assert.deepEqual(await stateOf(db), before)
   const [row] = await db.rows<{ payload: string }>(sql`select payload from evidence_private`)
   assert.deepEqual(JSON.parse(row?.payload ?? '').openBadge, credential)

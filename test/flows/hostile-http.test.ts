@@ -21,13 +21,6 @@ for (const [name, bytes, status, error] of hostileCases) {
   })
 }
 
-test('405 names the methods of the path in Allow', async () => {
-  const document = await ask(edge.port, request('DELETE /document'))
-  assert.equal(document.headers.allow, 'GET, HEAD, OPTIONS')
-  const echo = await ask(edge.port, request('GET /echo'))
-  assert.equal(echo.headers.allow, 'POST, OPTIONS')
-})
-
 test('400: an unsupported version names the supported one', async () => {
   const answer = await ask(edge.port, request('GET /document', ['Service-Version: 2020-01-01']))
   assert.equal(JSON.parse(String(answer.body)).supported_version, '2026-05-14')

@@ -1,7 +1,7 @@
 /** The payment commands: the operator's view of x402 payments. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { perform } from '../../src/operations/perform.ts'
 import { uuidV7 } from '../../src/platform/db/uuid-v7.ts'
 import { paymentsList, paymentsUndelivered, paymentsUnresolved } from '../../src/x402/operations.ts'
@@ -11,16 +11,10 @@ import {
   markUnknown,
   releasePayment,
 } from '../../src/x402/settlement/store.ts'
-import { commandLine } from '../support/start/command-line.ts'
-import { testDatabase } from '../support/start/database.ts'
+import { installation } from '../support/start/installation.ts'
 
-const database = await testDatabase()
-const { db } = database
-const command = commandLine(database.url)
-after(async () => {
-  command.remove()
-  await database.drop()
-})
+const command = await installation()
+const { db } = command
 const hex = (bytes: number): string => `0x${randomBytes(bytes).toString('hex')}`
 const minutesAgo = (minutes: number): Date => new Date(Date.now() - minutes * 60_000)
 

@@ -1,8 +1,8 @@
 /**
- * An operator reassigns evidence that belongs to another worker: real commands on a real database.
+ * An operator reassigns evidence that belongs to another worker: real commands on a real line.
  */
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import {
   addEvidence,
   addPublicWorkers,
@@ -11,16 +11,10 @@ import {
   eventsOf,
   scoresOf,
 } from '../support/build/scores.ts'
-import { commandLine } from '../support/start/command-line.ts'
-import { testDatabase } from '../support/start/database.ts'
+import { installation } from '../support/start/installation.ts'
 
-const database = await testDatabase()
-const { db } = database
-const line = commandLine(database.url)
-after(async () => {
-  line.remove()
-  await database.drop()
-})
+const line = await installation()
+const { db } = line
 
 async function command(...args: string[]) {
   const { code, out, err } = await line.run([...args, '--json'])

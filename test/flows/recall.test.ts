@@ -1,7 +1,7 @@
 /** An operator recalls a defective engine: real commands, a real server. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { systemClock } from '../../src/platform/clock.ts'
 import { tendLists } from '../../src/score-credentials/issue.ts'
 import { readSigners } from '../../src/score-credentials/key-files.ts'
@@ -18,17 +18,11 @@ import {
   scoringWrongly,
 } from '../support/build/scores.ts'
 import { ask } from '../support/start/ask.ts'
-import { commandLine } from '../support/start/command-line.ts'
-import { testDatabase } from '../support/start/database.ts'
+import { installation } from '../support/start/installation.ts'
 import { eventually, startServer } from '../support/start/processes.ts'
 
-const database = await testDatabase()
-const { db } = database
-const line = commandLine(database.url)
-after(async () => {
-  line.remove()
-  await database.drop()
-})
+const line = await installation()
+const { db } = line
 
 async function command(...args: string[]) {
   const { code, out, err } = await line.run([...args, '--json'])

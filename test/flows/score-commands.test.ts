@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { sql } from '../../src/platform/db/db.ts'
 import { scoreWorkers } from '../../src/scores/score-workers.ts'
 import { pemOfSeed, score } from '../support/build/credentials.ts'
@@ -17,15 +17,10 @@ import {
   scoresOf,
   scoring,
 } from '../support/build/scores.ts'
-import { commandLine } from '../support/start/command-line.ts'
+import { installation } from '../support/start/installation.ts'
 
-const registry = await testRegistry()
-const { db } = registry
-const line = commandLine(registry.url)
-after(async () => {
-  line.remove()
-  await registry.drop()
-})
+const line = await installation(await testRegistry())
+const { db } = line
 await addSources(db)
 const [workerId = '', poor = ''] = await addPublicWorkers(db, 2)
 const evidence = await addEvidence(db, workerId, [

@@ -6,33 +6,12 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { sql } from '../../src/platform/db/db.ts'
 import { publicLine } from '../support/build/workers.ts'
 import { holdInserts } from '../support/fault/hold.ts'
-import { commandLine } from '../support/start/command-line.ts'
-import { testDatabase } from '../support/start/database.ts'
+import { installation } from '../support/start/installation.ts'
 import { assay, eventually, startServer, temporaryFolder } from '../support/start/processes.ts'
-
-async function installation() {
-  const database = await testDatabase()
-  const line = commandLine(database.url)
-  after(async () => {
-    line.remove()
-    await database.drop()
-  })
-  const file = (name: string, lines: readonly unknown[]): string => {
-    const path = join(line.folder, name)
-    writeFileSync(path, lines.map((one) => `${JSON.stringify(one)}\n`).join(''))
-    return path
-  }
-  const report = async (...args: string[]) => {
-    const { code, out, err } = await line.run([...args, '--json'])
-    assert.ok(out.startsWith('{'), err)
-    return { code, ...JSON.parse(out) }
-  }
-  return { ...line, ...database, file, report }
-}
 
 const sources = [
   { id: 'skill-exams', name: 'Skill Exams', kind: 'accredited', group: 'skill-exams' },

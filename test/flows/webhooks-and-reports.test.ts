@@ -7,20 +7,14 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { openReporting } from '../../src/agent-decisions/report.ts'
 import { readReportRequest } from '../../src/agent-decisions/report-request.ts'
 import { requestReview } from '../support/build/reports.ts'
-import { commandLine } from '../support/start/command-line.ts'
-import { testDatabase } from '../support/start/database.ts'
+import { installation } from '../support/start/installation.ts'
 
-const database = await testDatabase()
-const { db } = database
-const command = commandLine(database.url)
-after(async () => {
-  command.remove()
-  await database.drop()
-})
+const command = await installation()
+const { db } = command
 
 const ringOf = (...kids: string[]) =>
   kids.map((kid) => `${kid}:${Buffer.alloc(32, kid).toString('base64')}`).join(',')

@@ -2,33 +2,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { type Db, sql } from '../../src/platform/db/db.ts'
 import { giveScore } from '../support/build/candidates.ts'
 import { consentEvents, line, publicLine } from '../support/build/workers.ts'
 import { holdInserts } from '../support/fault/hold.ts'
-import { commandLine } from '../support/start/command-line.ts'
-import { testDatabase } from '../support/start/database.ts'
+import { installation, ndjson } from '../support/start/installation.ts'
 
-async function installation() {
-  const database = await testDatabase()
-  const command = commandLine(database.url)
-  after(async () => {
-    command.remove()
-    await database.drop()
-  })
-  const file = (name: string): string => join(command.folder, name)
-  /** Runs a command with `--json` and returns its report and exit code. */
-  const report = async (...args: string[]) => {
-    const { code, out } = await command.run([...args, '--json'])
-    return { code, ...JSON.parse(out) }
-  }
-  return { ...command, ...database, file, report }
-}
-
-const ndjson = (lines: readonly unknown[]): string =>
-  lines.map((one) => `${typeof one === 'string' ? one : JSON.stringify(one)}\n`).join('')
 const parsed = (text: string) =>
   text
     .split('\n')
@@ -128,7 +108,7 @@ for (const named of ['by its external id', 'by its username'])
         return publicLine({ ...externalId, username: `user-${n}`, title })
       }),
     )
-    writeFileSync(file('people.ndjson'), ndjson(lines))
+    file('people.ndjson', lines)
     const result = await report('workers', 'import', '--from', 'people.ndjson')
     assert.deepEqual([result.code, result.created, result.updated], [0, 300, 600])
     assert.deepEqual(
@@ -183,7 +163,7 @@ test('import: the error file names line, field and reason of each invalid line',
 
 test('import --dry-run: reports the effect of each line and changes nothing', async () => {
   const { file, report, db, run } = await installation()
-  writeFileSync(file('one.ndjson'), ndjson([line({ username: 'known', externalId: '1' })]))
+  file('one.ndjson', [line({ username: 'known', externalId: '1' })])
   await run(['workers', 'import', '--from', 'one.ndjson'])
   const before = await stateOf(db)
   writeFileSync(
@@ -214,7 +194,7 @@ test('import: from standard input, rejected lines are messages; the input file i
   assert.equal(code, 1)
   assert.match(out, /^2 lines: 1 created, 0 updated, 0 unchanged, 1 rejected/)
   assert.match(err, /"line":2,"field":"username"/)
-  writeFileSync(file('same.ndjson'), ndjson([line()]))
+  file('same.ndjson', [line()])
   const same = await run(['workers', 'import', '--from', 'same.ndjson', '--errors', 'same.ndjson'])
   assert.equal(same.code, 2)
   assert.equal(readFileSync(file('same.ndjson'), 'utf8'), ndjson([line()]))
@@ -224,7 +204,7 @@ test('import: from standard input, rejected lines are messages; the input file i
 test('show, consent, identity: a worker goes from registered to public and back', async () => {
   const { report, run, db, file } = await installation()
   const terms = { version: '1', acceptedAt: '2026-05-01T00:00:00Z' }
-  writeFileSync(file('ada.ndjson'), ndjson([line({ terms, externalId: 'hr-7' })]))
+  file('ada.ndjson', [line({ terms, externalId: 'hr-7' })])
   await run(['workers', 'import', '--from', 'ada.ndjson'])
   const fresh = await report('workers', 'show', '@ada')
   assert.deepEqual(fresh.missing, ['consent public_profile'])
@@ -288,7 +268,7 @@ test('list: workers by the beginning of a name and by external id, and those who
     publicLine({ username: 'z_1', displayName: 'ADA Byron', externalId: 'ada' }),
     line({ username: 'bob', displayName: 'B%b' }),
   ]
-  writeFileSync(file('workers.ndjson'), ndjson(lines))
+  file('workers.ndjson', lines)
   await run(['workers', 'import', '--from', 'workers.ndjson'])
   const found = async (...args: string[]) => {
     const { code, workers } = await report('workers', 'list', ...args)

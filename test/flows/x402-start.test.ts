@@ -3,16 +3,11 @@ import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
-import { commandLine, ended } from '../support/start/command-line.ts'
-import { testDatabase } from '../support/start/database.ts'
+import { test } from 'node:test'
+import { ended } from '../support/start/command-line.ts'
+import { installation } from '../support/start/installation.ts'
 
-const database = await testDatabase()
-const command = commandLine(database.url)
-after(async () => {
-  command.remove()
-  await database.drop()
-})
+const command = await installation()
 const keyFile = join(command.folder, 'relayer.key')
 const canary = 'canary-of-the-node'
 Object.assign(command.env, {

@@ -83,7 +83,7 @@ export async function lockedAccount(
 }
 
 /** Creates a webhook endpoint and returns its id. */
-export async function createdBy(
+async function createdBy(
   { base }: Pick<TestService, 'base'>,
   { ownOrigin }: TestSession,
 ): Promise<string> {

@@ -28,7 +28,7 @@ export interface PayingLoad {
 }
 
 /** A search without a result. The server answers 200 and charges it. */
-export const paidPath = '/api/v1/candidates/search?q=zzzz'
+const paidPath = '/api/v1/candidates/search?q=zzzz'
 /** Each caller has one call in progress at a time. */
 const callers = 24
 
