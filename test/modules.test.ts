@@ -19,7 +19,7 @@ const allowed: Record<string, readonly string[]> = {
   'request-log': ['platform'],
   health: ['platform'],
   'skill-standard': ['platform'],
-  'score-credentials': ['platform', 'audit', 'skill-standard'],
+  'score-credentials': ['platform', 'audit'],
   workers: ['platform', 'webhooks'],
   'agent-decisions': ['platform', 'operations', 'workers'],
   // From score-credentials only the pure parts of a proof: keys and signatures.

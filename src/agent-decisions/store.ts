@@ -1,6 +1,6 @@
 /** All SQL of the tables of agent decisions. */
 import { fragment, type Queryable, sql, type Tx } from '../platform/db/db.ts'
-import { readJson } from '../platform/json/json-reader.ts'
+import { readJson } from '../platform/json/strict-json.ts'
 import type { ReportContent, Subject } from './report-request.ts'
 
 const reportColumns = fragment`r.id, r.user_id as "userId", r.api_key_id as "apiKeyId",

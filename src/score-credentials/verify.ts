@@ -4,6 +4,7 @@
  * the order of `reasonMessage`. Nothing is fetched, and a bad credential throws nothing. Verdicts
  * are not cached; only successful signature checks are.
  */
+import { structureError } from '../../packages/sdk/src/structure.ts'
 import { wireTime } from '../platform/clock.ts'
 import { verifyEd25519 } from '../platform/crypto/ed25519.ts'
 import { schemaVersion } from '../platform/http/identifiers.ts'
@@ -12,7 +13,6 @@ import { type ReadProof, readProof, type SignedDocument, signedBytes } from './p
 import { failuresOfGenuine, type Reason, reasonMessage } from './reasons.ts'
 import type { VerifyResult } from './schema.ts'
 import type { SignatureCache } from './signature-cache.ts'
-import { memberError, structureError } from './structure.ts'
 import {
   signedWhileActive,
   type Trust,
@@ -106,8 +106,10 @@ export function checkCredential(
   // A member of ambiguous JSON has no single value. The members of other issuers' credentials are
   // not checked.
   const isOurs = ambiguity === null && issuer !== undefined
-  const malformed =
-    structureError(payload, proof, issuer) ?? (isOurs ? memberError(payload, proof) : null)
+  const malformed = structureError(payload, proof, {
+    isContext: issuer && ((url) => url === issuer.origin.contextUrl),
+    isOurs,
+  })
   if (malformed !== null) failures.set('malformed_credential', malformed)
   // Ambiguous JSON has no single meaning, so a digest of it would prove nothing.
   if (malformed !== null || ambiguity !== null) return findings

@@ -66,11 +66,18 @@ export function readStrictJson(text: string): StrictJson {
 
 /** 1e400 is read as Infinity, and 2^53 + 1 as 2^53: two documents would have one digest. */
 function isExact(number: number, text: string): boolean {
+  return keepsDigits(text) && Math.abs(number) < 2 ** 53
+}
+
+/**
+ * Returns whether the double of a JSON number is written with the digits of `text`. Of
+ * `0.10000000000000001`, a reader with exact decimals would read another value.
+ */
+export function keepsDigits(text: string): boolean {
   // Both stand for one double, so their digits tell whether they are the same decimal.
-  const [given = '', kept = ''] = [text, String(number)].map((decimal) =>
+  const [given = '', kept = ''] = [text, String(Number(text))].map((decimal) =>
     decimal.replace(/e.*|[-.]/gi, '').replace(/^0+/, ''),
   )
   const length = Math.max(given.length, kept.length)
-  const isSame = given.padEnd(length, '0') === kept.padEnd(length, '0')
-  return isSame && Math.abs(number) < 2 ** 53
+  return given.padEnd(length, '0') === kept.padEnd(length, '0')
 }

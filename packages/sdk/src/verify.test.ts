@@ -13,6 +13,7 @@ import {
   statusListProofs,
 } from '../../../src/score-credentials/status-list.ts'
 import { verifyOffline } from '../../../src/score-credentials/verify-offline.ts'
+import { scoreBands } from '../../../src/skill-standard/bands.ts'
 import {
   changed,
   inside,
@@ -30,6 +31,7 @@ import fc from '../../../test/support/oracle/fc.ts'
 import { explain } from './explain.ts'
 import { credentialType } from './proof.ts'
 import { readStrictJson, type StrictJson } from './strict-json.ts'
+import { structureError } from './structure.ts'
 import { KeyDocumentError, type Verdict, verifyCredential } from './verify.ts'
 
 const entry = inside(vectorCredentials.native, 'credentialStatus')
@@ -467,4 +469,15 @@ test('the published vector of a status list is read, and its bits mean what it s
 
 test('the names on the wire are those of the service', () => {
   assert.equal(credentialType, serviceType)
+})
+
+test('the bands of a credential are those of the skill standard', () => {
+  const errorOf = (band: string): string | null => {
+    const { proof, ...payload } = changed(vectorCredentials.native, (copy) => {
+      inside(copy, 'credentialSubject').scoreBand = band
+    })
+    return structureError(payload, proof, { isOurs: true })
+  }
+  for (const { band } of scoreBands) assert.equal(errorOf(band), null, band)
+  assert.equal(errorOf('great'), 'credentialSubject.scoreBand must be the name of a score band.')
 })

@@ -9,7 +9,7 @@ import { type Issuer, isObject, readKeyDocument, textOf } from './keys.ts'
 import { type ReadProof, readProof, signatureHolds, skewMs } from './proof.ts'
 import { askStatusLists, type ListEntry, type ListFault } from './status-list.ts'
 import { readStrictJson } from './strict-json.ts'
-import { isStructured } from './structure.ts'
+import { structureError } from './structure.ts'
 
 export { KeyDocumentError } from './keys.ts'
 
@@ -121,12 +121,16 @@ async function checkDocument(document: unknown, checking: Checking): Promise<Jso
   const { proof, ...payload } = presented
   const isMatch = payload.issuer === issuer.id
   found.issuerMatch = isMatch
-  const isRight = isStructured(payload, proof, {
-    host: isMatch && issuer.id.slice('did:web:'.length).replace('%3A', ':'),
+  const host = issuer.id.slice('did:web:'.length).replace('%3A', ':')
+  const error = structureError(payload, proof, {
+    // A did:web does not say whether its host is http or https. The signed context does.
+    isContext: isMatch
+      ? (url) => textOf(url).replace(/^https?/, '') === `://${host}/standard/v1/context.jsonld`
+      : undefined,
     // A member of ambiguous JSON has no single value.
     isOurs: isMatch && failures.size === 0,
   })
-  if (!isRight) failures.add('malformed_credential')
+  if (error !== null) failures.add('malformed_credential')
   if (failures.size > 0) return null
   if (!isMatch) failures.add('issuer_mismatch')
   checkValidity(payload, now, failures)

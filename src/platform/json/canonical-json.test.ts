@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import canonicalize from 'canonicalize'
 import fc from '../../../test/support/oracle/fc.ts'
 import { canonicalJson } from './canonical-json.ts'
-import { readJson } from './json-reader.ts'
+import { readJson } from './strict-json.ts'
 
 /** Names that JavaScript engines treat specially: array indexes, the prototype, inherited names. */
 const awkwardNames = fc.constantFrom(

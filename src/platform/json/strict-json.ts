@@ -4,8 +4,7 @@
  * a text that is not JSON at all.
  */
 import { isUtf8 } from 'node:buffer'
-import { losesDigits } from './decimal-text.ts'
-import { readJson } from './json-reader.ts'
+import { keepsDigits, readStrictJson } from '../../../packages/sdk/src/strict-json.ts'
 
 const depthMax = 32
 const membersMax = 10_000
@@ -35,6 +34,15 @@ export function parseStrictJson(bytes: Uint8Array): StrictJson {
   if (seen.escapedNames && seen.depth <= depthMax) value = readJson(text)
   const why = ambiguity(value, seen)
   return why === null ? { kind: 'value', value } : { kind: 'ambiguous', value, why }
+}
+
+/**
+ * Reads a text that `JSON.parse` accepts a second time. Since V8 12.8, `JSON.parse` may take an
+ * escaped member name for another name that it saw in an earlier text (`"\""` for `"\\"`:
+ * nodejs/node issue 63785). So one caller could change the meaning of the next caller's document.
+ */
+export function readJson(text: string): unknown {
+  return readStrictJson(text).value
 }
 
 interface Scan {
@@ -89,7 +97,7 @@ function scan(bytes: Uint8Array): Scan {
       for (; isInNumber(bytes[i + 1]); i++) hasExponent ||= isExponent(bytes[i + 1])
       // A double keeps any 15 digits. JSON with more numbers than members is ambiguous anyway.
       if ((hasExponent || i - start >= 16) && decimals++ < membersMax)
-        lostDigits ||= losesDigits(Buffer.from(bytes.subarray(start, i + 1)).toString('latin1'))
+        lostDigits ||= !keepsDigits(Buffer.from(bytes.subarray(start, i + 1)).toString('latin1'))
     }
   }
   return { colons, depth: deepest, unicodeEscapes, escapedNames, lostDigits }
