@@ -155,7 +155,7 @@ async function checkDocument(document: unknown, checking: Checking): Promise<Jso
 }
 
 /** The service refuses longer ones. */
-const documentBytesMax = 262_144
+export const documentBytesMax = 262_144
 
 /** Null, with its failure, if there is no object to check. */
 function presentedOf(document: unknown, failures: Set<Reason>): Json | null {

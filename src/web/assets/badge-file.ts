@@ -12,6 +12,15 @@ export type BadgeFile =
 /** A picture holds a credential and its pixels. */
 export const badgeBytesMax = 1_048_576
 
+/** Says why an input cannot be checked, in the browser or on the page that it gets without script. */
+export const inputProblems = {
+  pdf: 'A PDF cannot be checked. Scan its QR code.',
+  picture: 'This picture holds no credential. Its address leads to one: paste the link.',
+  link: 'The link holds no credential: it is cut off, damaged, or unpacks to over 262,144 bytes.',
+  tooLong: (bytes: number) =>
+    `The document has ${bytes.toLocaleString('en-US')} bytes. A credential has at most 262,144.`,
+}
+
 const keyword = 'openbadgecredential'
 
 export function readBadge(bytes: Uint8Array): BadgeFile {

@@ -4,11 +4,13 @@
  * fragment of the link. The address always leads to what is shown, so the way back works.
  */
 import { base64UrlDecode, inflate } from '../../../packages/sdk/src/bytes.ts'
-import { type Verdict, verifyCredential } from '../../../packages/sdk/src/verify.ts'
-import { badgeBytesMax, readBadge } from './badge-file.ts'
+import {
+  documentBytesMax,
+  type Verdict,
+  verifyCredential,
+} from '../../../packages/sdk/src/verify.ts'
+import { badgeBytesMax, inputProblems, readBadge } from './badge-file.ts'
 import { type Checked, compare, rowsOf } from './verdict-rows.ts'
-
-const bytesMax = 262_144
 
 function find(selector: string): HTMLElement | null {
   return document.querySelector<HTMLElement>(selector)
@@ -69,10 +71,8 @@ function showPage(page: Document): void {
 /** Checks an input. With `isNew` the result becomes a step of the history. */
 async function check(text: string, isNew = true): Promise<void> {
   const { length } = new TextEncoder().encode(text)
-  if (length > bytesMax) {
-    say(
-      `The document has ${length.toLocaleString('en-US')} bytes. A credential has at most 262,144.`,
-    )
+  if (length > documentBytesMax) {
+    say(inputProblems.tooLong(length))
     return
   }
   say('')
@@ -108,11 +108,10 @@ async function checkFile(file: File): Promise<void> {
   const bytes = new Uint8Array(await file.arrayBuffer())
   const badge = readBadge(bytes)
   if (badge.kind === 'credential') return check(badge.text)
-  if (badge.kind === 'picture')
-    return say('This picture holds no credential. Its address leads to one: paste the link.')
+  if (badge.kind === 'picture') return say(inputProblems.picture)
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    if (text.startsWith('%PDF-')) return say('A PDF cannot be checked. Scan its QR code.')
+    if (text.startsWith('%PDF-')) return say(inputProblems.pdf)
     if (text.includes('\0')) throw new TypeError('binary')
     await check(text)
   } catch {
@@ -123,9 +122,8 @@ async function checkFile(file: File): Promise<void> {
 /** Checks the document in a link, or says why there is none. */
 async function checkLink(link: string): Promise<void> {
   const packed = base64UrlDecode(link.slice(link.indexOf('#z=') + 3))
-  const bytes = packed === null ? null : await inflate(packed, 'deflate-raw', bytesMax)
-  if (bytes === null)
-    say('The link holds no credential: it is cut off, damaged, or unpacks to over 262,144 bytes.')
+  const bytes = packed === null ? null : await inflate(packed, 'deflate-raw', documentBytesMax)
+  if (bytes === null) say(inputProblems.link)
   else await check(new TextDecoder().decode(bytes), false)
 }
 

@@ -2,8 +2,8 @@
 import { inflateRawSync } from 'node:zlib'
 import { parseStrictJson } from '../../platform/json/strict-json.ts'
 import { verifyBodyBytesMax } from '../../score-credentials/schema.ts'
-import { readBadge } from '../assets/badge-file.ts'
-import { count, counted } from '../text.ts'
+import { inputProblems, readBadge } from '../assets/badge-file.ts'
+import { counted } from '../text.ts'
 
 export type VerifyInput =
   | { kind: 'document'; text: string; note?: string }
@@ -30,11 +30,8 @@ export function readInput(given: string, { publicUrls }: InputContext): VerifyIn
   const text = given.trim()
   if (text === '') return problem('Paste a link, a handle or a credential first.')
   const bytes = Buffer.byteLength(text)
-  if (bytes > verifyBodyBytesMax)
-    return problem(
-      `The document has ${count(bytes)} bytes. A credential has at most ${count(verifyBodyBytesMax)}.`,
-    )
-  if (text.startsWith('%PDF-')) return problem(pdf)
+  if (bytes > verifyBodyBytesMax) return problem(inputProblems.tooLong(bytes))
+  if (text.startsWith('%PDF-')) return problem(inputProblems.pdf)
   if (hasControlCharacter(text)) return problem(notText)
   if (!/\s/.test(text)) {
     const packed = /^https?:\/\/[^#]+#z=([\w-]*)$/.exec(text)?.[1]
@@ -58,8 +55,6 @@ export const nothingPublic = 'There is no public score at this address.'
 /** A revoked credential is replaced (decision D58). */
 export const noCredential =
   'This score has no credential at the moment. Try again later, or paste the credential that you have.'
-const pdf = 'A PDF cannot be checked. Scan its QR code.'
-const unbaked = 'This picture holds no credential. Its address leads to one: paste the link.'
 const notText = 'This is not a text. Paste the JSON of a credential.'
 
 /** Readers also copy an address without its scheme. */
@@ -106,7 +101,7 @@ function fromText(text: string): VerifyInput {
   if (text.startsWith('<')) {
     const badge = readBadge(Buffer.from(text))
     if (badge.kind === 'credential') return { kind: 'document', text: badge.text }
-    if (badge.kind === 'picture') return problem(unbaked)
+    if (badge.kind === 'picture') return problem(inputProblems.picture)
   }
   if (isJson(text)) return { kind: 'document', text }
   const [start, end] = [text.indexOf('{'), text.lastIndexOf('}')]
@@ -143,9 +138,7 @@ function unpacked(packed: string): VerifyInput {
     const text = inflateRawSync(Buffer.from(packed, 'base64url'), options).toString('utf8')
     return { kind: 'document', text }
   } catch {
-    return problem(
-      `The link holds no credential: it is cut off, damaged, or unpacks to over ${count(verifyBodyBytesMax)} bytes.`,
-    )
+    return problem(inputProblems.link)
   }
 }
 

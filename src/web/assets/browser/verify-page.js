@@ -117,12 +117,14 @@ return scalar
 }
 }
 function isExact(number        , text        )          {
-const [given = '', kept = ''] = [text, String(number)].map((decimal) =>
+return keepsDigits(text) && Math.abs(number) < 2 ** 53
+}
+function keepsDigits(text        )          {
+const [given = '', kept = ''] = [text, String(Number(text))].map((decimal) =>
 decimal.replace(/e.*|[-.]/gi, '').replace(/^0+/, ''),
 )
 const length = Math.max(given.length, kept.length)
-const isSame = given.padEnd(length, '0') === kept.padEnd(length, '0')
-return isSame && Math.abs(number) < 2 ** 53
+return given.padEnd(length, '0') === kept.padEnd(length, '0')
 }
 
 
@@ -230,59 +232,84 @@ return crypto.subtle.verify('Ed25519', key, signature, joined(digests))
 
 
 const w3cContext = 'https://www.w3.org/ns/credentials/v2'
-const subjectTexts = 'id type engineId engineVersion engineBinarySha256'
-const statusTexts = 'id type statusPurpose statusListIndex statusListCredential'
-const subjectPoints = 'score confidenceLow confidenceHigh'
-const bands = /^(emerging|developing|verified|strong|exceptional)$/
-function isStructured(
+const text       = ['a string', (value) => typeof value === 'string']
+const object       = ['an object', isObject]
+const time       = ['a date-time with a time zone', isDateTime]
+const points       = ['an integer from 0 to 1000', (value) => isCount(value, 1000)]
+const count       = ['an integer of at least 0', (value) => isCount(value)]
+const band       = [
+'the name of a score band',
+(value) => /^(emerging|developing|verified|strong|exceptional)$/.test(textOf(value)),
+]
+const times = namesOf('issuanceDate validFrom validUntil')
+const subjectTexts = namesOf('id type engineId engineVersion engineBinarySha256')
+const subjectPoints = namesOf('score confidenceLow confidenceHigh')
+const statusTexts = namesOf('id type statusPurpose statusListIndex statusListCredential')
+function namesOf(names        )                    {
+return names.split(' ')
+}
+function structureError(
 payload      ,
 proof         ,
-{ host, isOurs }                                           ,
-)          {
-const { '@context': context, type, id, credentialSubject, credentialStatus = {} } = payload
-const { issuanceDate, validFrom, validUntil } = payload
+{ isContext, isOurs }             ,
+)                {
+const { '@context': context, type } = payload
+if (
+!Array.isArray(context) ||
+context[0] !== w3cContext ||
+(isContext && (context.length !== 2 || !isContext(context[1])))
+)
+return '@context must be the list of contexts that the credential was issued with.'
+if (
+!Array.isArray(type) ||
+type[0] !== 'VerifiableCredential' ||
+type[1] !== credentialType ||
+(isOurs && type.length !== 2)
+)
+return `type must be ["VerifiableCredential", "${credentialType}"].`
+if (typeof payload.issuer !== 'string') return 'issuer must be a string.'
+if (!isObject(payload.credentialSubject)) return 'credentialSubject must be an object.'
+const fault = wrong(payload, '', ['credentialStatus'], object) ?? wrong(payload, '', times, time)
+if (fault !== null) return fault
+if (proof === undefined) return 'proof is missing.'
+return isOurs ? memberError(payload, proof) : null
+}
+function memberError(payload      , proof         )                {
+const subject = payload.credentialSubject
+const status = (payload.credentialStatus ?? {})
+const inSubject = 'credentialSubject.'
 return (
-Array.isArray(context) &&
-context[0] === w3cContext &&
-(!host ||
-(context.length === 2 &&
-textOf(context[1]).replace(/^https?/, '') === `://${host}/standard/v1/context.jsonld`)) &&
-Array.isArray(type) &&
-type[0] === 'VerifiableCredential' &&
-type[1] === credentialType &&
-typeof payload.issuer === 'string' &&
-isObject(credentialSubject) &&
-isObject(credentialStatus) &&
-[issuanceDate, validFrom, validUntil].every(isDateTime) &&
-proof !== undefined &&
-(!isOurs ||
-(type.length === 2 &&
-isText(id) &&
-subjectTexts.split(' ').every((name) => isText(credentialSubject[name])) &&
-statusTexts.split(' ').every((name) => isText(credentialStatus[name])) &&
-subjectPoints.split(' ').every((name) => isCount(credentialSubject[name], 1000)) &&
-isCount(credentialSubject.evidenceCount) &&
-isBand(credentialSubject.scoreBand) &&
-!(Number(credentialSubject.confidenceLow) > Number(credentialSubject.confidenceHigh)) &&
-(!isObject(proof) || typeof proof.created !== 'string' || isDateTime(proof.created))))
+wrong(payload, '', ['id'], text) ??
+wrong(subject, inSubject, subjectTexts, text) ??
+wrong(subject, inSubject, subjectPoints, points) ??
+wrong(subject, inSubject, ['evidenceCount'], count) ??
+wrong(subject, inSubject, ['scoreBand'], band) ??
+wrong(status, 'credentialStatus.', statusTexts, text) ??
+(Number(subject.confidenceLow) > Number(subject.confidenceHigh)
+? 'credentialSubject.confidenceLow must not be above confidenceHigh.'
+: isObject(proof) && typeof proof.created === 'string'
+? wrong(proof, 'proof.', ['created'], time)
+: null)
 )
 }
-function isText(value          = '')          {
-return typeof value === 'string'
+function wrong(
+node      ,
+prefix        ,
+names                   ,
+[words, isRight]      ,
+)                {
+const name = names.find((one) => node[one] !== undefined && !isRight(node[one]))
+return name === undefined ? null : `${prefix}${name} must be ${words}.`
 }
-function isBand(value          = 'strong')          {
-return bands.test(textOf(value))
-}
-function isCount(value          = 0, max = Number.MAX_SAFE_INTEGER)          {
+function isCount(value         , max = Number.MAX_SAFE_INTEGER)          {
 return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max
 }
 function isDateTime(value         )          {
-if (value === undefined) return true
 const [, day = ''] =
 /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/.exec(
 textOf(value),
 ) ?? []
-const isDay = day !== '' && new Date(day).toJSON()?.startsWith(day)
+const isDay = day !== '' && (new Date(day).toJSON()?.startsWith(day) ?? false)
 return isDay && !Number.isNaN(Date.parse(textOf(value)))
 }
 
@@ -419,11 +446,14 @@ if (presented === null) return null
 const { proof, ...payload } = presented
 const isMatch = payload.issuer === issuer.id
 found.issuerMatch = isMatch
-const isRight = isStructured(payload, proof, {
-host: isMatch && issuer.id.slice('did:web:'.length).replace('%3A', ':'),
+const host = issuer.id.slice('did:web:'.length).replace('%3A', ':')
+const error = structureError(payload, proof, {
+isContext: isMatch
+? (url) => textOf(url).replace(/^https?/, '') === `://${host}/standard/v1/context.jsonld`
+: undefined,
 isOurs: isMatch && failures.size === 0,
 })
-if (!isRight) failures.add('malformed_credential')
+if (error !== null) failures.add('malformed_credential')
 if (failures.size > 0) return null
 if (!isMatch) failures.add('issuer_mismatch')
 checkValidity(payload, now, failures)
@@ -493,6 +523,13 @@ return { issuer, subject: subject.id, issuedAt: validFrom, ...named, verificatio
 }
 
 const badgeBytesMax = 1_048_576
+const inputProblems = {
+pdf: 'A PDF cannot be checked. Scan its QR code.',
+picture: 'This picture holds no credential. Its address leads to one: paste the link.',
+link: 'The link holds no credential: it is cut off, damaged, or unpacks to over 262,144 bytes.',
+tooLong: (bytes        ) =>
+`The document has ${bytes.toLocaleString('en-US')} bytes. A credential has at most 262,144.`,
+}
 const keyword = 'openbadgecredential'
 function readBadge(bytes            )            {
 if (startsWith(bytes, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])) return inPng(bytes)
@@ -564,7 +601,6 @@ return browser.valid && ofRegistry.has(service.reason ?? '') ? 'alone' : 'disagr
 
 
 
-const bytesMax = 262_144
 function find(selector        )                     {
 return document.querySelector             (selector)
 }
@@ -610,10 +646,8 @@ start()
 }
 async function check(text        , isNew = true)                {
 const { length } = new TextEncoder().encode(text)
-if (length > bytesMax) {
-say(
-`The document has ${length.toLocaleString('en-US')} bytes. A credential has at most 262,144.`,
-)
+if (length > documentBytesMax) {
+say(inputProblems.tooLong(length))
 return
 }
 say('')
@@ -646,11 +680,10 @@ return
 const bytes = new Uint8Array(await file.arrayBuffer())
 const badge = readBadge(bytes)
 if (badge.kind === 'credential') return check(badge.text)
-if (badge.kind === 'picture')
-return say('This picture holds no credential. Its address leads to one: paste the link.')
+if (badge.kind === 'picture') return say(inputProblems.picture)
 try {
 const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-if (text.startsWith('%PDF-')) return say('A PDF cannot be checked. Scan its QR code.')
+if (text.startsWith('%PDF-')) return say(inputProblems.pdf)
 if (text.includes('\0')) throw new TypeError('binary')
 await check(text)
 } catch {
@@ -659,9 +692,8 @@ say(`${file.name} is not a text file. Choose the JSON file of a credential.`)
 }
 async function checkLink(link        )                {
 const packed = base64UrlDecode(link.slice(link.indexOf('#z=') + 3))
-const bytes = packed === null ? null : await inflate(packed, 'deflate-raw', bytesMax)
-if (bytes === null)
-say('The link holds no credential: it is cut off, damaged, or unpacks to over 262,144 bytes.')
+const bytes = packed === null ? null : await inflate(packed, 'deflate-raw', documentBytesMax)
+if (bytes === null) say(inputProblems.link)
 else await check(new TextDecoder().decode(bytes), false)
 }
 async function openCamera()                {
