@@ -174,8 +174,8 @@ function actionsTable(): string {
 
 function settingsTable(table: SettingTable): string {
   const rows = Object.entries(table).map(
-    ([name, { default: value, unit, effect }]) =>
-      `| \`${name}\` | ${value === '' ? 'none' : value} | ${unit} | ${effect} |`,
+    ([name, { default: value, unit, effect, confidential }]) =>
+      `| \`${name}\`${confidential ? ` or \`${name}_FILE\`` : ''} | ${value === '' ? 'none' : value} | ${unit} | ${effect} |`,
   )
   return `| Setting | Default | Unit | Effect |\n|---|---|---|---|\n${rows.join('\n')}`
 }

@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { findRunningServer } from '../app/server-mark.ts'
 import type { Config } from '../config/config.ts'
+import type { SecretFile } from '../config/secret-files.ts'
 import { ed25519Library } from '../platform/crypto/ed25519.ts'
 import { connectionsWithin, receiversWithin } from '../platform/open-files.ts'
 import { readSigners } from '../score-credentials/key-files.ts'
@@ -83,6 +84,18 @@ export async function checkKeyFiles({
     const message = `${error.message}. The service does not start with it: remove or restore it.`
     return { finding: fail(check, message), signers: new Map() }
   }
+}
+
+/** Returns no finding without a file of a secret. */
+export async function checkSecretFiles(files: readonly SecretFile[]): Promise<Finding[]> {
+  const check = 'secret files'
+  if (files.length === 0) return []
+  const open = await openToOthers(files.map(({ path }) => path))
+  return [
+    open.length > 0
+      ? warn(check, `other users can read ${open.join(', ')}: chmod 600`)
+      : ok(check, files.map(({ name }) => `${name}_FILE`).join(', ')),
+  ]
 }
 
 async function pemFiles(folder: string): Promise<string[]> {

@@ -1,7 +1,9 @@
 /** Tests the settings: defaults, each limit on both sides, and all problems reported at once. */
 import assert from 'node:assert/strict'
-import { resolve } from 'node:path'
-import { test } from 'node:test'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { after, test } from 'node:test'
 import { ConfigError, readConfig } from './config.ts'
 
 function problemsOf(env: Record<string, string>): string[] {
@@ -197,4 +199,38 @@ test('the settings of the OpenID Connect provider are all set or none is, and pr
   assert.doesNotMatch(String(problemsOf({ ...all, OIDC_CLIENT_SECRET: 'hush\n' })), /hush/)
   assert.equal(problemsOf({ SIGN_UP: 'open' }).length, 1)
   assert.deepEqual(problemsOf({ ...all, SIGN_UP: 'open' }), [])
+})
+
+test('each secret setting is read from the file that NAME_FILE names, without its line end', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'assay-secrets-'))
+  after(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'secret')
+  const read = (text: string, env: Record<string, string>) => {
+    writeFileSync(path, text)
+    return env
+  }
+  const url = 'postgres://assay:hush@db.example/assay'
+  assert.equal(readConfig(read(`${url}\n`, { DATABASE_URL_FILE: path })).databaseUrl, url)
+  const { X402_SECRETS: secret, ...rest } = paying
+  const { x402 } = readConfig(read(`${secret}\r\n`, { ...rest, X402_SECRETS_FILE: path }))
+  assert.deepEqual(x402?.secrets, [secret])
+  assert.equal(readConfig({ DATABASE_URL_FILE: '' }).databaseUrl, undefined)
+
+  const [both] = problemsOf({ DATABASE_URL: url, DATABASE_URL_FILE: path })
+  assert.equal(both, 'DATABASE_URL and DATABASE_URL_FILE are both set. Keep one of them.')
+  const [empty] = problemsOf(read('\n', { DATABASE_URL_FILE: path }))
+  assert.match(empty ?? '', /^DATABASE_URL_FILE must be a file .* is empty$/)
+  const [wrong, ...more] = problemsOf(read('hush', { DATABASE_URL_FILE: path }))
+  assert.match(wrong ?? '', /^DATABASE_URL must be/)
+  assert.doesNotMatch(wrong ?? '', /hush/)
+  assert.deepEqual(more, [])
+  for (const [missing, code] of [
+    [join(folder, 'missing'), 'ENOENT'],
+    [folder, 'EISDIR'],
+  ] as const)
+    assert.match(problemsOf({ SMTP_URL_FILE: missing })[0] ?? '', new RegExp(`\\(${code}\\)$`))
+})
+
+test('a setting that is no secret is not read from a file', () => {
+  assert.equal(readConfig({ PORT_FILE: '/nowhere' }).port, 8080)
 })

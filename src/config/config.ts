@@ -13,6 +13,7 @@ import {
 } from './observability.ts'
 import { type ReportsConfig, readReports, reportsSettings } from './reports.ts'
 import { readScores, type ScoresConfig, scoresSettings } from './scores.ts'
+import { type SecretFile, secretFilesOf, withSecretFiles } from './secret-files.ts'
 import { readServing, type ServingConfig, servingSettings } from './serving.ts'
 import type { Reading, SettingTable } from './setting.ts'
 import { readStorage, type StorageConfig, storageSettings } from './storage.ts'
@@ -56,12 +57,20 @@ export class ConfigError extends Error {
   }
 }
 
+const settingTables = Object.values(settingAreas)
+
+/** Returns the files of secrets that the environment names, such as `DATABASE_URL_FILE`. */
+export function namedSecretFiles(env: Record<string, string | undefined>): SecretFile[] {
+  return secretFilesOf(env, settingTables)
+}
+
 /**
  * Reads the settings. Throws `ConfigError` with every problem at once. An empty variable counts as
  * absent.
  */
 export function readConfig(env: Record<string, string | undefined>): Config {
-  const reading: Reading = { env, problems: [] }
+  const problems: string[] = []
+  const reading: Reading = { env: withSecretFiles(env, settingTables, problems), problems }
   const storage = readStorage(reading)
   const access = readAccess(reading)
   const config: Config = {
