@@ -696,6 +696,17 @@ test('doctor: names each problem with its remedy, and ends with 1 only if a prob
   assert.match(keyed.out, /^ok +settings kept +all \d+ .*in force/m)
   assert.match(keyed.out, /^ok +mail +off.*SMTP_URL.*sign-in-link/m)
   assert.match(keyed.out, /^ok +provider +off.*OIDC_ISSUER/m)
+  assert.match(keyed.out, /^warn +security +SECURITY_CONTACT is not set/m)
+  env.SECURITY_CONTACT = 'mailto:security@example.org'
+  env.DATABASE_URL_FILE = file('database-url')
+  writeFileSync(env.DATABASE_URL_FILE, `${env.DATABASE_URL}\n`, { mode: 0o644 })
+  env.DATABASE_URL = ''
+  const open = await run(['doctor'])
+  assert.match(open.out, /^ok +security +security\.txt names mailto:security@example\.org$/m)
+  assert.match(open.out, /^warn +secret files +other users can read .*database-url: chmod 600$/m)
+  assert.match(open.out, /^ok +migrations/m)
+  chmodSync(env.DATABASE_URL_FILE, 0o600)
+  assert.match((await run(['doctor'])).out, /^ok +secret files +DATABASE_URL_FILE$/m)
   env.OIDC_ISSUER = 'http://127.0.0.1:1'
   env.OIDC_CLIENT_ID = 'assay'
   const half = await run(['doctor'])

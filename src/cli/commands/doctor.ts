@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { openMails } from '../../app/mails.ts'
 import { openSignInProvider } from '../../app/sign-in-provider.ts'
-import { type Config, ConfigError, readConfig } from '../../config/config.ts'
+import { type Config, ConfigError, namedSecretFiles, readConfig } from '../../config/config.ts'
 import { developmentWarnings } from '../../config/development.ts'
 import { completionFile } from '../../demo/files.ts'
 import { openFilesMax } from '../../platform/open-files.ts'
@@ -22,6 +22,7 @@ import {
   checkOpenFiles,
   checkPort,
   checkScoringEngine,
+  checkSecretFiles,
   checkSignatureLibrary,
 } from '../doctor-machine.ts'
 import { done, type Outcome, withoutSecrets } from '../output.ts'
@@ -52,8 +53,10 @@ async function runAllChecks(env: Record<string, string | undefined>): Promise<Fi
     node,
     ok('settings', `PUBLIC_URL is ${config.publicUrl}`),
     ...developmentWarnings(config).map((message) => (isDemo ? ok : warn)('settings', message)),
+    checkSecurityContact(config, isDemo),
     await checkDataFolder(config.dataDir),
     files,
+    ...(await checkSecretFiles(namedSecretFiles(env))),
     await checkMail(config),
     await checkProvider(config),
     checkSignatureLibrary(),
@@ -62,6 +65,15 @@ async function runAllChecks(env: Record<string, string | undefined>): Promise<Fi
     await checkPort(config),
     ...checkOpenFiles(config, openFilesMax()),
   ]
+}
+
+function checkSecurityContact({ securityContact }: Config, isDemo: boolean): Finding {
+  const check = 'security'
+  if (securityContact !== null) return ok(check, `security.txt names ${securityContact}`)
+  return (isDemo ? ok : warn)(
+    check,
+    'SECURITY_CONTACT is not set, so /.well-known/security.txt does not exist and nobody can report a vulnerability in private.',
+  )
 }
 
 function readSettings(env: Record<string, string | undefined>): Config | Finding[] {

@@ -1,7 +1,7 @@
 /** The documentation of this release, read from its files at start. */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pagePathOf } from '../../discovery/docs-page.ts'
+import { pagePathOf, rootPages } from '../../discovery/docs-page.ts'
 
 export interface DocsPage {
   /** Its file, relative to the root of the project. */
@@ -32,7 +32,7 @@ const indexSource = 'docs/README.md'
 
 /** Reads the pages. `root` is the folder of package.json. */
 export function readDocsLibrary(root: string): DocsLibrary {
-  const sources = ['CHANGELOG.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: root })]
+  const sources = [...rootPages, ...globSync('docs/**/*.md', { cwd: root })]
   const pages = new Map(
     sources.map((file) => {
       const source = file.replaceAll('\\', '/')
