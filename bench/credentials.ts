@@ -3,8 +3,8 @@ import type { Db } from '../src/platform/db/db.ts'
 import { issueCredentials, tendLists } from '../src/score-credentials/issue.ts'
 import { makeKeyFile, readSigners } from '../src/score-credentials/key-files.ts'
 import { originOf } from '../src/score-credentials/payload.ts'
-import { createSigningKey } from '../src/score-credentials/rotate-keys.ts'
 import { contextAt } from '../test/support/build/actions.ts'
+import { createSigningKey } from '../test/support/build/signing-keys.ts'
 import { publicUrl } from './serving.ts'
 
 /** Returns at least `count` credentials as JSON, signed with a new key in `keysDir`. */

@@ -13,7 +13,6 @@ import { migrate } from '../src/database/migrate.ts'
 import { type Db, openDb, sql } from '../src/platform/db/db.ts'
 import type { RateLimiter } from '../src/platform/rate-limit/limiter.ts'
 import { tendLists } from '../src/score-credentials/issue.ts'
-import { createSigningKey } from '../src/score-credentials/rotate-keys.ts'
 import { changeConsent } from '../src/scores/keep-sharing.ts'
 import { scoreWorkers } from '../src/scores/score-workers.ts'
 import type { Permission } from '../src/workers/schema.ts'
@@ -30,6 +29,7 @@ import {
   scoredAt,
   scoring,
 } from '../test/support/build/scores.ts'
+import { createSigningKey } from '../test/support/build/signing-keys.ts'
 import { startCandidates } from '../test/support/start/candidate-edge.ts'
 import { openRaw, type RawConnection, request } from '../test/support/start/edge.ts'
 import { startPostgres } from './children.ts'

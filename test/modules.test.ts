@@ -19,7 +19,7 @@ const allowed: Record<string, readonly string[]> = {
   'request-log': ['platform'],
   health: ['platform'],
   'skill-standard': ['platform'],
-  'score-credentials': ['platform', 'audit'],
+  'score-credentials': ['platform'],
   workers: ['platform', 'webhooks'],
   'agent-decisions': ['platform', 'operations', 'workers'],
   // From score-credentials only the pure parts of a proof: keys and signatures.
@@ -27,7 +27,6 @@ const allowed: Record<string, readonly string[]> = {
   scores: [
     'platform',
     'scoring-core',
-    'audit',
     'operations',
     'webhooks',
     'skill-standard',
@@ -311,8 +310,6 @@ const recorders = [
   'src/app/mails.ts',
   // The service itself disables an endpoint, in the transaction of its job.
   'src/app/webhooks.ts',
-  // Writes three files within the transaction whose entry it is.
-  'src/cli/score-reports.ts',
   // The credits of the demo and of a new account are part of another action.
   'src/credits/credits.ts',
   // The demo tells a dated story in one transaction.
@@ -320,20 +317,22 @@ const recorders = [
   'src/demo/receiver.ts',
   'src/demo/registry.ts',
   'src/demo/story.ts',
-  // Issues by files of scores, and repeats a batch if a concurrent run used one of its ids.
-  'src/scores/issue-scores.ts',
-  // Commands that handle files or show a progress: `keys`, `recompute`.
-  'src/score-credentials/rotate-keys.ts',
-  'src/scores/recompute.ts',
 ]
 
 test('outside operations, jobs and migrations, only the listed files write to the audit log', () => {
   const importers = sources.filter(
     (file) =>
       !/^src\/(audit|operations|database|app\/jobs)\//.test(file) &&
-      importedNames(file).some(({ name }) => name === 'recordAction' || name === 'audited'),
+      importedNames(file).some(({ name }) => name === 'recordAction' || name === 'recordEntries'),
   )
   assert.deepEqual(importers.sort(), [...recorders].sort())
+})
+
+test('no union calls its cases outcomes: refusals have the names of the error table', () => {
+  const found = globSync('src/**/*.ts').filter((file) =>
+    /\boutcome: '/.test(readFileSync(file, 'utf8')),
+  )
+  assert.deepEqual(found, [])
 })
 
 /** Returns the names that a file imports at run time from other files of `src/`. */

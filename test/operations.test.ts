@@ -8,9 +8,15 @@ import { checkInput, whyForbidden } from '../src/operations/perform.ts'
 import { type FieldForm, fieldForms } from '../src/operations/text-input.ts'
 import { type OperatorRole } from '../src/platform/http/callers.ts'
 import { errorTable } from '../src/platform/http/errors.ts'
+import { keyOperations } from '../src/scores/key-operations.ts'
+import { recomputeOperations } from '../src/scores/recompute-operations.ts'
+import { scoresRecordExport } from '../src/scores/reports/operations.ts'
 
-/** Those with an operator door, and those without one. */
-const every = [...allOperations, ...ownOperations]
+/** Those of the command line alone: they handle files of its machine, or use its processors. */
+const commandOperations = [...keyOperations, ...recomputeOperations, scoresRecordExport]
+
+/** Those with an operator route, and those without one. */
+const every = [...allOperations, ...ownOperations, ...commandOperations]
 
 test('names and routes are unique, and the path of a route names exactly the path parameters', () => {
   const names = every.map(({ name }) => name)

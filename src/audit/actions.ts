@@ -36,8 +36,18 @@ type ActionOf<Name extends ActionName> = {
 } & GivenAccount<Name>
 
 /** The account of an entry, if neither its subjects nor its details name it. */
-export type GivenAccount<Name extends ActionName> = (typeof actions)[Name] extends {
+type GivenAccount<Name extends ActionName> = (typeof actions)[Name] extends {
   account?: 'given'
 }
   ? { account: string }
   : unknown
+
+/** What a change tells of an action: its subjects, and its details if it has any. */
+export type EntryOf<Name extends ActionName> = Name extends ActionName
+  ? { subjects: readonly string[] } & OptionalIfEmpty<Static<(typeof actions)[Name]['details']>> &
+      GivenAccount<Name>
+  : never
+
+type OptionalIfEmpty<Details> = object extends Details
+  ? { details?: Details }
+  : { details: Details }

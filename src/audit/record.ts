@@ -8,7 +8,7 @@ import { Compile } from 'typebox/compile'
 import type { Tx } from '../platform/db/db.ts'
 import { canonicalJson } from '../platform/json/canonical-json.ts'
 import { firstFault } from '../platform/json/shape-fault.ts'
-import { type Action, actionNames, actions } from './actions.ts'
+import { type Action, type ActionName, actionNames, actions, type EntryOf } from './actions.ts'
 import { genesis, hashOf } from './chain.ts'
 import {
   findHead,
@@ -43,6 +43,20 @@ export async function recordAction(
   await insertEntry(tx, { ...entry, hash: hashOf(entry) })
   await insertAccounts(tx, entry.seq, accountsOf(done))
 }
+
+/** Appends the entries of one change, all of the same action. */
+export async function recordEntries<Name extends ActionName>(
+  tx: Tx,
+  action: Name,
+  entries: readonly EntryOf<Name>[],
+  { actor, now }: { actor: string; now: Date },
+): Promise<void> {
+  for (const { details = {}, ...entry } of entries as readonly { details?: object }[])
+    await recordAction(tx, { action, ...entry, details, actor } as Recorded, now)
+}
+
+/** The details of an entry belong to its action, which `recordAction` checks once more. */
+type Recorded = Parameters<typeof recordAction>[1]
 
 /** Returns the accounts whose members may read the entry. */
 function accountsOf(done: Action): readonly string[] {

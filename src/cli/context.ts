@@ -2,7 +2,6 @@
 
 import { releasedSkillNames } from '../app/released-vocabulary.ts'
 import { untilAborted } from '../app/stop-signals.ts'
-import type { ActionContext } from '../audit/action.ts'
 import { operator } from '../audit/record.ts'
 import { withSearchIndex } from '../candidates/search-indexer.ts'
 import type { SkillNames } from '../candidates/skill-names.ts'
@@ -10,6 +9,7 @@ import { type Config, readConfig } from '../config/config.ts'
 import { compareSchema, knownLevel } from '../database/migrate.ts'
 import { migrateDatabase, migrationsDirectory, openDatabase } from '../database/open.ts'
 import { watchedDb, watchSchema } from '../database/schema-level.ts'
+import type { BatchContext } from '../operations/ingest.ts'
 import { systemClock } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import { type Db, openDb } from '../platform/db/db.ts'
@@ -18,8 +18,8 @@ import { deadlineMs, setTimeoutMultiplier } from '../platform/deadlines.ts'
 import { failure, interrupted } from './fail.ts'
 import { note } from './output.ts'
 
-/** Everything that a command needs. Its verbs take it as their `ActionContext`. */
-export interface CommandContext extends ActionContext {
+/** Everything that a command needs. */
+export interface CommandContext extends BatchContext {
   config: Config
   /** Aborted by Ctrl-C and SIGTERM. */
   signal: AbortSignal

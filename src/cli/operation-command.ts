@@ -97,7 +97,7 @@ function isPaged({ input, output }: Operation<Services>): boolean {
   return 'after' in input && 'limit' in input && 'next' in output.properties
 }
 
-function positionalOf({ positional, path }: Operation<Services>): readonly string[] {
+function positionalOf({ positional, path }: Worded): readonly string[] {
   return positional ?? Object.keys(path)
 }
 
@@ -168,19 +168,30 @@ export function checkTexts(
   return { raw, input: checked.input }
 }
 
-interface Asked<Op extends Operation<Services>> {
+interface Asked<Needed, Op extends Operation<Needed>> {
   input: InputOf<Op>
   flags: Pick<CommonFlags, 'by' | 'dryRun'>
   options?: PerformOptions
+  /** What a command has opened for its operation. */
+  services: Needed
 }
 
 /** Performs an operation at the machine, also for commands that are written by hand. */
-export async function performHere<Op extends Operation<Services>>(
-  { db, clock, config, actor }: CommandContext,
+export function performHere<Op extends Operation<Services>>(
+  context: CommandContext,
   operation: Op,
-  { input, flags: { by = actor, dryRun: isDryRun = false }, options }: Asked<Op>,
+  asked: Omit<Asked<Services, Op>, 'services'>,
 ): Promise<OutputOf<Op>> {
-  const performer = { db, clock, services: openServices(config) }
+  return performWith(context, operation, { ...asked, services: openServices(context.config) })
+}
+
+/** Performs an operation with services that the command itself has opened. */
+export async function performWith<Needed, Op extends Operation<Needed>>(
+  { db, clock, actor }: CommandContext,
+  operation: Op,
+  { input, flags: { by = actor, dryRun: isDryRun = false }, options, services }: Asked<Needed, Op>,
+): Promise<OutputOf<Op>> {
+  const performer = { db, clock, services }
   const caller = { kind: 'operator', role: 'admin', actor, by } as const
   const performed = await perform(performer, operation, caller, input, { isDryRun, ...options })
   if ('refusal' in performed) throw failureOf(operation, performed)
@@ -284,8 +295,11 @@ function fieldLines(output: object): readonly string[] {
   return renderFields(Object.fromEntries(fields))
 }
 
+/** The words of an operation's arguments. */
+type Worded = Pick<Operation, 'path' | 'input' | 'positional'>
+
 /** Says what happened, the value that caused it, and the next command. */
-function failureOf(operation: Operation<Services>, { refusal, message }: Refusal): Failure {
+function failureOf(operation: Worded, { refusal, message }: Refusal): Failure {
   const row: { message: string; advice: string; command?: string } = errorTable[refusal]
   const report = { error: refusal }
   if (refusal === 'invalid_field')
@@ -296,7 +310,7 @@ function failureOf(operation: Operation<Services>, { refusal, message }: Refusal
 }
 
 /** Names a field as the command line does: `--since`, or `endpoint-id` for an argument. */
-function argumentFault(operation: Operation<Services>, message: string): string {
+function argumentFault(operation: Worded, message: string): string {
   const [field = ''] = message.split(/[ .]/, 1)
   const forms = fieldForms(operation)
   const form = forms[field]

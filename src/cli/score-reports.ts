@@ -4,11 +4,10 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { openServices } from '../app/operations.ts'
-import { audited, changed } from '../audit/action.ts'
 import { counted } from '../platform/counted.ts'
 import { csvLine } from '../platform/csv.ts'
 import type { Statement } from '../platform/db/db.ts'
-import { scoresImpact } from '../scores/reports/operations.ts'
+import { scoresImpact, scoresRecordExport } from '../scores/reports/operations.ts'
 import {
   evidenceColumns,
   openExport,
@@ -22,7 +21,7 @@ import { act, command } from './command.ts'
 import { type CommandContext, withContext } from './context.ts'
 import { failure, usageError } from './fail.ts'
 import { readInput } from './input-lines.ts'
-import { runOperation } from './operation-command.ts'
+import { performHere, runOperation } from './operation-command.ts'
 import { done, type Outcome } from './output.ts'
 import { type OutputFile, openOutput } from './output-file.ts'
 
@@ -98,10 +97,10 @@ async function writeExport(
       return file
     }),
   )
-  const counts = await audited(context, 'reports.made', async (tx, now) => {
+  const counts = await context.db.transaction(async (tx) => {
     // All pages see the database as it is now.
     await tx.run(oneSnapshot)
-    const read = openExport(tx, { key, rules, now, limit: pageWorkers })
+    const read = openExport(tx, { key, rules, now: context.clock(), limit: pageWorkers })
     const total = { workers: 0, skills: 0, evidence: 0 }
     for (let after: string | null = null; ; ) {
       const page = await read(after)
@@ -112,11 +111,12 @@ async function writeExport(
       total.skills += page.skills.length
       total.evidence += page.evidence.length
       after = page.next
-      if (after === null) break
+      if (after === null) return total
     }
-    const details = { report: 'score-export', rows: total.workers } as const
-    return changed(total, { subjects: [], details })
   })
+  // Not in the snapshot, which does not show the entries that were written since it began.
+  const { workers } = counts
+  await performHere(context, scoresRecordExport, { input: { workers }, flags: {} })
   for (const file of [scores, skills, evidence]) await file?.close()
   const { binarySha256 } = rules.engine
   const facts = { engineSha256: binarySha256, vocabularyHash: rules.vocabularySha256 }

@@ -199,8 +199,8 @@ function actionsOf({ workerIds, evidenceIds, scored, actions }: Progress): Actio
 }
 
 export function scoredAction(scored: readonly ScoredWorker[]): Action {
-  const countOf = (outcome: ScoredWorker['outcome']) =>
-    scored.filter((one) => one.outcome === outcome).length
+  const countOf = (effect: ScoredWorker['effect']) =>
+    scored.filter((one) => one.effect === effect).length
   return {
     action: 'scores.recomputed',
     subjects: firstAndLast(scored.map(({ workerId }) => workerId)),

@@ -33,7 +33,7 @@ import { counted } from '../platform/counted.ts'
 import type { Queryable, Tx } from '../platform/db/db.ts'
 import { refuse } from '../platform/http/errors.ts'
 import { revokeAndRescore } from '../scores/revoke-evidence.ts'
-import type { ScoredWorker } from '../scores/score-workers.ts'
+import { effects, type ScoredWorker } from '../scores/score-workers.ts'
 import { findWorkerFacts, findWorkerId } from '../workers/store.ts'
 import { unknownWorker, usernameField } from '../workers/username.ts'
 import type { DisputeServices } from './operations.ts'
@@ -54,7 +54,7 @@ const rescored = Type.Array(
     {
       workerId: Type.String(),
       username: Type.String(),
-      outcome: Type.Enum(['none', 'kept', 'reissued', 'issued', 'withdrawn', 'unscorable']),
+      outcome: Type.Enum([...effects]),
       snapshotId: orNull(Type.String(), 'Id of the score, or null if there is none.'),
     },
     closed,
@@ -66,10 +66,10 @@ async function wireScored(
   scored: readonly ScoredWorker[],
 ): Promise<Static<typeof rescored>> {
   const usernames = await usernamesOf(db, scored)
-  return scored.map(({ workerId, outcome, snapshot }) => ({
+  return scored.map(({ workerId, effect, snapshot }) => ({
     workerId,
     username: usernames.get(workerId) ?? workerId,
-    outcome,
+    outcome: effect,
     snapshotId: snapshot?.snapshotId.toString('hex') ?? null,
   }))
 }

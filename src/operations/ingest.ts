@@ -7,6 +7,7 @@
  */
 import type { TSchema } from 'typebox'
 import type { ActionName } from '../audit/actions.ts'
+import { recordEntries } from '../audit/record.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { nameRequest } from '../platform/db/name-request.ts'
@@ -23,7 +24,7 @@ import {
 } from '../platform/line-batches.ts'
 import { csvRecordParser } from '../platform/parse-csv-record.ts'
 import type { Done, Who } from './operation.ts'
-import { type OperationCaller, type Performer, recordEntries, whyForbidden } from './perform.ts'
+import { type OperationCaller, type Performer, whyForbidden } from './perform.ts'
 import { rollingBack } from './rolling-back.ts'
 
 export type Refused = { refused: Fault }
@@ -173,7 +174,9 @@ export async function ingestLines<Services>(
       return 'refused' in parsed ? parsed : typed.read(parsed.value, now)
     })
     const items = read.filter((one) => !isRefused(one))
-    const answers = (await applyBatch(context, typed, items, { ...call, now })).values()
+    const applied =
+      items.length === 0 ? [] : await applyBatch(context, typed, items, { ...call, now })
+    const answers = applied.values()
     const rejected: RejectedLine[] = []
     for (const [i, one] of read.entries()) {
       const answer = isRefused(one) ? one : answers.next().value
@@ -192,22 +195,31 @@ function isRefused(answer: object): answer is Refused {
   return 'refused' in answer
 }
 
+/** How a batch of items is applied, and under which action it is recorded. */
+interface Batches<Item, Output, Name extends ActionName, Call> {
+  audit: Name
+  apply(
+    tx: Tx,
+    items: readonly Item[],
+    call: Call,
+  ): Promise<Pick<Done<Output, Name>, 'output' | 'entries'>>
+}
+
 /**
  * Applies a batch in one transaction and writes its audit entry there, so after a kill the audit
  * log shows exactly what was applied.
  */
-async function applyBatch<Services>(
-  { db, actor, requestId }: BatchContext,
-  { apply, audit }: Ingest<Services, object, string>,
-  items: readonly object[],
-  call: IngestCall<Services> & { now: Date },
-): Promise<readonly LineAnswer<string>[]> {
-  if (items.length === 0) return []
+export function applyBatch<Item, Output, Name extends ActionName, Call extends { now: Date }>(
+  { db, actor, requestId }: Omit<BatchContext, 'clock'>,
+  { apply, audit }: Batches<Item, Output, Name, Call>,
+  items: readonly Item[],
+  call: Call,
+): Promise<Output> {
   return db.transaction(async (tx) => {
     if (requestId !== undefined) await nameRequest(tx, requestId)
-    const applied = await apply(tx, items, call)
-    await recordEntries(tx, audit, applied, { actor, now: call.now })
-    return applied.output
+    const { output, entries } = await apply(tx, items, call)
+    await recordEntries(tx, audit, entries, { actor, now: call.now })
+    return output
   })
 }
 

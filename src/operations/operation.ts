@@ -4,8 +4,7 @@
  * comes from here: arguments, flags, fields of forms, columns, refusals and documentation.
  */
 import type { Static, TObject, TProperties } from 'typebox'
-import type { EntryOf } from '../audit/action.ts'
-import type { ActionName } from '../audit/actions.ts'
+import type { ActionName, EntryOf } from '../audit/actions.ts'
 import type { Queryable, Tx } from '../platform/db/db.ts'
 import type { OperatorRole, Role, Scope } from '../platform/http/callers.ts'
 import type { ErrorName, Refusal } from '../platform/http/errors.ts'
@@ -146,25 +145,19 @@ export interface Change<
   ): Promise<Done<Static<Output>, Name> | Refusal<Refused>>
 }
 
+/** The members that differ with the types of input and output. */
+type Typed = 'positional' | 'example' | 'finding' | 'said' | 'columns'
+
 /** An operation of any types, as the doors see it. They call `run` only through `perform`. */
-export interface Operation<Services = never> {
+export interface Operation<Services = never>
+  extends Omit<Common<TProperties, TProperties, TObject, ErrorName>, Typed> {
   kind: 'read' | 'change'
-  name: string
-  http: string
-  summary: string
-  who: Who
-  path: TProperties
-  input: TProperties
   positional?: readonly string[]
-  output: TObject
-  refusals: readonly ErrorName[]
   example: object
   audit?: ActionName | { none: string }
   danger?: string
   keepsKeys?: true
   finding?: string
-  none?: string
-  when?: (record: object) => boolean
   said?: (output: never, input: never) => readonly string[]
   columns?: Columns<never>
   run: (db: never, input: never, context: Context<Services>) => Promise<object>

@@ -6,7 +6,7 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { ActionName } from '../audit/actions.ts'
-import { recordAction } from '../audit/record.ts'
+import { recordEntries } from '../audit/record.ts'
 import type { Clock } from '../platform/clock.ts'
 import { sha256 } from '../platform/crypto/bytes.ts'
 import type { Db, Queryable, Tx } from '../platform/db/db.ts'
@@ -166,7 +166,7 @@ async function runBatch<Services>(
   if ('refusal' in result || isDryRun) return result
   if (call !== null) await insertReplay(tx, call, storedAnswer(operation, result), context.now)
   const { audit, name } = operation
-  if (typeof audit === 'string') await recordEntries(tx, audit, result, context)
+  if (typeof audit === 'string') await recordEntries(tx, audit, result.entries, context)
   else if (result.entries.length > 0) throw new Error(`${name} has no audit row`)
   return result
 }
@@ -254,20 +254,6 @@ function inOneSpelling(schema: TSchema, value: unknown): unknown {
     return value.map((item) => inOneSpelling(items, item))
   return typeof value === 'string' && oneSpelling !== undefined ? oneSpelling(value) : value
 }
-
-/** Writes the entries of a change to the audit log. */
-export async function recordEntries(
-  tx: Tx,
-  action: ActionName,
-  { entries }: Pick<Done<unknown, ActionName>, 'entries'>,
-  { actor, now }: { actor: string; now: Date },
-): Promise<void> {
-  for (const { details = {}, ...entry } of entries as readonly { details?: object }[])
-    await recordAction(tx, { action, ...entry, details, actor } as Recorded, now)
-}
-
-/** The details of an entry belong to its action, which `recordAction` checks once more. */
-type Recorded = Parameters<typeof recordAction>[1]
 
 /** Adds the whole numbers of two batches; every other member is that of the last one. */
 function withSums({ properties }: TObject, before: object, last: object): object {

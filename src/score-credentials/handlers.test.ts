@@ -17,12 +17,16 @@ import {
   vector,
 } from '../../test/support/build/credentials.ts'
 import { issueOne, issuer, revokeNow, testRegistry } from '../../test/support/build/registry.ts'
+import {
+  createSigningKey,
+  revokeSigningKey,
+  rotateSigningKeys,
+} from '../../test/support/build/signing-keys.ts'
 import { openDb } from '../platform/db/db.ts'
 import { type Answer, anybody } from '../platform/http/endpoint.ts'
 import { scoreCredentialHandlers } from './handlers.ts'
 import { publishDueLists } from './publish-lists.ts'
 import { openRegistryCache } from './registry-cache.ts'
-import { createSigningKey, revokeSigningKey, rotateSigningKeys } from './rotate-keys.ts'
 import { vcSha256Of } from './trust.ts'
 import { openVerifier, type VerifierOptions } from './verifier.ts'
 

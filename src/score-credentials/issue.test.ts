@@ -23,10 +23,10 @@ import {
   newScores,
   testRegistry,
 } from '../../test/support/build/registry.ts'
+import { createSigningKey, rotateSigningKeys } from '../../test/support/build/signing-keys.ts'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
 import { issueCredentials, tendLists } from './issue.ts'
 import { findOpenListIds } from './list-store.ts'
-import { createSigningKey, rotateSigningKeys } from './rotate-keys.ts'
 import { listFillMax, listLength, openListsWanted } from './status-list.ts'
 import { findCredentials } from './store.ts'
 

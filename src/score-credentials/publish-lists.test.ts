@@ -16,12 +16,12 @@ import {
   revokeNow,
   testRegistry,
 } from '../../test/support/build/registry.ts'
+import { createSigningKey, rotateSigningKeys } from '../../test/support/build/signing-keys.ts'
 import { peerStatusBit, verifierSuite } from '../../test/support/oracle/peer.ts'
 import type { CredentialName } from './credential-name.ts'
 import { type IssuedCredential, issueCredentials, tendLists } from './issue.ts'
 import { originOf } from './payload.ts'
 import { publishDueLists } from './publish-lists.ts'
-import { createSigningKey, rotateSigningKeys } from './rotate-keys.ts'
 import { listRefreshSeconds } from './status-list.ts'
 
 const registry = await testRegistry()

@@ -17,13 +17,17 @@ import {
   revokeNow,
   testRegistry,
 } from '../../test/support/build/registry.ts'
+import {
+  createSigningKey,
+  revokeSigningKey,
+  rotateSigningKeys,
+} from '../../test/support/build/signing-keys.ts'
 import type { Db } from '../platform/db/db.ts'
 import { tendLists } from './issue.ts'
 import { findOpenListIds } from './list-store.ts'
 import { proofForms } from './proof.ts'
 import { publishDueLists } from './publish-lists.ts'
 import { openRegistryCache } from './registry-cache.ts'
-import { createSigningKey, revokeSigningKey, rotateSigningKeys } from './rotate-keys.ts'
 import { listValiditySeconds } from './status-list.ts'
 
 const registry = await testRegistry()

@@ -15,6 +15,11 @@ import {
   publishedBit,
   revokeNow,
 } from '../../test/support/build/registry.ts'
+import {
+  createSigningKey,
+  revokeSigningKey,
+  rotateSigningKeys,
+} from '../../test/support/build/signing-keys.ts'
 import { cutOffEverywhere } from '../../test/support/fault/faults.ts'
 import { crossing, inTurn, untilItWaits } from '../../test/support/fault/in-turn.ts'
 import { type TestDatabase, testDatabase } from '../../test/support/start/database.ts'
@@ -23,13 +28,7 @@ import { type IssuedCredential, issueCredentials, tendLists } from './issue.ts'
 import { findKeys } from './key-store.ts'
 import { publishDueLists } from './publish-lists.ts'
 import { revokeDigests } from './revoke.ts'
-import {
-  createSigningKey,
-  publishedBeforeUseSeconds,
-  revokeCredentialsOfKey,
-  revokeSigningKey,
-  rotateSigningKeys,
-} from './rotate-keys.ts'
+import { publishedBeforeUseSeconds, revokeCredentialsOfKey } from './rotate-keys.ts'
 import { kidOf } from './signing-key.ts'
 import { findStatuses } from './store.ts'
 
@@ -104,9 +103,11 @@ test('a rotation is rejected until caches hold the new key, exact to the second'
   await createSigningKey(contextAt(db, now), second.kid)
   const readyAt = seconds(now, publishedBeforeUseSeconds)
   const early = await rotateSigningKeys(contextAt(db, seconds(readyAt, -1)), { atOnce: false })
-  assert.deepEqual(early, { outcome: 'too_early', readyAt })
+  assert.ok('refusal' in early)
+  assert.equal(early.refusal, 'signing_key_too_new')
+  assert.ok(early.message?.includes(readyAt.toISOString().replace('.000', '')))
   const rotated = await rotateSigningKeys(contextAt(db, readyAt), { atOnce: false })
-  assert.deepEqual(rotated, { outcome: 'rotated', active: second.kid, retired: signer.kid })
+  assert.deepEqual(rotated, { active: second.kid, retired: signer.kid })
   const [old, active] = await findKeys(db)
   assert.deepEqual([old?.state, old?.retiredAt], ['retired', readyAt])
   assert.deepEqual([active?.state, active?.activatedAt], ['active', readyAt])
@@ -116,17 +117,17 @@ test('a rotation with atOnce does not wait', async () => {
   const db = await emptyRegistry()
   await createSigningKey(contextAt(db, keySince), signer.kid)
   await createSigningKey(contextAt(db, now), second.kid)
-  assert.equal((await rotateSigningKeys(contextAt(db, now), { atOnce: true })).outcome, 'rotated')
+  assert.ok('active' in (await rotateSigningKeys(contextAt(db, now), { atOnce: true })))
 })
 
 test('a rotation without a pending key changes nothing', async () => {
   const db = await emptyRegistry()
   assert.deepEqual(await rotateSigningKeys(contextAt(db, now), { atOnce: true }), {
-    outcome: 'no_pending_key',
+    refusal: 'signing_key_not_pending',
   })
   await createSigningKey(contextAt(db, keySince), signer.kid)
   assert.deepEqual(await rotateSigningKeys(contextAt(db, now), { atOnce: true }), {
-    outcome: 'no_pending_key',
+    refusal: 'signing_key_not_pending',
   })
 })
 
@@ -138,7 +139,7 @@ test('five concurrent rotations activate each pending key once and leave one key
   const outcomes = await Promise.all(
     Array.from({ length: 5 }, () => rotateSigningKeys(contextAt(db, now), { atOnce: true })),
   )
-  assert.equal(outcomes.filter(({ outcome }) => outcome === 'rotated').length, 2)
+  assert.equal(outcomes.filter((one) => 'active' in one).length, 2)
   const states = (await findKeys(db)).map((key) => key.state)
   assert.deepEqual(states, ['retired', 'retired', 'active'])
 })
@@ -317,7 +318,7 @@ test('after the active key is revoked, the pending key takes over without waitin
   await createSigningKey(contextAt(db, now), second.kid)
   await revokeSigningKey(contextAt(db, now), signer.kid)
   const rotated = await rotateSigningKeys(contextAt(db, now), { atOnce: false })
-  assert.deepEqual(rotated, { outcome: 'rotated', active: second.kid, retired: null })
+  assert.deepEqual(rotated, { active: second.kid, retired: null })
   await revokeSigningKey(contextAt(db, now), second.kid)
   assert.equal((await createSigningKey(contextAt(db, now), third.kid)).state, 'active')
 })
@@ -329,7 +330,7 @@ test('after the active key is revoked, a new key is pending behind the one that 
   await revokeSigningKey(contextAt(db, now), signer.kid)
   assert.equal((await createSigningKey(contextAt(db, seconds(now, 1)), third.kid)).state, 'pending')
   const rotated = await rotateSigningKeys(contextAt(db, seconds(now, 1)), { atOnce: false })
-  assert.deepEqual(rotated, { outcome: 'rotated', active: second.kid, retired: null })
+  assert.deepEqual(rotated, { active: second.kid, retired: null })
 })
 
 after(() => assert.equal(databases.length, 0))

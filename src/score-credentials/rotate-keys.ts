@@ -3,8 +3,9 @@
  * signatures verify for ever). Any state → revoked (compromised). The private half is never stored
  * in the database; it stays in the caller's key folder.
  */
-import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
+import { wireTime } from '../platform/clock.ts'
 import type { Queryable, Tx } from '../platform/db/db.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
 import { findKeys, insertKey, lockKeys, markCredentialsRevoked, moveKey } from './key-store.ts'
 import { raiseAllRevisions } from './list-store.ts'
 import { KeyRefused, publicKeyOfKid, trustedPublicKey } from './signing-key.ts'
@@ -21,53 +22,50 @@ export const publishedBeforeUseSeconds = 600
  * later keys are pending. Throws `KeyRefused` for an unsound key: if it were in the table, no
  * process could read the table any more.
  */
-export function createSigningKey(context: ActionContext, kid: string): Promise<SigningKey> {
-  return audited(context, 'keys.created', async (tx, now) => {
-    await lockKeys(tx)
-    const keys = await findKeys(tx)
-    const known = keys.find((key) => key.kid === kid)
-    if (known !== undefined) return unchanged(known)
-    const publicKey = publicKeyOfKid(kid)
-    if (publicKey === null) throw new KeyRefused(`${kid} is not an Ed25519 key id`)
-    trustedPublicKey(publicKey)
-    const isFirst = keys.every((key) => key.state !== 'active' && key.state !== 'pending')
-    const state = isFirst ? 'active' : 'pending'
-    const times = { createdAt: now, activatedAt: isFirst ? now : null }
-    const key: SigningKey = { kid, publicKey, state, ...times, retiredAt: null, revokedAt: null }
-    await insertKey(tx, key)
-    return changed(key, { subjects: [kid], details: { state } })
-  })
+export async function createSigningKey(
+  tx: Tx,
+  kid: string,
+  now: Date,
+): Promise<{ key: SigningKey; isNew: boolean }> {
+  await lockKeys(tx)
+  const keys = await findKeys(tx)
+  const known = keys.find((key) => key.kid === kid)
+  if (known !== undefined) return { key: known, isNew: false }
+  const publicKey = publicKeyOfKid(kid)
+  if (publicKey === null) throw new KeyRefused(`${kid} is not an Ed25519 key id`)
+  trustedPublicKey(publicKey)
+  const isFirst = keys.every((key) => key.state !== 'active' && key.state !== 'pending')
+  const state = isFirst ? 'active' : 'pending'
+  const times = { createdAt: now, activatedAt: isFirst ? now : null }
+  const key: SigningKey = { kid, publicKey, state, ...times, retiredAt: null, revokedAt: null }
+  await insertKey(tx, key)
+  return { key, isNew: true }
 }
-
-export type Rotation =
-  | { outcome: 'rotated'; active: string; retired: string | null }
-  | { outcome: 'no_pending_key' }
-  | { outcome: 'too_early'; readyAt: Date }
 
 /**
  * Activates the oldest pending key and retires the active one. With `atOnce` it does not wait until
  * caches hold the new key.
  */
-export function rotateSigningKeys(
-  context: ActionContext,
-  { atOnce }: { atOnce: boolean },
-): Promise<Rotation> {
-  return audited(context, 'keys.rotated', async (tx, now) => {
-    await lockKeys(tx)
-    const keys = await findKeys(tx)
-    const next = keys.find((key) => key.state === 'pending')
-    const before = keys.find((key) => key.state === 'active')
-    if (next === undefined) return unchanged({ outcome: 'no_pending_key' })
-    const readyAt = new Date(next.createdAt.getTime() + publishedBeforeUseSeconds * 1_000)
-    if (!atOnce && before !== undefined && now < readyAt)
-      return unchanged({ outcome: 'too_early', readyAt })
-    if (before !== undefined) await move(tx, before, 'retired', now)
-    await move(tx, next, 'active', now)
-    const [active, retired] = [next.kid, before?.kid ?? null]
-    const subjects = retired === null ? [active] : [active, retired]
-    const details = { active, retired, atOnce }
-    return changed({ outcome: 'rotated', active, retired }, { subjects, details })
-  })
+export async function rotateSigningKeys(
+  tx: Tx,
+  { atOnce, now }: { atOnce: boolean; now: Date },
+): Promise<
+  | { active: string; retired: string | null }
+  | Refusal<'signing_key_not_pending' | 'signing_key_too_new'>
+> {
+  await lockKeys(tx)
+  const keys = await findKeys(tx)
+  const next = keys.find((key) => key.state === 'pending')
+  const before = keys.find((key) => key.state === 'active')
+  if (next === undefined) return refuse('signing_key_not_pending')
+  const readyAt = new Date(next.createdAt.getTime() + publishedBeforeUseSeconds * 1_000)
+  if (!atOnce && before !== undefined && now < readyAt)
+    return refuse('signing_key_too_new', {
+      message: `Too early: before ${wireTime(readyAt)}, verifiers that cache the key document may not know the new key.`,
+    })
+  if (before !== undefined) await move(tx, before, 'retired', now)
+  await move(tx, next, 'active', now)
+  return { active: next.kid, retired: before?.kid ?? null }
 }
 
 /**
@@ -76,20 +74,17 @@ export function rotateSigningKeys(
  * credentials. Waits for transactions that are issuing, so the lists miss no credential. Returns
  * false if the key is unknown or revoked already.
  */
-export function revokeSigningKey(
-  context: ActionContext,
+export async function revokeSigningKey(
+  tx: Tx,
   kid: string,
-  { keepCredentials = false }: { keepCredentials?: boolean } = {},
+  { keepCredentials, now }: { keepCredentials: boolean; now: Date },
 ): Promise<boolean> {
-  return audited(context, 'keys.revoked', async (tx, now) => {
-    await lockKeys(tx)
-    const from = ['pending', 'active', 'retired'] as const
-    if (!(await moveKey(tx, kid, { from, to: 'revoked', at: now }))) return unchanged(false)
-    if (!keepCredentials) await markCredentialsRevoked(tx, kid, now)
-    await raiseAllRevisions(tx, now)
-    const details = { credentials: keepCredentials ? 'kept' : 'revoked' } as const
-    return changed(true, { subjects: [kid], details })
-  })
+  await lockKeys(tx)
+  const from = ['pending', 'active', 'retired'] as const
+  if (!(await moveKey(tx, kid, { from, to: 'revoked', at: now }))) return false
+  if (!keepCredentials) await markCredentialsRevoked(tx, kid, now)
+  await raiseAllRevisions(tx, now)
+  return true
 }
 
 /**

@@ -8,7 +8,8 @@ import { canonicalJson } from '../platform/json/canonical-json.ts'
 import { type Origin, originOf } from './payload.ts'
 import { trustedPublicKey } from './signing-key.ts'
 
-export type KeyState = 'pending' | 'active' | 'retired' | 'revoked'
+export const keyStates = ['pending', 'active', 'retired', 'revoked'] as const
+export type KeyState = (typeof keyStates)[number]
 
 /** A row of `signing_keys`. */
 export interface SigningKey {

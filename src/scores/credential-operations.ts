@@ -23,6 +23,7 @@ import { findKeys } from '../score-credentials/key-store.ts'
 import { revokeCredentialsOfKey } from '../score-credentials/rotate-keys.ts'
 import { findCredentialPage, type ListedCredential } from '../score-credentials/store.ts'
 import { usernameDigest, usernameField } from '../workers/username.ts'
+import { exampleKid, kidField } from './key-operations.ts'
 import { reissueSome, revokeNamedCredentials } from './reissue.ts'
 import { countDueReissues } from './reissue-store.ts'
 
@@ -189,18 +190,11 @@ export const credentialsRevokeOfKey = change({
   http: 'POST /keys/{kid}/credentials/revoke',
   summary: 'Revoke every credential of a signing key that is revoked already',
   who: { operator: 'admin' },
-  path: {
-    kid: Type.String({
-      pattern: '(?:^|#)z6Mk[1-9A-HJ-NP-Za-km-z]{44}$',
-      description: 'must be the id of a signing key, which begins with z6Mk',
-      oneSpelling: (text: string) => text.slice(text.indexOf('#') + 1),
-      'x-shown-by': 'keys list',
-    }),
-  },
+  path: { kid: kidField },
   input: {},
   output: Type.Object({ kid: Type.String(), changed: Type.Boolean() }, closed),
   refusals: ['signing_key_not_found', 'signing_key_not_revoked'],
-  example: { kid: `z6Mk${'A'.repeat(44)}` },
+  example: { kid: exampleKid },
   audit: 'keys.credentials_revoked',
   danger: 'Revoked credentials stay revoked. Public scores among them get new credentials.',
   said: ({ kid, changed: isChanged }) => [

@@ -1,6 +1,7 @@
 /** Issues credentials for scores that an operator brings. A score with an id is issued once. */
-import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
-import type { Queryable } from '../platform/db/db.ts'
+import { applyBatch, type BatchContext } from '../operations/ingest.ts'
+import { changed, unchanged } from '../operations/operation.ts'
+import type { Queryable, Tx } from '../platform/db/db.ts'
 import { canonicalJson } from '../platform/json/canonical-json.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
 import type { Credential } from '../score-credentials/convert-proof.ts'
@@ -26,14 +27,15 @@ export type Issued =
  * `SignerMissing` if this process cannot sign.
  */
 export async function issueScores(
-  context: ActionContext,
+  context: BatchContext,
   issuing: Issuing,
   scores: readonly ScoreToIssue[],
 ): Promise<Issued[]> {
   for (;;) {
     const before = await idsInUse(context.db, scores)
     try {
-      return await issueOnce(context, issuing, scores)
+      const call = { ...issuing, now: context.clock() }
+      return await applyBatch(context, { audit: 'credentials.issued', apply }, scores, call)
     } catch (error) {
       // A concurrent run may have used one of the ids. The next attempt finds it.
       if ((await idsInUse(context.db, scores)).size === before.size) throw error
@@ -41,42 +43,33 @@ export async function issueScores(
   }
 }
 
-/**
- * The audit entry names the first and the last credential, so after a kill the audit log shows
- * exactly what was issued.
- */
-function issueOnce(
-  context: ActionContext,
-  issuing: Issuing,
-  scores: readonly ScoreToIssue[],
-): Promise<Issued[]> {
-  return audited(context, 'credentials.issued', async (tx, now) => {
-    // Looked up for each batch, because a key may be rotated during a long run.
-    const signer = await activeSigner(tx, issuing.signers)
-    const known = await idsInUse(tx, scores)
-    const unissued = unissuedOf(scores, known)
-    const computed = await lockComputedScores(tx, unissued.map(usernameOf))
-    const isRefused = ({ username }: ScoreToIssue) =>
-      computed.has(username) && !issuing.replacesComputed
-    const fresh = unissued.filter((score) => !isRefused(score))
-    const issuer = { ...issuing, signer }
-    const dated = fresh.map((score) => ({ ...score, issuedAt: now }))
-    const issued = await issueCredentials(tx, issuer, dated)
-    const made = new Map(fresh.map((score, i) => [score, issued[i]?.credential as object]))
-    for (const [{ id }, credential] of made) if (id !== undefined) known.set(id, { ...credential })
-    const answers = scores.map((score): Issued => {
-      const credential = made.get(score)
-      if (credential !== undefined) return { credential: { ...credential }, now: true }
-      const existing = known.get(score.id ?? '')
-      if (existing === undefined && isRefused(score)) return { refused: hasComputedScore }
-      if (existing === undefined || !isSame(existing, score, issuing)) return { refused: idIsInUse }
-      return { credential: existing, now: false }
-    })
-    const [firstId, lastId] = [issued.at(0), issued.at(-1)].map(idOf)
-    if (firstId === undefined || lastId === undefined) return unchanged(answers)
-    const details = { count: issued.length, firstId, lastId }
-    return changed(answers, { subjects: [signer.kid], details })
+/** The audit entry names the key, and the first and the last credential. */
+async function apply(tx: Tx, scores: readonly ScoreToIssue[], issuing: Issuing & { now: Date }) {
+  const { now } = issuing
+  // Looked up for each batch, because a key may be rotated during a long run.
+  const signer = await activeSigner(tx, issuing.signers)
+  const known = await idsInUse(tx, scores)
+  const unissued = unissuedOf(scores, known)
+  const computed = await lockComputedScores(tx, unissued.map(usernameOf))
+  const isRefused = ({ username }: ScoreToIssue) =>
+    computed.has(username) && !issuing.replacesComputed
+  const fresh = unissued.filter((score) => !isRefused(score))
+  const dated = fresh.map((score) => ({ ...score, issuedAt: now }))
+  const issued = await issueCredentials(tx, { ...issuing, signer }, dated)
+  const made = new Map(fresh.map((score, i) => [score, issued[i]?.credential as object]))
+  for (const [{ id }, credential] of made) if (id !== undefined) known.set(id, { ...credential })
+  const answers = scores.map((score): Issued => {
+    const credential = made.get(score)
+    if (credential !== undefined) return { credential: { ...credential }, now: true }
+    const existing = known.get(score.id ?? '')
+    if (existing === undefined && isRefused(score)) return { refused: hasComputedScore }
+    if (existing === undefined || !isSame(existing, score, issuing)) return { refused: idIsInUse }
+    return { credential: existing, now: false }
   })
+  const [firstId, lastId] = [issued.at(0), issued.at(-1)].map(idOf)
+  if (firstId === undefined || lastId === undefined) return unchanged(answers)
+  const details = { count: issued.length, firstId, lastId }
+  return changed(answers, { subjects: [signer.kid], details })
 }
 
 function usernameOf({ username }: ScoreToIssue): string {

@@ -99,7 +99,7 @@ test('consent granted again, then a correction with an equal result: the score i
   for (const granted of [false, true]) await consent(username, 'score_sharing', granted)
   const correction = { reason: 'dispute_upheld', disputeId: null } as const
   const scored = await score(db, workerId, { at: daysAfter(3), correction })
-  assert.equal(scored?.outcome, 'kept')
+  assert.equal(scored?.effect, 'kept')
   assert.equal(await openCredentials(username), 1)
   assert.deepEqual(
     (await eventsOf(db, workerId)).map(({ type }) => type),

@@ -62,8 +62,8 @@ test('one record that mixed two workers: both scores were wrong, both credential
   assert.partialDeepStrictEqual(answer, {
     moved: [{ evidenceId: id, fromWorkerId: giver.workerId }],
     scored: [
-      { workerId: giver.workerId, outcome: 'issued' },
-      { workerId: taker.workerId, outcome: 'issued' },
+      { workerId: giver.workerId, effect: 'issued' },
+      { workerId: taker.workerId, effect: 'issued' },
     ],
   })
   for (const [{ workerId }, count] of [[giver, 3] as const, [taker, 5] as const]) {
@@ -310,7 +310,7 @@ test('earlier scores replay with the same result', async () => {
     [giver, taker].some((one) => one.workerId === workerId),
   )
   assert.equal(theirs.length, 3)
-  for (const one of theirs) assert.deepEqual(await replay(one, makersOf), { outcome: 'agrees' })
+  for (const one of theirs) assert.deepEqual(await replay(one, makersOf), { verdict: 'agrees' })
 })
 
 async function stateOf(workerIds: readonly string[]): Promise<string> {

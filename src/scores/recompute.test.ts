@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { contextAt } from '../../test/support/build/actions.ts'
 import {
   addSource,
   evidenceLineOf,
@@ -29,7 +28,8 @@ import { perform } from '../operations/perform.ts'
 import { sql, type Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import { lockWorkers } from '../workers/store.ts'
-import { countDue, markEveryWorker, markFaded, markOutdated, recomputeSome } from './recompute.ts'
+import { countDue, markFaded, markOutdated, recomputeSome } from './recompute.ts'
+import { scoresMark } from './recompute-operations.ts'
 import { type Scoring, scoringRulesOf } from './scoring.ts'
 
 const registry = await testRegistry()
@@ -263,7 +263,7 @@ test('every score is evaluated again after 30 days, and issued anew if it faded 
     const now = daysAfter(31 * month)
     await markFaded(db, now)
     const scored = await recompute(100, now)
-    outcomes.push(scored.find((one) => one.workerId === workerId)?.outcome)
+    outcomes.push(scored.find((one) => one.workerId === workerId)?.effect)
   }
   const kept = outcomes.filter((outcome) => outcome === 'kept').length
   const issued = outcomes.filter((outcome) => outcome === 'issued').length
@@ -316,7 +316,7 @@ test('a score that fades out is withdrawn on the day that was known, without an 
   const evaluate = async (now: Date) => {
     await markFaded(db, now)
     const scored = await recompute(100, now)
-    return scored.find((one) => one.workerId === workerId)?.outcome ?? 'not due'
+    return scored.find((one) => one.workerId === workerId)?.effect ?? 'not due'
   }
   await recompute()
   let now = scoredAt
@@ -384,7 +384,11 @@ test('an operator can mark every worker with evidence; a worker that was due alr
   const [nobody = ''] = await addPublicWorkers(db, 1)
   await recompute()
   await addEvidence(db, first, [{ value: 500 }])
-  const due = await markEveryWorker(contextAt(db, daysAfter(1)))
+  const services = { scoring: () => Promise.reject(new Error('nothing is scored')) }
+  const caller = { kind: 'operator', role: 'admin', actor: 'test', by: 'test' } as const
+  const performer = { db, clock: () => daysAfter(1), services }
+  const marked = await perform(performer, scoresMark, caller, {})
+  const due = 'output' in marked ? marked.output.count : assert.fail(marked.refusal)
   assert.equal((await countDue(db, daysAfter(1))).due, due + 1)
   assert.equal(await isMarked(db, nobody), false)
 })

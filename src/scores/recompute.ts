@@ -3,12 +3,10 @@
  * workers in the same transaction. Any number of processes take batches from the queue, one batch a
  * transaction. An interrupted batch is taken again.
  */
-import { type ActionContext, audited, changed, unchanged } from '../audit/action.ts'
 import {
   countRecomputations,
   lockRecomputations,
   markForRecomputation,
-  markWorkersWithEvidence,
   type RecomputationCounts,
 } from '../evidence/recomputation-store.ts'
 import { type Db, planAnew, type Queryable, type Tx } from '../platform/db/db.ts'
@@ -41,41 +39,6 @@ export async function recomputeSome(
 
 export function countDue(db: Queryable, now: Date): Promise<RecomputationCounts> {
   return countRecomputations(db, now)
-}
-
-/** Marks every worker with evidence. Returns the number of new marks. */
-export function markEveryWorker(context: ActionContext): Promise<number> {
-  return audited(context, 'scores.marked', async (tx, now) => {
-    const count = await markWorkersWithEvidence(tx, 'operator', now)
-    return changed(count, { subjects: [], details: { count } })
-  })
-}
-
-/**
- * Scores a batch of marked workers, as `recomputeSome` does. The entry of each batch is in its
- * transaction, so after a kill the audit log shows exactly what was computed.
- */
-export function recomputeBatch(
-  context: ActionContext,
-  scoringNow: (db: Queryable) => Promise<Scoring>,
-  limit: number,
-): Promise<ScoredWorker[]> {
-  return audited(context, 'scores.recomputed', async (tx, now) => {
-    const scored = await recomputeSome(tx, await scoringNow(tx), { limit, now })
-    const [first, last] = [scored.at(0), scored.at(-1)]
-    if (first === undefined || last === undefined) return unchanged(scored)
-    const countOf = (outcome: ScoredWorker['outcome']) =>
-      scored.filter((one) => one.outcome === outcome).length
-    const subjects = [...new Set([first.workerId, last.workerId])]
-    const details = {
-      count: scored.length,
-      issued: countOf('issued'),
-      reissued: countOf('reissued'),
-      withdrawn: countOf('withdrawn'),
-      unscorable: countOf('unscorable'),
-    }
-    return changed(scored, { subjects, details })
-  })
 }
 
 /**

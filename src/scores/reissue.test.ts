@@ -17,16 +17,16 @@ import {
   scoringBy,
   scoringWrongly,
 } from '../../test/support/build/scores.ts'
+import {
+  createSigningKey,
+  revokeSigningKey,
+  rotateSigningKeys,
+} from '../../test/support/build/signing-keys.ts'
 import { boundedDb, Fault } from '../../test/support/fault/faults.ts'
 import { findBySnapshot, findIssuedCredentials } from '../candidates/public-store.ts'
 import { type Db, sql } from '../platform/db/db.ts'
 import { eraseWorker } from '../privacy/erase-worker.ts'
-import {
-  createSigningKey,
-  revokeCredentialsOfKey,
-  revokeSigningKey,
-  rotateSigningKeys,
-} from '../score-credentials/rotate-keys.ts'
+import { revokeCredentialsOfKey } from '../score-credentials/rotate-keys.ts'
 import type { Signer } from '../score-credentials/signing-key.ts'
 import { findIssued } from '../score-credentials/store.ts'
 import { changeConsent, moveIdentity } from './keep-sharing.ts'
@@ -246,10 +246,10 @@ test('a scoring run replaces the credential too: the outcome is reissued, and a 
   await loseKey()
   await markRevokedKeys(db, now)
   const same = await score(db, kept, { at: now, by })
-  assert.equal(same?.outcome, 'reissued')
+  assert.equal(same?.effect, 'reissued')
   assert.equal((await read(kept))?.vc, same?.snapshot?.vcSha256?.toString('hex'))
-  assert.equal((await score(db, kept, { at: now, by }))?.outcome, 'kept')
-  assert.equal((await score(db, changed, { at: now, by }))?.outcome, 'issued')
+  assert.equal((await score(db, kept, { at: now, by }))?.effect, 'kept')
+  assert.equal((await score(db, changed, { at: now, by }))?.effect, 'issued')
   await replaceAll()
   assert.deepEqual(await namedIn(changed), [before?.vc])
   assert.deepEqual(

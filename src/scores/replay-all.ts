@@ -77,13 +77,13 @@ function count(
   result: Replayed,
   options: ReplayAllOptions,
 ): void {
-  if (result.outcome === 'engine unavailable') {
+  if (result.verdict === 'engine unavailable') {
     tally.notReplayed++
     countUnavailable(tally, stored, result.reason)
     return
   }
   tally.replayed++
-  if (result.outcome === 'differs') countDifference(tally, stored, result.difference, options)
+  if (result.verdict === 'differs') countDifference(tally, stored, result.difference, options)
 }
 
 function countUnavailable(

@@ -46,19 +46,19 @@ const altered: readonly [over: Partial<StoredSnapshot>, difference: RegExp][] = 
 ]
 
 test('an unaltered score replays with the same result', async () => {
-  assert.deepEqual(await replay(stored, makersOf), { outcome: 'agrees' })
+  assert.deepEqual(await replay(stored, makersOf), { verdict: 'agrees' })
 })
 
 test('a score whose engine is missing does not differ: it cannot be recomputed', async () => {
   const result = await replay({ ...stored, engineSha256: Buffer.alloc(32, 1) }, makersOf)
-  assert.ok(result.outcome === 'engine unavailable')
+  assert.ok(result.verdict === 'engine unavailable')
   assert.match(result.reason, /no engine of SHA-256 01/)
 })
 
 for (const [over, difference] of altered)
   test(`a changed ${Object.keys(over)[0]} is reported: ${difference.source}`, async () => {
     const result = await replay({ ...stored, ...over }, makersOf)
-    assert.ok(result.outcome === 'differs')
+    assert.ok(result.verdict === 'differs')
     assert.match(result.difference, difference)
   })
 

@@ -40,13 +40,13 @@ export function openMakers(db: Queryable, root?: string): (stored: MadeBy) => Pr
 }
 
 export type Replayed =
-  | { outcome: 'agrees' }
-  | { outcome: 'differs'; difference: string }
+  | { verdict: 'agrees' }
+  | { verdict: 'differs'; difference: string }
   /**
    * The score can be neither confirmed nor contradicted. `reason` describes the fault of the
    * engine's file.
    */
-  | { outcome: 'engine unavailable'; reason: string }
+  | { verdict: 'engine unavailable'; reason: string }
 
 /**
  * Computes a score again and compares. A missing or altered vocabulary is a difference, because it
@@ -58,11 +58,11 @@ export async function replay(
 ): Promise<Replayed> {
   try {
     const difference = differenceOf(stored, await makersOf(stored))
-    return difference === null ? { outcome: 'agrees' } : { outcome: 'differs', difference }
+    return difference === null ? { verdict: 'agrees' } : { verdict: 'differs', difference }
   } catch (error) {
     if (error instanceof EngineRefused)
-      return { outcome: 'engine unavailable', reason: error.message }
-    if (error instanceof MakersMissing) return { outcome: 'differs', difference: error.message }
+      return { verdict: 'engine unavailable', reason: error.message }
+    if (error instanceof MakersMissing) return { verdict: 'differs', difference: error.message }
     throw error
   }
 }

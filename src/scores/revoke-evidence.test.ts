@@ -60,7 +60,7 @@ test('one item: its credential is revoked and a new score issued, evidence.revok
   const { revoked, scored } = await revoke([id])
   assert.deepEqual(revoked, [id])
   assert.deepEqual(
-    scored.map(({ outcome }) => outcome),
+    scored.map(({ effect }) => effect),
     ['issued'],
   )
   const [first, second] = await scoresOf(db, workerId)
@@ -266,7 +266,7 @@ test('if the engine rejects the remaining evidence, the event still counts it, a
     },
   }
   const { scored } = await revoke(evidence.slice(3), {}, { by: { ...scoring, engine } })
-  assert.partialDeepStrictEqual(scored, [{ outcome: 'withdrawn', snapshot: null, result: null }])
+  assert.partialDeepStrictEqual(scored, [{ effect: 'withdrawn', snapshot: null, result: null }])
   assert.partialDeepStrictEqual(await eventsOf(db, workerId), [
     { type: 'evidence.revoked', data: { evidenceCount: 3, sourceCount: 2 } },
   ])

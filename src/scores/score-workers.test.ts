@@ -47,7 +47,7 @@ const hex64 = /^[0-9a-f]{64}$/
 test('enough evidence makes a first score: snapshot, credential and score.updated have the same values, and the queue is empty', async () => {
   const [workerId = ''] = await addPublicWorkers(db, 1)
   await addEvidence(db, workerId, enough)
-  assert.equal((await score(db, workerId))?.outcome, 'issued')
+  assert.equal((await score(db, workerId))?.effect, 'issued')
   const [stored, ...others] = await scoresOf(db, workerId)
   assert.ok(stored !== undefined)
   assert.deepEqual(others, [])
@@ -83,7 +83,7 @@ test('too little evidence, or evidence of one group only, makes no score and no 
   await addEvidence(db, few, enough.slice(2))
   await addEvidence(db, alone, [{}, { value: 710 }, { value: 720 }, { value: 730 }])
   for (const workerId of [few, alone]) {
-    assert.equal((await score(db, workerId))?.outcome, 'none')
+    assert.equal((await score(db, workerId))?.effect, 'none')
     assert.deepEqual(await scoresOf(db, workerId), [])
     assert.deepEqual(await eventsOf(db, workerId), [])
   }
@@ -92,7 +92,7 @@ test('too little evidence, or evidence of one group only, makes no score and no 
 test('the same evidence a day later keeps score and credential, without an event', async () => {
   const { workerId } = await workerWithScore()
   const before = await scoresOf(db, workerId)
-  assert.equal((await score(db, workerId, { at: daysAfter(1) }))?.outcome, 'kept')
+  assert.equal((await score(db, workerId, { at: daysAfter(1) }))?.effect, 'kept')
   assert.deepEqual(await scoresOf(db, workerId), before)
   assert.deepEqual(await eventsOf(db, workerId), [])
 })
@@ -176,7 +176,7 @@ test('evidence that was revoked before it ever counted corrects nothing: the sco
   const { workerId } = await workerWithScore()
   const [wrong = ''] = await addEvidence(db, workerId, [{ value: 10 }])
   await revoke([wrong], daysAfter(1))
-  assert.equal((await score(db, workerId, { at: daysAfter(1) }))?.outcome, 'kept')
+  assert.equal((await score(db, workerId, { at: daysAfter(1) }))?.effect, 'kept')
   await addEvidence(db, workerId, [{ value: 300, type: 'work_product' }])
   await score(db, workerId, { at: daysAfter(1) })
   assert.equal((await scoresOf(db, workerId)).at(-1)?.change, 'updated')
@@ -204,7 +204,7 @@ test('below the minimum the score is withdrawn without an event, and its credent
   await db.transaction((tx) => excludeEvidence(tx, expired.evidence.slice(1), daysAfter(1)))
   await revoke(wrong.evidence.slice(1), daysAfter(1))
   for (const { workerId } of [expired, wrong])
-    assert.equal((await score(db, workerId, { at: daysAfter(1) }))?.outcome, 'withdrawn')
+    assert.equal((await score(db, workerId, { at: daysAfter(1) }))?.effect, 'withdrawn')
   assert.partialDeepStrictEqual(await scoresOf(db, expired.workerId), [
     { state: 'withdrawn', vcRevokedAt: null },
   ])
@@ -247,15 +247,15 @@ test('a worker without a profile has a score without credential, and no event is
   const workerId = workerIdOf(1)
   await addWorkers(db, 1)
   await addEvidence(db, workerId, enough)
-  assert.equal((await score(db, workerId))?.outcome, 'issued')
+  assert.equal((await score(db, workerId))?.effect, 'issued')
   assert.partialDeepStrictEqual(await scoresOf(db, workerId), [{ state: 'active', vc: null }])
   assert.deepEqual(await eventsOf(db, workerId), [])
 })
 
 test('a score is issued anew before its credential expires', async () => {
   const { workerId } = await workerWithScore()
-  assert.equal((await score(db, workerId, { at: daysAfter(1) }))?.outcome, 'kept')
-  assert.equal((await score(db, workerId, { at: daysAfter(274) }))?.outcome, 'issued')
+  assert.equal((await score(db, workerId, { at: daysAfter(1) }))?.effect, 'kept')
+  assert.equal((await score(db, workerId, { at: daysAfter(274) }))?.effect, 'issued')
 })
 
 test('several workers in one call are scored independently; an unknown worker is left out', async () => {
@@ -291,7 +291,7 @@ test('a worker whose evidence the engine rejects does not block the others', asy
     scoreWorkers(tx, { ...scoring, engine }, due, daysAfter(1)),
   )
   assert.deepEqual(
-    scored.map(({ outcome }) => outcome),
+    scored.map(({ effect }) => effect),
     ['unscorable', 'issued'],
   )
   assert.partialDeepStrictEqual(await scoresOf(db, broken.workerId), [{ state: 'active' }])

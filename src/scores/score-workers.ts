@@ -30,13 +30,16 @@ import {
   setCredentials,
 } from './store.ts'
 
+/**
+ * What scoring did to the score of a worker. `reissued`: the score is kept, and its revoked
+ * credential is replaced. `unscorable`: the engine rejects the evidence, and the current score stays.
+ */
+export const effects = ['issued', 'reissued', 'kept', 'withdrawn', 'none', 'unscorable'] as const
+export type Effect = (typeof effects)[number]
+
 export interface ScoredWorker {
   workerId: string
-  /**
-   * `reissued`: the score is kept, and its revoked credential is replaced. `unscorable`: the engine
-   * rejects the evidence, and the current score stays.
-   */
-  outcome: 'none' | 'kept' | 'reissued' | 'issued' | 'withdrawn' | 'unscorable'
+  effect: Effect
   /** The active score after and before the call. */
   snapshot: Snapshot | null
   previous: Snapshot | null
@@ -221,7 +224,7 @@ function revisedBy(step: SharedStep): Reissue[] {
   return vcSha256 === null ? [] : [{ workerId: step.inputs.workerId, vcSha256 }]
 }
 
-const outcomes = {
+const effectOf = {
   none: 'none',
   keep: 'kept',
   issue: 'issued',
@@ -236,7 +239,7 @@ function scoredOf(step: Step, { snapshots: reissued }: Reissued): ScoredWorker {
   const fresh = reissued.get(workerId)
   return {
     workerId,
-    outcome: result === null && isLeft ? 'unscorable' : fresh ? 'reissued' : outcomes[decision],
+    effect: result === null && isLeft ? 'unscorable' : fresh ? 'reissued' : effectOf[decision],
     snapshot: fresh ?? snapshotAfter(step),
     previous: inputs.active,
     result,

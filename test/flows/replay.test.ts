@@ -170,8 +170,8 @@ async function tampered(change: (id: Buffer) => ReturnType<typeof sql>): Promise
     await tx.run(change(id))
     const stored = (await findSnapshot(tx, id)) ?? assert.fail('the score is there')
     const result = await replay(stored, openMakers(tx, root))
-    assert.ok(result.outcome !== 'engine unavailable')
-    found = result.outcome === 'differs' ? result.difference : null
+    assert.ok(result.verdict !== 'engine unavailable')
+    found = result.verdict === 'differs' ? result.difference : null
     throw refunded
   })
   await assert.rejects(tampering, refunded)

@@ -170,7 +170,7 @@ test('after the theft: no key signs, every read answers without a credential, an
   assert.match(unconfirmed.err, new RegExp(`${workers} public scores get new credentials`))
 
   const revoked = await report(['keys', 'revoke', firstKid, '--yes'], env)
-  assert.partialDeepStrictEqual(revoked, { outcome: 'revoked', scores: workers, reissued: 0 })
+  assert.partialDeepStrictEqual(revoked, { result: 'revoked', scores: workers, reissued: 0 })
   for (const { server, publicScore, candidate, credentials } of await readSome()) {
     assert.deepEqual([publicScore.scoreVc, candidate.score.scoreVc], [null, null])
     for (const { status, body } of credentials)

@@ -69,7 +69,7 @@ async function recomputeBatch(
 ): Promise<number> {
   const limits = { limit: batchMax, now: clock() }
   const scored = await db.transaction((tx) => recomputeSome(tx, scoring, limits))
-  const unscorable = scored.filter(({ outcome }) => outcome === 'unscorable')
+  const unscorable = scored.filter(({ effect }) => effect === 'unscorable')
   if (unscorable.length > 0)
     log.error('the engine refused evidence: the scores of these workers are unchanged', null, {
       workerIds: unscorable.map(({ workerId }) => workerId).join(' '),

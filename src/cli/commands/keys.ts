@@ -4,14 +4,10 @@ import { wireTime } from '../../platform/clock.ts'
 import { counted } from '../../platform/counted.ts'
 import { makeKeyFile, readSigners } from '../../score-credentials/key-files.ts'
 import { findKeys, type RegisteredKey } from '../../score-credentials/key-store.ts'
-import {
-  createSigningKey,
-  publishedBeforeUseSeconds,
-  revokeSigningKey,
-  rotateSigningKeys,
-} from '../../score-credentials/rotate-keys.ts'
+import { publishedBeforeUseSeconds } from '../../score-credentials/rotate-keys.ts'
 import type { SigningKey } from '../../score-credentials/trust.ts'
 import { credentialsReissue } from '../../scores/credential-operations.ts'
+import { keysCreate, keysRevoke, keysRotate } from '../../scores/key-operations.ts'
 import { markRevokedKeys } from '../../scores/reissue.ts'
 import {
   countDueReissues,
@@ -63,7 +59,7 @@ function create(): Promise<Outcome> {
     const { signingKeysDir: folder } = context.config
     // The file first: a registered key without a file would leave the service without a signer.
     const kid = await makeKeyFile(folder)
-    const { state } = await createSigningKey(context, kid)
+    const { state } = await performHere(context, keysCreate, { input: { kid }, flags: {} })
     return done({ kid, state, folder }, [
       `created ${kid} (${state}) in ${folder}`,
       state === 'active'
@@ -74,21 +70,11 @@ function create(): Promise<Outcome> {
   })
 }
 
-function rotate({ now: atOnce = false }: { now?: boolean }): Promise<Outcome> {
+function rotate({ now = false }: { now?: boolean }): Promise<Outcome> {
   return withContext(async (context) => {
     const { signingKeysDir: folder } = context.config
     const signers = await readSigners(folder)
-    const rotation = await rotateSigningKeys(context, { atOnce })
-    const { outcome } = rotation
-    if (outcome === 'no_pending_key')
-      throw failure('No key is pending. Run `assay keys create` first.', { report: { outcome } })
-    if (outcome === 'too_early') {
-      const readyAt = wireTime(rotation.readyAt)
-      throw failure(
-        `Too early: before ${readyAt}, verifiers that cache the key document may not know the new key. Wait until then, or add --now and accept that they reject new credentials until then.`,
-        { report: { outcome, readyAt } },
-      )
-    }
+    const rotation = await performHere(context, keysRotate, { input: { now }, flags: {} })
     const { active, retired } = rotation
     const isOnThisMachine = signers.has(active)
     const lines = [`${active} signs from now on.`]
@@ -169,23 +155,24 @@ function revoke(
       const key = keys.find((candidate) => candidate.kid === kid)
       if (key === undefined)
         throw failure(`No signing key has the id ${kid}. \`assay keys list\` shows all keys.`, {
-          report: { outcome: 'not_found', kid },
+          report: { error: 'signing_key_not_found', kid },
         })
       if (key.state === 'revoked') {
         const kept = key.credentialsRevokedAt === null ? [keptHint(kid)] : []
         const { report, lines } = await replaceCredentials(context)
         const told = [`${kid} was revoked before.`, ...kept, ...lines]
-        return done({ outcome: 'already_revoked', kid, ...report }, told)
+        return done({ kid, result: 'before', ...report }, told)
       }
       const scores = await countPublicScoresOf(context.db, kid, context.clock())
       if (!yes)
         throw usageError(consequencesOf(key, { keys, keepCredentials, scores }).join('\n'), {
-          report: { outcome: 'not_confirmed', kid, scores },
+          report: { kid, scores },
         })
-      const isRevokedNow = await revokeSigningKey(context, kid, { keepCredentials })
-      const outcome = isRevokedNow ? 'revoked' : 'already_revoked'
+      const input = { kid, keepCredentials }
+      const revoked = await performHere(context, keysRevoke, { input, flags: {} })
       const { report, lines } = await replaceCredentials(context)
-      return done({ outcome, kid, ...(isRevokedNow && { credentials }), ...report }, [
+      const told = revoked.result === 'revoked' && { credentials }
+      return done({ ...revoked, ...told, ...report }, [
         keepCredentials
           ? `${kid} is revoked. ${keptHint(kid)}`
           : `${kid} and every credential that it signed are revoked.`,

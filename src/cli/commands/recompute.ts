@@ -5,13 +5,15 @@
 import type { Command } from 'commander'
 import { openScoring } from '../../app/scoring.ts'
 import type { Queryable } from '../../platform/db/db.ts'
-import { countDue, markEveryWorker, recomputeBatch } from '../../scores/recompute.ts'
+import { countDue } from '../../scores/recompute.ts'
+import { scoresMark, scoresRecompute } from '../../scores/recompute-operations.ts'
 import { markRevokedKeys } from '../../scores/reissue.ts'
-import type { ScoredWorker } from '../../scores/score-workers.ts'
+import { type Effect, effects } from '../../scores/score-workers.ts'
 import type { Scoring } from '../../scores/scoring.ts'
 import { wholeNumber } from '../args.ts'
 import { act, finish } from '../command.ts'
 import { type CommandContext, withContext } from '../context.ts'
+import { performWith } from '../operation-command.ts'
 import type { Outcome } from '../output.ts'
 import { type Progress, renderProgress } from '../render-progress.ts'
 
@@ -35,15 +37,16 @@ async function recompute({ all = false, workers: lanes }: RecomputeFlags): Promi
   return withContext(
     async (context) => {
       const { db, config, clock } = context
-      const scoringNow = await openScoring(config)
+      // Opened once: to load the engine for each batch would take longer than some batches.
+      const services = { scoring: await openScoring(config) }
       // Before any worker is marked: without a key, no score could be issued.
-      await scoringNow(db)
-      if (all) await markEveryWorker(context)
+      await services.scoring(db)
+      if (all) await performWith(context, scoresMark, { input: {}, flags: {}, services })
       // Completes a revocation of a key that was interrupted.
       await markRevokedKeys(db, clock())
       const progress = renderProgress((await countDue(db, clock())).due, 'workers')
       const startedAt = performance.now()
-      const run: Run = { context, scoringNow, progress, tally: { ...nothing } }
+      const run: Run = { context, services, progress, tally: { ...nothing } }
       await Promise.all(Array.from({ length: lanes }, () => drain(run))).finally(progress.end)
       const ms = performance.now() - startedAt
       const { waiting } = await countDue(db, clock())
@@ -55,33 +58,28 @@ async function recompute({ all = false, workers: lanes }: RecomputeFlags): Promi
 
 interface Run {
   context: CommandContext
-  scoringNow: (db: Queryable) => Promise<Scoring>
+  services: { scoring(db: Queryable): Promise<Scoring> }
   progress: Progress
   tally: Tally
 }
 
-type Tally = Record<'scored' | ScoredWorker['outcome'], number>
+const counts = ['scored', ...effects] as const
+type Tally = Record<'scored' | Effect, number>
 
-const nothing: Tally = {
-  scored: 0,
-  issued: 0,
-  reissued: 0,
-  kept: 0,
-  withdrawn: 0,
-  none: 0,
-  unscorable: 0,
-}
-
-const batchMax = 256
+const nothing = Object.fromEntries(counts.map((name) => [name, 0])) as Tally
 
 /** Scores batches until no due worker is left that another transaction does not lock. */
-async function drain({ context, scoringNow, progress, tally }: Run): Promise<void> {
-  while (!context.signal.aborted) {
-    const scored = await recomputeBatch(context, scoringNow, batchMax)
-    if (scored.length === 0) return
-    tally.scored += scored.length
-    for (const { outcome } of scored) tally[outcome]++
+async function drain({ context, services, progress, tally }: Run): Promise<void> {
+  for (let more = true; more && !context.signal.aborted; ) {
+    const batch = await performWith(context, scoresRecompute, {
+      input: {},
+      flags: {},
+      options: { batchesMsMax: 0 },
+      services,
+    })
+    for (const name of counts) tally[name] += batch[name]
     progress.update(tally.scored, tally.scored)
+    more = batch.more === true
   }
 }
 

@@ -146,12 +146,12 @@ async function replayOne({ db }: CommandContext, snapshotId: string): Promise<Ou
       `No score has the id ${snapshotId}, or its evidence was erased with its worker.`,
     )
   const result = await replay(stored, openMakers(db))
-  if (result.outcome === 'engine unavailable') {
+  if (result.verdict === 'engine unavailable') {
     const engine = engineOf(stored, result.reason)
     const report = { replayed: 0, snapshotId, difference: null, engine }
     return done(report, [`The score could not be computed again. ${renderUnavailable(engine)}`], 2)
   }
-  const difference = result.outcome === 'differs' ? result.difference : null
+  const difference = result.verdict === 'differs' ? result.difference : null
   const report = { replayed: 1, snapshotId, difference }
   if (difference !== null) return done(report, [`DIFFERS: ${difference}.`], 1)
   const { asOf, engineVersion, score, low, high } = stored

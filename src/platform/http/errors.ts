@@ -454,6 +454,21 @@ export const errorTable = {
     command: '`assay identity history` shows its changes.',
     isOperatorOnly: true,
   },
+  signing_key_not_pending: {
+    status: 409,
+    message: 'No key is pending.',
+    advice: 'Create a key on the machine that is to hold it.',
+    command: 'Run `assay keys create` first.',
+    isOperatorOnly: true,
+  },
+  signing_key_too_new: {
+    status: 409,
+    message: 'Verifiers that cache the key document may not know the new key.',
+    advice: 'Wait ten minutes after a key is created before it signs.',
+    command:
+      'Wait until then, or add --now and accept that they reject new credentials until then.',
+    isOperatorOnly: true,
+  },
   signing_key_not_revoked: {
     status: 409,
     message: 'The signing key is not revoked.',

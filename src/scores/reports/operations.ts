@@ -72,6 +72,24 @@ const scoresExport = change({
   },
 })
 
+/** Has no operator route: the command line writes the files, in one snapshot of the database. */
+export const scoresRecordExport = change({
+  name: 'scores record-export',
+  http: 'POST /reports/score-files',
+  summary: 'Record that scores were written to files for an auditor',
+  who: { operator: 'admin' },
+  path: {},
+  input: { workers: Type.Integer({ minimum: 0, description: 'workers in the files' }) },
+  output: Type.Object({ workers: Type.Integer() }, closed),
+  refusals: [],
+  example: { workers: 1_000 },
+  audit: 'reports.made',
+  async run(_tx, { workers }) {
+    const details = { report: 'score-export', rows: workers } as const
+    return changed({ workers }, { subjects: [], details })
+  },
+})
+
 const number = orNull(Type.Number(), 'Null if it cannot be computed, or the cell is too small.')
 const flag = orNull(Type.Boolean(), 'Null if it cannot be decided.')
 

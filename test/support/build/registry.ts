@@ -17,7 +17,6 @@ import {
 } from '../../../src/score-credentials/issue.ts'
 import { findKeys } from '../../../src/score-credentials/key-store.ts'
 import { type Revocation, revokeCredentials } from '../../../src/score-credentials/revoke.ts'
-import { createSigningKey } from '../../../src/score-credentials/rotate-keys.ts'
 import type { VerifyResult } from '../../../src/score-credentials/schema.ts'
 import { signatureCache } from '../../../src/score-credentials/signature-cache.ts'
 import { findStatuses } from '../../../src/score-credentials/store.ts'
@@ -35,6 +34,7 @@ import {
   score,
   signer,
 } from './credentials.ts'
+import { createSigningKey } from './signing-keys.ts'
 
 export const issuer: Issuer = { origin, signer, validityDays: 365, supersedeRevokes: false }
 

@@ -21,12 +21,12 @@ import {
 } from '../../../src/score-credentials/issue.ts'
 import { originOf, type Score } from '../../../src/score-credentials/payload.ts'
 import { publishDueLists } from '../../../src/score-credentials/publish-lists.ts'
-import { createSigningKey } from '../../../src/score-credentials/rotate-keys.ts'
 import { type Signer, signerOfPem } from '../../../src/score-credentials/signing-key.ts'
 import { createServer } from '../../../src/server/server.ts'
 import { statusPage } from '../../../src/web/public/status.ts'
 import { siteOf } from '../../../src/web/public-page.ts'
 import { contextAt } from '../build/actions.ts'
+import { createSigningKey } from '../build/signing-keys.ts'
 import { testRing } from '../build/webhooks.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
 
