@@ -240,7 +240,7 @@ function fetchThrough(egress: Egress): Oidc.CustomFetch {
       answerBytesMax,
       totalMs: deadlineMs('providerExchange'),
     })
-    if (answer.outcome === 'failed') throw answer.error
+    if ('failure' in answer) throw answer.error
     if (answer.isCut) throw new EgressError('body_error', 'the answer is too long')
     const kept = new Headers()
     for (const [name, value] of Object.entries(answer.headers))

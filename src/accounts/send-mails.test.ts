@@ -52,9 +52,9 @@ function senderTo(
         render: mailRenderer('scores.example.org'),
         signUp: async (tx, email, at) =>
           isOpen ? signUpUser(tx, { email, credits: 25 }, at) : null,
-        onOutcome: (_, result) => {
+        onResult: (_, result) => {
           const detail = 'why' in result ? result.why : 'code' in result ? String(result.code) : ''
-          outcomes.push(`${result.outcome} ${detail}`.trim())
+          outcomes.push(`${result.result} ${detail}`.trim())
         },
       })
       return outcomes

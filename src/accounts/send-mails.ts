@@ -9,7 +9,7 @@
  */
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
-import type { Mail, MailClient, MailOutcome } from '../platform/egress/mail-client.ts'
+import type { Mail, MailClient, MailResult } from '../platform/egress/mail-client.ts'
 import type { Invitation } from './invitation.ts'
 import { findInvitation, findNewestInvitation } from './invitation-store.ts'
 import { invitationUrl, makeInvitationLink } from './invitations.ts'
@@ -35,7 +35,7 @@ export interface MailSenderOptions {
   render: RenderMail
   /** Makes a user for an unknown address. Returns null if sign-up is by invitation. */
   signUp(tx: Tx, email: string, now: Date): Promise<string | null>
-  onOutcome(mail: ClaimedMail, outcome: MailOutcome | { outcome: 'no user' | 'given up' }): void
+  onResult(mail: ClaimedMail, result: MailResult | { result: 'no user' | 'given up' }): void
 }
 
 const batchSize = 8
@@ -71,21 +71,20 @@ async function sendBatch(options: MailSenderOptions): Promise<number> {
 }
 
 async function sendOne(options: MailSenderOptions, mail: ClaimedMail): Promise<void> {
-  const { db, clock, client, render, onOutcome } = options
+  const { db, clock, client, render, onResult } = options
   const content = await db.transaction((tx) => contentOf(tx, options, mail))
   if (content === null) {
     await deleteMail(db, mail.id)
-    onOutcome(mail, { outcome: 'no user' })
+    onResult(mail, { result: 'no user' })
     return
   }
   const messageId = `<${mail.id}@${new URL(options.publicUrl).hostname}>`
   const sent = await client.send({ to: mail.email, messageId, ...render(content) })
-  onOutcome(mail, sent)
-  if (sent.outcome === 'sent') return updateMailDue(db, mail, null)
-  const next =
-    sent.outcome === 'rejected' ? null : nextMailAt(mail.attempt, mail.createdAt, clock())
+  onResult(mail, sent)
+  if (sent.result === 'sent') return updateMailDue(db, mail, null)
+  const next = sent.result === 'rejected' ? null : nextMailAt(mail.attempt, mail.createdAt, clock())
   if (next !== null) return updateMailDue(db, mail, next)
-  onOutcome(mail, { outcome: 'given up' })
+  onResult(mail, { result: 'given up' })
   await deleteMail(db, mail.id)
 }
 

@@ -1,5 +1,6 @@
 /** Pure: examples for the contract. */
 import { schemaVersion } from '../platform/http/identifiers.ts'
+import { usualOutcome } from './schema.ts'
 
 export const exampleRequest = {
   subject: { kind: 'candidate', username: 'ada-lovelace' },
@@ -18,7 +19,7 @@ const report = {
   apiKeyId: '7c8d9e0f-1a2b-4c3d-8e4f-5a6b7c8d9e0f',
   subject: exampleRequest.subject,
   decision: exampleRequest.decision,
-  outcome: 'pending',
+  outcome: usualOutcome,
   agentName: exampleRequest.agentName,
   agentVersion: exampleRequest.agentVersion,
   jobRef: exampleRequest.jobRef,

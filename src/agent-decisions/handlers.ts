@@ -11,7 +11,7 @@ import { cursorOf, uuidOfCursor } from '../platform/http/page.ts'
 import { parseBody } from '../platform/json/shape-fault.ts'
 import { agentDecisionContract } from './contract.ts'
 import { type ReportServices, reportsRequestReview } from './operations.ts'
-import { openReporting, type ReportOutcome } from './report.ts'
+import { openReporting, type Reported } from './report.ts'
 import { readReportRequest } from './report-request.ts'
 import {
   type agentDecisionReportCreated,
@@ -76,14 +76,12 @@ export function agentDecisionHandlers({
   }
 }
 
-function reportAnswer(reported: ReportOutcome): Answer {
-  if (reported.outcome === 'locked') return refuse('agent_reporting_locked')
-  if (reported.outcome === 'other_content') return refuse('idempotency_key_reused')
-  if (reported.outcome === 'spent') return refuse('idempotency_key_spent')
-  const replayed = reported.outcome === 'replayed'
+function reportAnswer(reported: Reported): Answer {
+  if ('refusal' in reported) return reported
+  const { report, isReplay: replayed } = reported
   const body: Static<typeof agentDecisionReportCreated> = {
     schemaVersion: schemaVersion('agent_decision_report_create'),
-    report: wireReport(reported.report),
+    report: wireReport(report),
     replayed,
   }
   return { status: replayed ? 200 : 201, body }

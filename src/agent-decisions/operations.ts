@@ -62,7 +62,7 @@ const reportsList = read({
     about: ({ subject }) =>
       subject.kind === 'candidate' ? `@${subject.username}` : subject.scoreId,
     decision: 'decision',
-    outcome: 'outcome',
+    outcome: ({ outcome }) => outcome,
     id: 'id',
   },
   async run(db, { account: named, limit: pageRows, after = null }, context) {

@@ -3,7 +3,9 @@ import { test } from 'node:test'
 import fc from '../../test/support/oracle/fc.ts'
 import { parseStrictJson } from '../platform/json/strict-json.ts'
 import { readReportRequest, reportFingerprint } from './report-request.ts'
-import { decisions, outcomes } from './schema.ts'
+import { decisions, outcomes, usualOutcome } from './schema.ts'
+
+const [, positive, negative] = outcomes
 
 const scoreId = 'ab'.repeat(32)
 const candidate = { kind: 'candidate', username: 'ada-lovelace' }
@@ -28,7 +30,7 @@ test('an absent field has its default', () => {
   assert.deepEqual(accepted(good), {
     subject: candidate,
     decision: 'shortlisted',
-    outcome: 'pending',
+    outcome: usualOutcome,
     agentName: null,
     agentVersion: null,
     jobRef: null,
@@ -167,7 +169,7 @@ test('an unknown field is rejected and named', () => {
 
 const full = {
   ...good,
-  outcome: 'positive',
+  outcome: positive,
   agentName: 'Scout',
   reasonCodes: ['b', 'a'],
   metadata: { run: 1, tags: ['x', 'y'] },
@@ -192,7 +194,10 @@ test('equivalent reports have one fingerprint', () => {
     print(full),
   )
   assert.equal(print(score(scoreId.toUpperCase())), print(score(scoreId)))
-  assert.equal(print({ ...good, outcome: 'pending', reasonCodes: [], metadata: {} }), print(good))
+  assert.equal(
+    print({ ...good, outcome: usualOutcome, reasonCodes: [], metadata: {} }),
+    print(good),
+  )
 })
 
 test('different reports have different fingerprints', () => {
@@ -201,7 +206,7 @@ test('different reports have different fingerprints', () => {
     good,
     score(scoreId),
     { ...full, decision: 'rejected' },
-    { ...full, outcome: 'negative' },
+    { ...full, outcome: negative },
     { ...full, agentName: 'scout' },
     { ...full, agentVersion: 'Scout' },
     { ...full, jobRef: '' },

@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile'
 import { sha256 } from '../platform/crypto/bytes.ts'
 import { canonicalJson } from '../platform/json/canonical-json.ts'
 import { parseBody } from '../platform/json/shape-fault.ts'
-import { createRequest, type decisions, type outcomes } from './schema.ts'
+import { createRequest, type decisions, type outcomes, usualOutcome } from './schema.ts'
 
 export type Subject =
   /** `username` has no @. */
@@ -36,7 +36,7 @@ export function readReportRequest(body: unknown): { content: ReportContent } | {
     content: {
       subject: normalised(request.subject),
       decision: request.decision,
-      outcome: request.outcome ?? 'pending',
+      outcome: request.outcome ?? usualOutcome,
       agentName: request.agentName ?? null,
       agentVersion: request.agentVersion ?? null,
       jobRef: request.jobRef ?? null,

@@ -7,9 +7,10 @@ import { lock, requestReview } from '../../test/support/build/reports.ts'
 import { inTurn } from '../../test/support/fault/in-turn.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { sql } from '../platform/db/db.ts'
-import { openReporting, type ReportInput, type ReportOutcome } from './report.ts'
+import { openReporting, type Reported, type ReportInput } from './report.ts'
 import { type ReportContent, readReportRequest } from './report-request.ts'
 import { eraseReportsAbout, sweepReports } from './retention.ts'
+import { usualOutcome } from './schema.ts'
 import { findReports, findReportsOf } from './store.ts'
 import { declineUnlockReview, unlockReporting } from './unlock.ts'
 import { findOpenReviews } from './unlock-store.ts'
@@ -46,8 +47,8 @@ function inputOf(changes: Partial<ReportInput> = {}): ReportInput {
   }
 }
 
-function kept(reported: ReportOutcome) {
-  assert.ok('report' in reported, reported.outcome)
+function kept(reported: Reported) {
+  assert.ok('report' in reported, JSON.stringify(reported))
   return reported.report
 }
 
@@ -57,7 +58,7 @@ const reportsOf = (userId: string) => findReportsOf(db, userId, page)
 test('a report is stored unchanged, and only its account can read it', async () => {
   const input = inputOf()
   const reported = await report(input)
-  assert.equal(reported.outcome, 'created')
+  assert.ok('report' in reported && !reported.isReplay)
   const { id, ...rest } = kept(reported)
   assert.deepEqual(rest, {
     userId: input.userId,
@@ -75,8 +76,8 @@ test('a repeat returns the same report, also with another API key', async () => 
   const input = inputOf()
   const first = kept(await report(input))
   const repeated = await report({ ...input, apiKeyId: randomUUID(), now: new Date() })
-  assert.deepEqual(repeated, { outcome: 'replayed', report: first })
-  const reordered = contentOf({ reasonCodes: ['b', 'skills.match'], outcome: 'pending' })
+  assert.deepEqual(repeated, { report: first, isReplay: true })
+  const reordered = contentOf({ reasonCodes: ['b', 'skills.match'], outcome: usualOutcome })
   assert.deepEqual(await report({ ...input, content: reordered }), repeated)
   assert.equal((await reportsOf(input.userId)).length, 1)
 })
@@ -85,9 +86,9 @@ test('the same Idempotency-Key with other content is rejected; another account c
   const input = inputOf()
   await report(input)
   const content = contentOf({ decision: 'rejected' })
-  assert.deepEqual(await report({ ...input, content }), { outcome: 'other_content' })
+  assert.deepEqual(await report({ ...input, content }), { refusal: 'idempotency_key_reused' })
   const other = await report({ ...input, userId: randomUUID(), content })
-  assert.equal(other.outcome, 'created')
+  assert.ok('report' in other && !other.isReplay)
 })
 
 test('50 parallel duplicates in two processes make one report; other content among them is rejected', async () => {
@@ -98,8 +99,7 @@ test('50 parallel duplicates in two processes make one report; other content amo
   const duplicates = await Promise.all(
     Array.from({ length: 50 }, (_, i) => (i % 2 === 0 ? report : elsewhere)(input)),
   )
-  for (const duplicate of duplicates)
-    assert.deepEqual(duplicate, { outcome: 'replayed', report: first })
+  for (const duplicate of duplicates) assert.deepEqual(duplicate, { report: first, isReplay: true })
 
   const fresh = inputOf()
   const mixed = await Promise.all(
@@ -108,10 +108,13 @@ test('50 parallel duplicates in two processes make one report; other content amo
     ),
   )
   const made = mixed.filter((reported) => 'report' in reported)
-  assert.equal(made.filter(({ outcome }) => outcome === 'created').length, 1)
+  assert.equal(made.filter((one) => 'report' in one && !one.isReplay).length, 1)
   assert.equal(new Set(made.map((reported) => reported.report.id)).size, 1)
   assert.equal(made.length === 45 || made.length === 5, true, `${made.length} were answered`)
-  assert.equal(mixed.filter(({ outcome }) => outcome === 'other_content').length, 50 - made.length)
+  assert.equal(
+    mixed.filter((one) => 'refusal' in one && one.refusal === 'idempotency_key_reused').length,
+    50 - made.length,
+  )
   assert.equal((await reportsOf(fresh.userId)).length, 1)
 })
 
@@ -123,8 +126,8 @@ test('two processes that store the same keys in opposite orders do not deadlock'
     ...inputs.map(report),
     ...inputs.toReversed().map((input) => elsewhere(input)),
   ])
-  assert.equal(answers.filter(({ outcome }) => outcome === 'created').length, 200)
-  assert.equal(answers.filter(({ outcome }) => outcome === 'replayed').length, 200)
+  assert.equal(answers.filter((one) => 'report' in one && !one.isReplay).length, 200)
+  assert.equal(answers.filter((one) => 'report' in one && one.isReplay).length, 200)
   assert.equal((await findReportsOf(db, userId, { before: null, limit: 1_000 })).length, 200)
 })
 
@@ -150,16 +153,22 @@ test('pages list every report once, newest first', async () => {
 test('a report of a locked account is rejected without using its key, and is stored after the account is unlocked', async () => {
   const { userId } = inputOf()
   const first = inputOf({ userId })
-  assert.deepEqual(await reportIfUnlocked(first), { outcome: 'locked' })
+  assert.deepEqual(await reportIfUnlocked(first), { refusal: 'agent_reporting_locked' })
   assert.deepEqual(await db.transaction((tx) => unlockReporting(tx, userId, now)), {
     changed: true,
     reviewed: false,
   })
   const other = { ...first, content: contentOf({ decision: 'hired' }) }
-  assert.equal((await reportIfUnlocked(other)).outcome, 'created')
+  assert.ok('report' in (await reportIfUnlocked(other)))
   await lock(db, userId, now)
-  assert.deepEqual(await reportIfUnlocked(inputOf({ userId })), { outcome: 'locked' })
-  assert.deepEqual(await report(other), { outcome: 'locked' }, 'nor is a repeat answered')
+  assert.deepEqual(await reportIfUnlocked(inputOf({ userId })), {
+    refusal: 'agent_reporting_locked',
+  })
+  assert.deepEqual(
+    await report(other),
+    { refusal: 'agent_reporting_locked' },
+    'nor is a repeat answered',
+  )
   assert.equal((await reportsOf(userId)).length, 1)
 })
 
@@ -168,8 +177,8 @@ test('a locked account in a batch does not affect other accounts', async () => {
   await lock(db, locked.userId, now)
   const answers = await Promise.all([report(inputOf()), report(locked), report(inputOf())])
   assert.deepEqual(
-    answers.map(({ outcome }) => outcome),
-    ['created', 'locked', 'created'],
+    answers.map((one) => 'report' in one),
+    [true, false, true],
   )
 })
 
@@ -187,7 +196,9 @@ test('an account has one open review; after the operator declines it, it can req
   const decline = () => db.transaction((tx) => declineUnlockReview(tx, userId, now))
   assert.equal(await decline(), true)
   assert.equal(await decline(), false)
-  assert.deepEqual(await reportIfUnlocked(inputOf({ userId })), { outcome: 'locked' })
+  assert.deepEqual(await reportIfUnlocked(inputOf({ userId })), {
+    refusal: 'agent_reporting_locked',
+  })
   assert.equal(await ask(), true)
   assert.deepEqual(await db.transaction((tx) => unlockReporting(tx, userId, now)), {
     changed: true,
@@ -233,9 +244,13 @@ test('an erasure deletes all reports about a worker, by username and by score, a
     [grace.content.subject],
   )
   for (const input of gone) {
-    assert.deepEqual(await report(input), { outcome: 'spent' })
+    assert.deepEqual(await report(input), { refusal: 'idempotency_key_spent' })
     const other = { ...input, content: contentOf({ decision: 'hired' }) }
-    assert.deepEqual(await report(other), { outcome: 'spent' }, 'the key tells nothing of it')
+    assert.deepEqual(
+      await report(other),
+      { refusal: 'idempotency_key_spent' },
+      'the key tells nothing of it',
+    )
   }
   const stored = await db.rows<{ row: string }>(sql`
     select t::text as row from agent_decision_keys t union all
@@ -270,5 +285,5 @@ test('retention deletes reports older than its days, in batches, and keeps their
   )
   const [first] = old
   assert.ok(first)
-  assert.deepEqual(await report(first), { outcome: 'spent' })
+  assert.deepEqual(await report(first), { refusal: 'idempotency_key_spent' })
 })

@@ -6,6 +6,7 @@
 import { batched } from '../platform/batching.ts'
 import type { Db } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
+import { type Refusal, refuse } from '../platform/http/errors.ts'
 import { type ReportContent, reportFingerprint } from './report-request.ts'
 import {
   findKeyStates,
@@ -24,19 +25,17 @@ export interface ReportInput {
   now: Date
 }
 
-export type ReportOutcome =
-  | { outcome: 'created' | 'replayed'; report: ReportRow }
-  | { outcome: 'other_content' }
-  /** The report of this Idempotency-Key was deleted. */
-  | { outcome: 'spent' }
-  | { outcome: 'locked' }
+export type Reported =
+  | { report: ReportRow; isReplay: boolean }
+  /** `idempotency_key_spent`: the report of this Idempotency-Key was deleted. */
+  | Refusal<'agent_reporting_locked' | 'idempotency_key_reused' | 'idempotency_key_spent'>
 
 /** `defaultState` is the state of an account that the operator has neither locked nor unlocked. */
 export function openReporting(
   db: Db,
   defaultState: ReportingState,
-): (input: ReportInput) => Promise<ReportOutcome> {
-  const report = batched<NewReport, ReportOutcome>({
+): (input: ReportInput) => Promise<Reported> {
+  const report = batched<NewReport, Reported>({
     name: 'agent decision reports',
     run: (reports) => storeReports(db, reports, defaultState),
   })
@@ -52,21 +51,22 @@ async function storeReports(
   db: Db,
   reports: readonly NewReport[],
   defaultState: ReportingState,
-): Promise<ReportOutcome[]> {
+): Promise<Reported[]> {
   const added = await insertReports(db, reports, defaultState)
   const others = reports.filter(({ report }) => !added.has(report.id))
   const keys = others.map(({ report: { userId }, idempotencyKey }) => ({ userId, idempotencyKey }))
   // A second statement sees the rows of duplicates that committed while the first one waited.
   const states = keys.length === 0 ? [] : await findKeyStates(db, keys, defaultState)
-  const outcomes = new Map(others.map((one, i) => [one.report.id, outcomeOf(one, states[i])]))
-  return reports.map(({ report }) => outcomes.get(report.id) ?? { outcome: 'created', report })
+  const repeated = new Map(others.map((one, i) => [one.report.id, repeatedAs(one, states[i])]))
+  return reports.map(({ report }) => repeated.get(report.id) ?? { report, isReplay: false })
 }
 
-function outcomeOf({ fingerprint }: NewReport, key: KeyState | undefined): ReportOutcome {
+function repeatedAs({ fingerprint }: NewReport, key: KeyState | undefined): Reported {
   // Neither used nor inserted: the account was locked at that time, even if it is unlocked now.
-  if (key === undefined || key.state === 'locked' || !key.isUsed) return { outcome: 'locked' }
-  if (key.report === null || key.fingerprint === null) return { outcome: 'spent' }
+  if (key === undefined || key.state === 'locked' || !key.isUsed)
+    return refuse('agent_reporting_locked')
+  if (key.report === null || key.fingerprint === null) return refuse('idempotency_key_spent')
   return key.fingerprint.equals(fingerprint)
-    ? { outcome: 'replayed', report: key.report }
-    : { outcome: 'other_content' }
+    ? { report: key.report, isReplay: true }
+    : refuse('idempotency_key_reused')
 }

@@ -16,6 +16,8 @@ export const decisions = [
 ] as const
 
 export const outcomes = ['pending', 'positive', 'negative', 'neutral', 'unknown'] as const
+/** Of a report that names none. */
+export const usualOutcome: (typeof outcomes)[number] = 'pending'
 
 const reasonCodesMax = 10
 

@@ -71,13 +71,13 @@ async function mailSender(
     render: mailRenderer(new URL(publicUrl).host),
     signUp: async (tx, email, now) =>
       signUp.isOpen ? signUpUser(tx, { email, credits: signUp.credits }, now) : null,
-    onOutcome({ id: mailId, kind, attempt }, result) {
-      count(kind, result.outcome)
-      if (result.outcome === 'failed')
-        log.warn('a mail was not sent', { mailId, attempt, why: result.why })
-      if (result.outcome === 'rejected')
-        log.warn('the mail server rejected a mail', { mailId, code: result.code, why: result.why })
-      if (result.outcome === 'given up') log.error('a mail was given up', null, { mailId, attempt })
+    onResult({ id: mailId, kind, attempt }, sent) {
+      count(kind, sent.result)
+      if (sent.result === 'failed')
+        log.warn('a mail was not sent', { mailId, attempt, why: sent.why })
+      if (sent.result === 'rejected')
+        log.warn('the mail server rejected a mail', { mailId, code: sent.code, why: sent.why })
+      if (sent.result === 'given up') log.error('a mail was given up', null, { mailId, attempt })
     },
   }
   return { name: 'send mails', everyMs: pollMs, run: (signal) => sendMails(senderOptions, signal) }

@@ -16,17 +16,12 @@ import { sampleWorkers } from './scenario.ts'
 
 export const secondAccountName = 'demo-agency'
 
-const noDetails = { agentVersion: null, jobRef: null, metadata: {} }
-
 const reports: readonly { daysAgo: number; content: ReportContent }[] = [
   {
     daysAgo: 6,
     content: {
-      ...noDetails,
-      subject: { kind: 'candidate', username: sampleWorkers.superseded },
+      ...candidateWith(sampleWorkers.superseded, 'positive'),
       decision: 'interview_requested',
-      outcome: 'positive',
-      agentName: 'Shortlist agent',
       reasonCodes: ['skill_match'],
       notes: 'The interview is on Thursday.',
     },
@@ -34,16 +29,19 @@ const reports: readonly { daysAgo: number; content: ReportContent }[] = [
   {
     daysAgo: 2,
     content: {
-      ...noDetails,
-      subject: { kind: 'candidate', username: sampleWorkers.revoked },
+      ...candidateWith(sampleWorkers.revoked, 'neutral'),
       decision: 'rejected',
-      outcome: 'neutral',
-      agentName: 'Shortlist agent',
       reasonCodes: ['credential_revoked'],
       notes: 'Two items of evidence were revoked.',
     },
   },
 ]
+
+function candidateWith(username: string, outcome: ReportContent['outcome']) {
+  const subject = { kind: 'candidate', username } as const
+  const agent = { agentName: 'Shortlist agent', agentVersion: null, jobRef: null, metadata: {} }
+  return { ...agent, subject, outcome }
+}
 
 const reviewNote = 'Our agent reported each decision twice. It sends an Idempotency-Key now.'
 

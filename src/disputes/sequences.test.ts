@@ -78,7 +78,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 )
 
 interface Expected {
-  outcome: string
+  result: string
   /** Types in order. */
   events: string[]
 }
@@ -93,13 +93,13 @@ class Oracle {
   readonly open = new Map<Slot, { isReviewed: boolean; restricted: boolean; excluded: number[] }>()
 
   take(step: Step): Expected {
-    if (step.step === 'score') return { outcome: 'scored', events: this.rescore() }
+    if (step.step === 'score') return { result: 'scored', events: this.rescore() }
     if (step.step === 'open') return this.openOne(step)
     const dispute = this.open.get(step.slot)
     if (step.step === 'review') {
       if (dispute === undefined || dispute.isReviewed) return refused
       dispute.isReviewed = true
-      return { outcome: 'under_review', events: [] }
+      return { result: 'under_review', events: [] }
     }
     const isEarly = step.ending !== 'withdrawn' && !dispute?.isReviewed
     return dispute === undefined || isEarly ? refused : this.endOne(step, dispute.excluded)
@@ -108,20 +108,20 @@ class Oracle {
   openOne({ slot, exclude, restricted }: Step & { step: 'open' }): Expected {
     const items = slots[slot]
     if (items.some((item) => this.revoked.has(item)))
-      return { outcome: 'evidence_revoked', events: [] }
+      return { result: 'evidence_revoked', events: [] }
     // Both disputes are about two common items.
-    if (this.open.size > 0) return { outcome: 'dispute_already_open', events: [] }
+    if (this.open.size > 0) return { result: 'dispute_already_open', events: [] }
     const excluded = exclude ? [...items] : []
     for (const item of excluded) this.excluded.add(item)
     this.open.set(slot, { isReviewed: false, restricted, excluded })
-    return { outcome: 'opened', events: ['dispute.opened'] }
+    return { result: 'opened', events: ['dispute.opened'] }
   }
 
   endOne({ slot, ending, part }: Step & { step: 'end' }, excluded: readonly number[]): Expected {
     const items = slots[slot]
     const named = partOf(slot, part)
     if (ending === 'partly_upheld' && (named.length === 0 || named.length === items.length))
-      return { outcome: 'dispute_decision', events: [] }
+      return { result: 'dispute_decision', events: [] }
     const upheld = { upheld: items, partly_upheld: named, rejected: [], withdrawn: [] }[ending]
     for (const item of excluded) this.excluded.delete(item)
     for (const item of upheld) this.revoked.add(item)
@@ -138,7 +138,7 @@ class Oracle {
     const shared = this.scores.findLast(({ isValid }) => isValid)
     for (const one of wrong) one.isValid = false
     const scored = isRescored ? this.rescore(wrong.length > 0 ? shared : undefined) : []
-    return { outcome: 'ended', events: [...lost, ...scored, 'dispute.resolved'] }
+    return { result: 'ended', events: [...lost, ...scored, 'dispute.resolved'] }
   }
 
   /** `revised` is the last score sent, if the dispute was upheld about an item that had counted. */
@@ -156,7 +156,7 @@ class Oracle {
   }
 }
 
-const refused: Expected = { outcome: 'dispute_state', events: [] }
+const refused: Expected = { result: 'dispute_state', events: [] }
 
 function outcomeOf(answer: object, done: string): string {
   return 'refusal' in answer ? String(answer.refusal) : done
@@ -176,7 +176,7 @@ test('any sequence of moves of two disputes that share evidence ends as the orac
       for (const [i, step] of sequence.entries()) {
         const now = new Date(scoredAt.getTime() + (i + 1) * 1_000)
         const expected = oracle.take(step)
-        assert.equal(await taken(step, now), expected.outcome)
+        assert.equal(await taken(step, now), expected.result)
         expectedEvents.push(...expected.events)
         await compare()
       }
@@ -201,7 +201,7 @@ test('any sequence of moves of two disputes that share evidence ends as the orac
           return 'opened'
         }
         const id = ids[step.slot]
-        if (id === undefined) return refused.outcome
+        if (id === undefined) return refused.result
         if (step.step === 'review') return outcomeOf(await review(db, id, now), 'under_review')
         const { ending, part } = step
         const upheldIds = ending === 'partly_upheld' ? idsOf(partOf(step.slot, part)) : []

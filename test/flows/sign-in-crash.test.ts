@@ -79,7 +79,7 @@ async function sendDue(): Promise<void> {
     client,
     render: mailRenderer('scores.example.org'),
     signUp: async () => null,
-    onOutcome: () => {},
+    onResult: () => {},
   })
 }
 

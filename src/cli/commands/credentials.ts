@@ -372,7 +372,7 @@ async function verifyOnline(address: URL, { bytes }: Presented): Promise<VerifyR
     answerBytesMax,
   } as const
   const answer = await egress.send(request)
-  if (answer.outcome === 'failed')
+  if ('failure' in answer)
     throw failure(`${url.href} did not answer: ${answer.error.message}`, { cause: answer.error })
   if (answer.isCut) throw failure(`${url.href} answered with more than 1 MiB.`)
   const json = parseStrictJson(answer.body)

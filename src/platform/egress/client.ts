@@ -100,7 +100,7 @@ export function openEgress(options: EgressOptions): Egress {
 }
 
 function failed(error: EgressError): EgressAnswer {
-  return { outcome: 'failed', failure: error.failure, error }
+  return { failure: error.failure, error }
 }
 
 async function dispatcherOf(

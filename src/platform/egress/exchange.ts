@@ -21,7 +21,6 @@ export interface ExchangeRequest {
 
 export type EgressAnswer =
   | {
-      outcome: 'answered'
       /** May be a redirect, because none is followed. */
       status: number
       headers: Record<string, string | string[] | undefined>
@@ -29,7 +28,7 @@ export type EgressAnswer =
       /** True if the body was longer than `answerBytesMax`, or did not arrive within its time. */
       isCut: boolean
     }
-  | { outcome: 'failed'; failure: EgressFailure; error: Error }
+  | { failure: EgressFailure; error: Error }
 
 /** Informational answers (such as 103 Early Hints) accepted before the final answer. */
 const hintsMax = 16
@@ -74,14 +73,14 @@ export function exchange(
     const failure = exchangeFailure(error)
     if (failure === undefined) reject(error)
     else if (head !== undefined && bodyWithinMs !== undefined) answer(true)
-    else resolve({ outcome: 'failed', failure, error })
+    else resolve({ failure, error })
   }
 
   function answer(isCut: boolean): void {
     if (head === undefined) return
     const read = Buffer.concat(chunks)
     const body = isCut ? read.subarray(0, answerBytesMax) : read
-    resolve({ outcome: 'answered', ...head, body, isCut })
+    resolve({ ...head, body, isCut })
   }
 
   const { origin, pathname, search } = url

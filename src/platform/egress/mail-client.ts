@@ -48,16 +48,16 @@ export interface Mail {
   messageId: string
 }
 
-export type MailOutcome =
-  | { outcome: 'sent' }
+export type MailResult =
+  | { result: 'sent' }
   /** The server will never take this mail: it named the recipient or the content as the reason. */
-  | { outcome: 'rejected'; code: number; why: string }
+  | { result: 'rejected'; code: number; why: string }
   /** Another attempt may succeed. A mail whose last answer was lost may have been delivered. */
-  | { outcome: 'failed'; why: string }
+  | { result: 'failed'; why: string }
 
 export interface MailClient {
   /** Never throws because of the mail server's behaviour. */
-  send(mail: Mail): Promise<MailOutcome>
+  send(mail: Mail): Promise<MailResult>
   /** Connects and signs in, and sends nothing. Returns why a mail would fail, or null. */
   check(): Promise<string | null>
   close(): void
@@ -96,7 +96,7 @@ export function openMailClient(options: MailClientOptions): MailClient {
           headers: { 'Auto-Submitted': 'auto-generated' },
           signal: AbortSignal.timeout(totalMs),
         })
-        return { outcome: 'sent' }
+        return { result: 'sent' }
       } catch (error) {
         return failureOf(error)
       }
@@ -119,11 +119,11 @@ export function openMailClient(options: MailClientOptions): MailClient {
  */
 const aboutTheMail = new Set(['EENVELOPE', 'EMESSAGE'])
 
-function failureOf(error: unknown): MailOutcome {
+function failureOf(error: unknown): MailResult {
   const { code, responseCode } = Object(error) as { code?: unknown; responseCode?: unknown }
   if (typeof responseCode === 'number' && responseCode >= 500 && aboutTheMail.has(String(code)))
-    return { outcome: 'rejected', code: responseCode, why: whyOf(error) }
-  return { outcome: 'failed', why: whyOf(error) }
+    return { result: 'rejected', code: responseCode, why: whyOf(error) }
+  return { result: 'failed', why: whyOf(error) }
 }
 
 const whyCharactersMax = 200

@@ -197,7 +197,7 @@ async function listeningClient(resolve: (name: string) => Promise<readonly strin
   const send = async (host = name): Promise<string> => {
     const url = `http://${host}:${port}/`
     const sent = await egress.send({ method: 'POST', url, body: '{}' })
-    return sent.outcome === 'failed' ? sent.failure : String(sent.status)
+    return 'failure' in sent ? sent.failure : String(sent.status)
   }
   return { reached, send }
 }

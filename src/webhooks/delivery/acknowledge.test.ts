@@ -51,7 +51,7 @@ function answered(
   { headers = {}, at = began }: { headers?: Record<string, string>; at?: Date } = {},
 ): Promise<number> {
   const body = Buffer.alloc(0)
-  const outcome = outcomeOf({ outcome: 'answered', status, headers, body, isCut: false }, at)
+  const outcome = outcomeOf({ status, headers, body, isCut: false }, at)
   const ends = deliveries.map(
     (delivery): AttemptEnd => ({
       delivery,

@@ -551,9 +551,7 @@ test('a connection that takes too long again and again is no failure of the rece
     around: (usual) => ({
       ...usual,
       send: (request) =>
-        late-- > 0
-          ? Promise.resolve({ outcome: 'failed', failure: 'not_begun', error })
-          : usual.send(request),
+        late-- > 0 ? Promise.resolve({ failure: 'not_begun', error }) : usual.send(request),
     }),
   })
   await deliverer.deliver()
@@ -575,7 +573,7 @@ test('a delivery that is cancelled while its connection takes too long is not se
     around: () => ({
       send: async () => {
         await disable(db, id, began)
-        return { outcome: 'failed', failure: 'not_begun', error }
+        return { failure: 'not_begun', error }
       },
       close: () => Promise.resolve(),
     }),

@@ -38,7 +38,7 @@ const statusesThatPark = new Set([429, 503])
  * failures.
  */
 export function outcomeOf(answer: EgressAnswer, now: Date): Outcome {
-  if (answer.outcome === 'failed')
+  if ('failure' in answer)
     return {
       succeeded: false,
       errorCode: answer.failure,

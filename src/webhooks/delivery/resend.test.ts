@@ -32,10 +32,7 @@ const { db } = database
 after(() => database.drop())
 beforeEach(() => forgetWebhooks(db))
 
-const failed = outcomeOf(
-  { outcome: 'answered', status: 500, headers: {}, body: Buffer.alloc(0), isCut: false },
-  began,
-)
+const failed = outcomeOf({ status: 500, headers: {}, body: Buffer.alloc(0), isCut: false }, began)
 
 const resend = (endpointId: string, eventId: string) =>
   db.transaction((tx) => resendEvent(tx, { endpointId, owner: 'any', eventId, at: began }))

@@ -97,7 +97,7 @@ test('a schedule of the operator is parsed strictly', () => {
 })
 
 function answered(status: number, headers = {}, body = ''): EgressAnswer {
-  return { outcome: 'answered', status, headers, body: Buffer.from(body), isCut: false }
+  return { status, headers, body: Buffer.from(body), isCut: false }
 }
 
 for (const [status, succeeded, errorCode, isStrained] of [
@@ -126,7 +126,7 @@ for (const [status, succeeded, errorCode, isStrained] of [
 
 test('no answer is a sign of strain, unless the address is blocked', () => {
   const strains = (failure: EgressFailure) =>
-    outcomeOf({ outcome: 'failed', failure, error: new Error(failure) }, now).isStrained
+    outcomeOf({ failure, error: new Error(failure) }, now).isStrained
   assert.deepEqual([strains('timeout'), strains('blocked_address')], [true, false])
 })
 

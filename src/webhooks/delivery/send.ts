@@ -60,7 +60,7 @@ export function sender(options: SenderOptions) {
       return { delivery, status: 'cancelled', dueAt: null, sent: null }
     }
     // Our own lack of descriptors is no fault of the receiver: no attempt is counted.
-    if (answer.outcome === 'failed' && answer.failure === 'no_descriptors') {
+    if ('failure' in answer && answer.failure === 'no_descriptors') {
       meter.settled('postponed')
       return { delivery, status: 'pending', dueAt: new Date(+clock() + postponedMs), sent: null }
     }
@@ -106,7 +106,7 @@ async function post(
       bodyWithinMs: deadlineMs('deliveryAnswerBody'),
       beginBy: mayBeginFrom + startWithinMs,
     })
-    const isTooLate = answer.outcome === 'failed' && answer.failure === 'not_begun'
+    const isTooLate = 'failure' in answer && answer.failure === 'not_begun'
     if (!isTooLate || performance.now() > giveUpAt) return answer
     mayBeginFrom = performance.now()
     const current = await leaseSecrets(delivery)

@@ -149,7 +149,7 @@ test('a delivery that is claimed before a replacement and starts after it is sig
         const replaced = await replace(id)
         assert.ok('secret' in replaced)
         secrets.push(replaced.secret)
-        return { outcome: 'failed', failure: 'not_begun', error: new Error('too late') }
+        return { failure: 'not_begun', error: new Error('too late') }
       },
     }),
   })

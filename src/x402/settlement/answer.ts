@@ -12,7 +12,7 @@ import { makeQuote, quoteRandomBytes } from '../protocol/quote.ts'
 import { networks, resourceUrl, type Terms } from '../protocol/terms.ts'
 import type { Purchase } from './buy.ts'
 import { later, orderOf, type PaymentContext, type PricedRequest, type Refused } from './order.ts'
-import type { AttemptOutcome } from './payment-metrics.ts'
+import type { AttemptResult } from './payment-metrics.ts'
 import { purchase } from './purchase.ts'
 
 export function paymentPort(payments: PaymentContext): PaymentPort {
@@ -26,17 +26,17 @@ export function paymentPort(payments: PaymentContext): PaymentPort {
 }
 
 async function answerPaid(payments: PaymentContext, request: PaidRequest): Promise<Answer> {
-  const { outcome, answer } = await attempt({
+  const { result, answer } = await attempt({
     payments,
     request,
     terms: termsOf(payments, request),
   })
-  payments.meter.attempted(request.meter, outcome)
+  payments.meter.attempted(request.meter, result)
   return answer
 }
 
 interface Attempt {
-  outcome: AttemptOutcome
+  result: AttemptResult
   answer: Answer
 }
 
@@ -44,7 +44,7 @@ interface Attempt {
 async function attempt(priced: PricedRequest): Promise<Attempt> {
   const { payments, request } = priced
   const presented = presentedPayment(request.headers)
-  if (presented.kind === 'none') return { outcome: 'challenged', answer: await challenge(priced) }
+  if (presented.kind === 'none') return { result: 'challenged', answer: await challenge(priced) }
   const order =
     presented.kind === 'header'
       ? await orderOf(priced, presented.text)
@@ -54,12 +54,12 @@ async function attempt(priced: PricedRequest): Promise<Attempt> {
     order.limited(),
     'payment' in order && order.mayBeginEarly ? purchase(payments, order) : null,
   ])
-  if (limited !== null) return { outcome: 'limited', answer: limited }
-  if ('unusable' in order) return { outcome: 'malformed', answer: refuse('invalid_payment') }
+  if (limited !== null) return { result: 'limited', answer: limited }
+  if ('unusable' in order) return { result: 'malformed', answer: refuse('invalid_payment') }
   if ('refused' in order)
-    return { outcome: 'refused', answer: await challenge(priced, order.refused) }
+    return { result: 'refused', answer: await challenge(priced, order.refused) }
   const made = bought ?? (await purchase(payments, order))
-  return { outcome: made.outcome, answer: await answerOf(priced, order.payment, made) }
+  return { result: made.result, answer: await answerOf(priced, order.payment, made) }
 }
 
 function termsOf(payments: PaymentContext, request: PaidRequest): Terms {
@@ -110,11 +110,11 @@ async function answerOf(
   payment: SignedPayment,
   made: Purchase,
 ): Promise<Answer> {
-  if (made.outcome === 'paid') return withReceipt(made, payment)
-  if (made.outcome === 'unsold') return made.answer
-  if (made.outcome === 'refused') return challenge(priced, { reason: made.reason, payment })
-  if (made.outcome === 'key reused') return refuse('purchase_key_reused')
-  return made.outcome === 'pending'
+  if (made.result === 'paid') return withReceipt(made, payment)
+  if (made.result === 'unsold') return made.answer
+  if (made.result === 'refused') return challenge(priced, { reason: made.reason, payment })
+  if (made.result === 'key reused') return refuse('purchase_key_reused')
+  return made.result === 'pending'
     ? later('payment_settlement_pending')
     : later('payment_facilitator_unavailable')
 }

@@ -50,14 +50,14 @@ export type Purchase =
   /**
    * Paid once, now or before. `answer` may differ from 200 if the purchased thing no longer exists.
    */
-  | { outcome: 'paid'; transaction: string; answer: Answer }
+  | { result: 'paid'; transaction: string; answer: Answer }
   /** Not charged, because the answer is not 200. */
-  | { outcome: 'unsold'; answer: Answer }
-  | { outcome: 'refused'; reason: PaymentReason }
-  | { outcome: 'key reused' }
-  | { outcome: 'facilitator unavailable' }
+  | { result: 'unsold'; answer: Answer }
+  | { result: 'refused'; reason: PaymentReason }
+  | { result: 'key reused' }
+  | { result: 'facilitator unavailable' }
   /** The payment may have been made: only the same payment may be repeated. */
-  | { outcome: 'pending' }
+  | { result: 'pending' }
 
 /** A hold on a payment, exclusive until the lease ends. */
 export interface Claim {
@@ -103,7 +103,7 @@ async function offerUnder(context: SettlementContext, order: Order, claim: Claim
     if ('ready' in offer) return offer
     const { ended } = offer
     if (ended === 'taken' || ended === 'duplicate') return offer
-    const isRefused = typeof ended === 'object' && ended.outcome === 'refused'
+    const isRefused = typeof ended === 'object' && ended.result === 'refused'
     await release(db, isRefused ? ended.reason : null)
     return offer
   } catch (error) {
@@ -131,12 +131,12 @@ async function untilSettling(
   const refusal = refusalOf(context, verified)
   if (refusal !== null) {
     const mayBePaid = hold === 'held' && isUsed(refusal)
-    const isSimulation = verified.outcome === 'refused' && verified.isSimulation === true
+    const isSimulation = verified.result === 'refused' && verified.isSimulation === true
     return { ended: mayBePaid ? await usedBy(context, order, { claim, isSimulation }) : refusal }
   }
   if (hold === 'duplicate') return { ended: 'duplicate' }
   const answer = awaited(order, read)
-  if (!isSold(answer)) return { ended: { outcome: 'unsold', answer } }
+  if (!isSold(answer)) return { ended: { result: 'unsold', answer } }
   // After the lease, another request may be sending the payment.
   return clock() < claim.lease.leaseUntil ? { ready: answer } : { ended: 'wait' }
 }
@@ -147,14 +147,14 @@ function offerOf(order: Order): Promise<[Verification, Answer]> {
 
 /** Returns null if the payment is valid. */
 export function refusalOf(context: SettlementContext, verified: Verification): Purchase | null {
-  if (verified.outcome === 'valid') return null
-  if (verified.outcome === 'refused') return verified
+  if (verified.result === 'valid') return null
+  if (verified.result === 'refused') return verified
   context.onTrouble('a payment could not be verified', { why: verified.why })
-  return { outcome: 'facilitator unavailable' }
+  return { result: 'facilitator unavailable' }
 }
 
 function isUsed(refusal: Purchase): boolean {
-  return refusal.outcome === 'refused' && refusal.reason === usedReason
+  return refusal.result === 'refused' && refusal.reason === usedReason
 }
 
 /**
@@ -173,10 +173,10 @@ async function usedBy(
   if (resolved.state === 'settled') return 'wait'
   const isUnsent = isSimulation && resolved.state === 'open' && resolved.isUnused
   if (resolved.state === 'failed' || isUnsent || isLedgerAlone(context))
-    return { outcome: 'refused', reason: usedReason }
+    return { result: 'refused', reason: usedReason }
   // The chain does not answer now; the reconciler asks it later.
   await markUnknown(context.dbWithoutDeadline, row.id, { reason: usedReason, now: context.clock() })
-  return { outcome: 'pending' }
+  return { result: 'pending' }
 }
 
 async function settle(
@@ -189,9 +189,9 @@ async function settle(
   const since = clock()
   order.onSent()
   const settlement = await context.facilitator.settle(payment, terms)
-  if (settlement.outcome === 'settled')
+  if (settlement.result === 'settled')
     return paid(context, order, { id, transaction: settlement.transaction, answer })
-  if (settlement.outcome === 'refused') {
+  if (settlement.result === 'refused') {
     await failPayment(db, id, { reason: settlement.reason, now: clock() })
     return settlement
   }
@@ -205,15 +205,15 @@ async function settle(
     return paid(context, order, { id, transaction: fate.transaction, answer })
   if (fate?.fate === 'void') {
     await failPayment(db, id, { reason: usedReason, now: clock() })
-    return { outcome: 'refused', reason: usedReason }
+    return { result: 'refused', reason: usedReason }
   }
   // The only attempt to send this payment has moved nothing.
   if ((isSimulation || isReverted) && fate?.fate === 'open') {
     await failPayment(db, id, { reason, now: clock() })
-    return { outcome: 'refused', reason }
+    return { result: 'refused', reason }
   }
   await markUnknown(db, id, { reason, now: clock() })
-  return { outcome: 'pending' }
+  return { result: 'pending' }
 }
 
 async function paid(
@@ -236,7 +236,7 @@ async function paid(
         }),
       ),
     )
-  return { outcome: 'paid', transaction, answer }
+  return { result: 'paid', transaction, answer }
 }
 
 /** An answer without a waiting caller is not sold. */

@@ -20,25 +20,25 @@ import type { Chain } from './chain.ts'
 import type { FacilitatorName } from './store.ts'
 
 export type Verification =
-  | { outcome: 'valid' }
+  | { result: 'valid' }
   /**
    * `isSimulation`: the operator's own node refused to simulate the transfer, and the facilitator
    * found no other reason.
    */
-  | { outcome: 'refused'; reason: PaymentReason; isSimulation?: boolean }
+  | { result: 'refused'; reason: PaymentReason; isSimulation?: boolean }
   /** It gave no answer, or none that can be understood. */
-  | { outcome: 'no answer'; why: string }
+  | { result: 'no answer'; why: string }
 
 export type Settlement =
-  | { outcome: 'settled'; transaction: string }
+  | { result: 'settled'; transaction: string }
   /** Nothing was sent and nothing will be. */
-  | { outcome: 'refused'; reason: PaymentReason }
+  | { result: 'refused'; reason: PaymentReason }
   /**
    * It may have been paid. `isSimulation`: not by us, because the simulation before sending was
    * refused.
    */
   | {
-      outcome: 'unknown'
+      result: 'unknown'
       reason: PaymentReason
       why: string
       isSimulation?: boolean
@@ -75,28 +75,28 @@ export function facilitatorOf(name: FacilitatorName, official: OfficialFacilitat
     name,
     async verify(payment, price) {
       const reply = await answerOf(official.verify(...asked(payment, price)), 'verifyPayment')
-      if ('why' in reply) return { outcome: 'no answer', why: reply.why }
-      if (reply.answer.isValid) return { outcome: 'valid' }
+      if ('why' in reply) return { result: 'no answer', why: reply.why }
+      if (reply.answer.isValid) return { result: 'valid' }
       const { invalidReason } = reply.answer
       const reason = paymentReason(invalidReason, 'unexpected_verify_error')
       return reason === 'unexpected_verify_error'
-        ? { outcome: 'no answer', why: 'it could not tell' }
-        : { outcome: 'refused', reason, isSimulation: isOwnSimulation(name, invalidReason) }
+        ? { result: 'no answer', why: 'it could not tell' }
+        : { result: 'refused', reason, isSimulation: isOwnSimulation(name, invalidReason) }
     },
     async settle(payment, price) {
       const reply = await answerOf(official.settle(...asked(payment, price)), 'settlePayment')
       if ('why' in reply)
-        return { outcome: 'unknown', reason: 'unexpected_settle_error', why: reply.why }
+        return { result: 'unknown', reason: 'unexpected_settle_error', why: reply.why }
       const { success, transaction, errorReason } = reply.answer
       if (success && transactionPattern.test(transaction))
-        return { outcome: 'settled', transaction: transaction.toLowerCase() }
+        return { result: 'settled', transaction: transaction.toLowerCase() }
       const reason = paymentReason(errorReason, 'unexpected_settle_error')
       const isUnsent = !success && transaction === ''
-      if (isUnsent && isFirmRefusal(reason)) return { outcome: 'refused', reason }
+      if (isUnsent && isFirmRefusal(reason)) return { result: 'refused', reason }
       const isFailed =
         !success && errorReason !== settlementPending && transactionPattern.test(transaction)
       return {
-        outcome: 'unknown',
+        result: 'unknown',
         reason,
         why: isFailed ? 'its transaction failed' : 'it could not tell',
         isSimulation: isUnsent && isOwnSimulation(name, errorReason),
@@ -123,11 +123,11 @@ export function shownByChain(facilitator: Facilitator, chain: Chain): Facilitato
     ...facilitator,
     async settle(payment, price) {
       const settlement = await facilitator.settle(payment, price)
-      if (settlement.outcome !== 'settled') return settlement
+      if (settlement.result !== 'settled') return settlement
       const { transaction } = settlement
       if (await chain.shows(transaction, payment.authorization, price)) return settlement
       const why = 'the chain does not show the payment that the facilitator names'
-      return { outcome: 'unknown', reason: 'unexpected_settle_error', why }
+      return { result: 'unknown', reason: 'unexpected_settle_error', why }
     },
   }
 }
@@ -137,8 +137,8 @@ const why = 'no facilitator is set'
 /** A payment that was left open stays open. */
 export const noFacilitator: Facilitator = {
   name: 'none',
-  verify: () => Promise.resolve({ outcome: 'no answer', why }),
-  settle: () => Promise.resolve({ outcome: 'unknown', reason: 'unexpected_settle_error', why }),
+  verify: () => Promise.resolve({ result: 'no answer', why }),
+  settle: () => Promise.resolve({ result: 'unknown', reason: 'unexpected_settle_error', why }),
 }
 
 const transactionPattern = /^0x[0-9a-fA-F]{64}$/

@@ -31,7 +31,7 @@ export async function remoteFitness(
     headers: authorization === null ? {} : { Authorization: authorization },
     totalMs: deadlineMs('facilitatorKinds'),
   })
-  if (answer.outcome === 'failed' || answer.status !== 200 || answer.isCut)
+  if ('failure' in answer || answer.status !== 200 || answer.isCut)
     return 'the facilitator does not answer'
   const { caip2 } = networks[network]
   const isTaken = kindsOf(answer.body).some(

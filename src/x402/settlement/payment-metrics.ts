@@ -3,8 +3,8 @@ import type { Metrics } from '../../platform/observability/metrics.ts'
 import type { Facilitator } from './facilitator.ts'
 import type { OpenCounts } from './store.ts'
 
-/** Outcome of one request for a paid read without a key. */
-export type AttemptOutcome =
+/** Result of one request for a paid read without a key. */
+export type AttemptResult =
   | 'challenged'
   | 'malformed'
   | 'limited'
@@ -16,7 +16,7 @@ export type AttemptOutcome =
   | 'pending'
 
 export interface PaymentMeter {
-  attempted(endpoint: string, outcome: AttemptOutcome): void
+  attempted(endpoint: string, result: AttemptResult): void
   verified(seconds: number): void
   settled(seconds: number): void
   /** `relayerWei` is null if there is no relayer or its balance is unknown. */
@@ -40,7 +40,7 @@ export function paymentMeter(metrics: Metrics): PaymentMeter {
   ) as [(seconds: number) => void, (seconds: number) => void]
   let survey: { counts: OpenCounts; relayerWei: bigint | null } | undefined
   return {
-    attempted: (endpoint, outcome) => attempts(endpoint, outcome.replaceAll(' ', '_')),
+    attempted: (endpoint, result) => attempts(endpoint, result.replaceAll(' ', '_')),
     verified,
     settled,
     surveyed(counts, relayerWei) {

@@ -52,12 +52,12 @@ export function purchase(context: SettlementContext, order: Order): Promise<Purc
 /** Repeats `step` while another request works on the payment, up to a limit. */
 async function waiting<Result>(
   step: (turn: number) => Promise<Result | 'wait'>,
-): Promise<Result | { outcome: 'pending' }> {
+): Promise<Result | { result: 'pending' }> {
   const deadline = performance.now() + deadlineMs('samePayment')
   for (let turn = 0; ; turn++) {
     const result = await step(turn)
     if (result !== 'wait') return result
-    if (performance.now() >= deadline) return { outcome: 'pending' }
+    if (performance.now() >= deadline) return { result: 'pending' }
     await pause(waitMs)
   }
 }
@@ -77,8 +77,8 @@ async function attempt(context: SettlementContext, order: Order): Promise<Step> 
   const row = isEarly ? undefined : await findTaken(context, order)
   if (row !== undefined)
     return isSame(row, order) ? goOn(context, row, { order, now, keptMs: entitlementMs }) : used
-  if (expired !== null) return { outcome: 'refused', reason: expired }
-  if (by === 'none') return { outcome: 'facilitator unavailable' }
+  if (expired !== null) return { result: 'refused', reason: expired }
+  if (by === 'none') return { result: 'facilitator unavailable' }
   // A signature that only a facilitator can check writes nothing and blocks no other request before
   // it is verified.
   const refusal = order.isProved ? null : refusalOf(context, await order.verification())
@@ -119,7 +119,7 @@ export async function isTakenUp(
   return row !== undefined && isSame(row, { payment, terms })
 }
 
-const used = { outcome: 'refused', reason: usedReason } as const satisfies Purchase
+const used = { result: 'refused', reason: usedReason } as const satisfies Purchase
 
 function newPayment(
   context: SettlementContext,
@@ -173,7 +173,7 @@ async function duplicatePurchase(context: SettlementContext, order: Order): Prom
     await freePurchaseKey(db, row.id)
     return null
   }
-  if (!row.resourceKey.equals(resourceKey(terms.resource))) return { outcome: 'key reused' }
+  if (!row.resourceKey.equals(resourceKey(terms.resource))) return { result: 'key reused' }
   return goOn(context, row, { order, now, keptMs: purchaseMs })
 }
 
@@ -198,9 +198,9 @@ async function goOn(context: SettlementContext, row: PaymentRow, kept: Kept): Pr
  */
 async function finish(context: SettlementContext, order: Order, row: PaymentRow): Promise<Step> {
   const open = openPaymentOf(context, row)
-  if (open === null) return { outcome: 'pending' }
+  if (open === null) return { result: 'pending' }
   const resolved = await resolvePayment(context, open)
-  if (resolved.state === 'failed') return { outcome: 'refused', reason: resolved.reason }
+  if (resolved.state === 'failed') return { result: 'refused', reason: resolved.reason }
   if (resolved.state === 'settled') return 'wait'
   let isSellable = false
   try {
@@ -210,7 +210,7 @@ async function finish(context: SettlementContext, order: Order, row: PaymentRow)
   }
   // Pending with any answer: the payment may have been made, so only the same payment may be
   // repeated.
-  return isSellable && (await settleAgain(context, open)) ? 'wait' : { outcome: 'pending' }
+  return isSellable && (await settleAgain(context, open)) ? 'wait' : { result: 'pending' }
 }
 
 /**
@@ -233,5 +233,5 @@ async function serveAgain(
   const answer = await order.read()
   const isServed = row.foundAt !== null && isSold(answer) && order.isAwaited()
   if (isServed) await markServed(db, row.id)
-  return { outcome: 'paid', transaction: row.txHash, answer }
+  return { result: 'paid', transaction: row.txHash, answer }
 }

@@ -64,8 +64,7 @@ async function post(
     body: JSON.stringify(body),
     totalMs,
   })
-  if (answer.outcome === 'failed')
-    throw new NoAnswerError(failureText(answer.failure, answer.error))
+  if ('failure' in answer) throw new NoAnswerError(failureText(answer.failure, answer.error))
   // A gateway may answer anything. If the facilitator itself answers, only these statuses concern
   // the payment.
   const isAbout = answer.status === 200 || (answer.status >= 400 && answer.status < 500)

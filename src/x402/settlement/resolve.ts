@@ -119,7 +119,7 @@ export async function settleAgain(
 ): Promise<boolean> {
   const settlement = await context.facilitator.settle(payment, priceOf(context, payment))
   const now = context.clock()
-  if (settlement.outcome === 'settled') {
+  if (settlement.result === 'settled') {
     const { transaction: txHash } = settlement
     await markSettled(context.dbWithoutDeadline, id, { txHash, now, durably: true, isFound: true })
     return true

@@ -34,7 +34,7 @@ export function openRpc(egress: Egress, url: string): Rpc {
       answerBytesMax,
       totalMs: deadlineMs('chainCall'),
     })
-    if (answer.outcome === 'failed')
+    if ('failure' in answer)
       throw new Error(`the node gave no answer: ${failureText(answer.failure, answer.error)}`)
     const parsed = rpcAnswer.safeParse(jsonOf(answer.body))
     if (!parsed.success) throw new Error(`the node answered with status ${answer.status}`)

@@ -67,7 +67,7 @@ await sendMails({
     return render(content)
   },
   signUp: async () => null,
-  onOutcome: () => {},
+  onResult: () => {},
 })
 client.close()
 
