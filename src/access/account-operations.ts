@@ -1,7 +1,7 @@
 /** The operations on accounts. Those on the members are in `src/accounts/member-operations.ts`. */
 import { Type } from 'typebox'
 import { type AccountServices, accountField } from '../operations/account-field.ts'
-import { afterField, closed, limitField, nextField, pageOf } from '../operations/fields.ts'
+import { afterField, closed, limitField, nextField, pageOf, time } from '../operations/fields.ts'
 import { changed, operationsFor } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { refuse } from '../platform/http/errors.ts'
@@ -13,10 +13,7 @@ import { type Account, findAccounts, findKeys } from './store.ts'
 
 const { read, change } = operationsFor<AccountServices>()
 
-const account = Type.Object(
-  { id: Type.String(), name: Type.String(), createdAt: Type.String({ format: 'date-time' }) },
-  closed,
-)
+const account = Type.Object({ id: Type.String(), name: Type.String(), createdAt: time }, closed)
 const credits = Type.Integer()
 
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i

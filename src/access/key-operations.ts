@@ -10,6 +10,7 @@ import {
   nextField,
   orNull,
   pageOf,
+  time,
 } from '../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
@@ -31,7 +32,6 @@ const { read, change } = operationsFor<AccountServices>()
 
 const keyId = idField('an API key', 'api-keys list')
 const exampleId = '01993f2e-5c1a-7b3e-8d4f-2a6b8c0d1e2f'
-const time = Type.String({ format: 'date-time' })
 const secret = Type.String({ description: 'Shown once.', 'x-secret': true })
 const networks = Type.Array(
   Type.String({ maxLength: 64, description: 'must be a network such as 192.0.2.0/24' }),

@@ -1,13 +1,11 @@
 /** An API key as operators and members see it. */
 import { type Static, Type } from 'typebox'
-import { closed, orNull } from '../operations/fields.ts'
+import { closed, orNull, time } from '../operations/fields.ts'
 import { wireTime } from '../platform/clock.ts'
 import { environments, scopes } from '../platform/http/callers.ts'
 import type { Columns } from '../platform/render-table.ts'
 import { isActive } from './manage.ts'
 import type { StoredKey } from './store.ts'
-
-const time = Type.String({ format: 'date-time' })
 
 export const listedKey = Type.Object(
   {

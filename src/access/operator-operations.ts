@@ -8,6 +8,7 @@ import {
   nextField,
   orNull,
   pageOf,
+  time,
 } from '../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
@@ -21,7 +22,6 @@ import { allowedNetworksMax, keyNameLengthMax } from './schema.ts'
 
 const { read, change } = operationsFor<object>()
 
-const time = Type.String({ format: 'date-time' })
 const token = Type.Object(
   {
     id: Type.String(),

@@ -1,7 +1,7 @@
 /** The operations on the members of an account. Those on invitations are in `user-operations.ts`. */
 import { Type } from 'typebox'
 import { accountField, ownerNamed } from '../operations/account-field.ts'
-import { closed, idField, orNull } from '../operations/fields.ts'
+import { closed, idField, orNull, time, userName } from '../operations/fields.ts'
 import { type Context, changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { roles } from '../platform/http/callers.ts'
@@ -18,7 +18,6 @@ const { read, change } = operationsFor<UserServices>()
 
 const account = accountField
 const email = emailField
-const time = Type.String({ format: 'date-time' })
 const role = Type.Enum([...roles])
 
 export const accountsMembers = read({
@@ -35,7 +34,7 @@ export const accountsMembers = read({
           {
             userId: Type.String(),
             email: Type.String(),
-            name: orNull(Type.String(), 'Null if the user has given no name.'),
+            name: userName,
             role,
             createdAt: time,
             disabledAt: orNull(time, 'Null if the user may sign in.'),

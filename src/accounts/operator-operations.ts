@@ -1,6 +1,14 @@
 /** The operations on users with an operator role. */
 import { type Static, Type } from 'typebox'
-import { afterField, closed, limitField, nextField, orNull, pageOf } from '../operations/fields.ts'
+import {
+  afterField,
+  closed,
+  limitField,
+  nextField,
+  pageOf,
+  time,
+  userName,
+} from '../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { consoleRoles } from '../platform/http/callers.ts'
@@ -17,13 +25,12 @@ import { lockUserByEmail } from './store.ts'
 const { read, change } = operationsFor<object>()
 
 const email = emailField
-const time = Type.String({ format: 'date-time' })
 const role = Type.Enum([...consoleRoles], { description: consoleRoles.join(', ') })
 
 const operator = Type.Object(
   {
     email: Type.String(),
-    name: orNull(Type.String(), 'Null if the user has given no name.'),
+    name: userName,
     userId: Type.String(),
     role,
     grantedAt: time,

@@ -1,7 +1,17 @@
 /** The operations on users, and on the invitations by which they begin (decision D47). */
 import { type Static, Type } from 'typebox'
 import { type AccountServices, accountField, ownerNamed } from '../operations/account-field.ts'
-import { closed, flagField, limitField, nextField, orNull, pageOf } from '../operations/fields.ts'
+import {
+  closed,
+  findField,
+  flagField,
+  limitField,
+  nextField,
+  orNull,
+  pageOf,
+  time,
+  userName,
+} from '../operations/fields.ts'
 import { type Context, changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { eraseReplays } from '../operations/replay-store.ts'
 import { wireTime } from '../platform/clock.ts'
@@ -45,7 +55,6 @@ const { read, change } = operationsFor<UserServices>()
 
 const account = accountField
 const email = emailField
-const time = Type.String({ format: 'date-time' })
 const url = Type.Optional(
   Type.String({ description: 'Shown once; absent if it is mailed.', 'x-secret': true }),
 )
@@ -202,7 +211,7 @@ const listedUser = Type.Object(
   {
     id: Type.String(),
     email: Type.String(),
-    name: orNull(Type.String(), 'Null if the user has given no name.'),
+    name: userName,
     createdAt: time,
     disabledAt: orNull(time, 'Null if the user may sign in.'),
     accounts: Type.Array(
@@ -233,13 +242,7 @@ export const usersList = read({
   who: { operator: 'viewer' },
   path: {},
   input: {
-    find: Type.Optional(
-      Type.String({
-        pattern: '^[^\\u0000-\\u001f]{1,200}$',
-        description: 'must have 1 to 200 characters, none of them a control character',
-        'x-help': 'a part of the mail address or of the name',
-      }),
-    ),
+    find: findField('a part of the mail address or of the name'),
     limit: { ...limitField, default: 1_000 },
     after: Type.Optional(
       Type.String({

@@ -6,7 +6,15 @@ import {
   listOwner,
   ownerNamed,
 } from '../operations/account-field.ts'
-import { afterField, closed, limitField, nextField, orNull, pageOf } from '../operations/fields.ts'
+import {
+  afterField,
+  closed,
+  limitField,
+  nextField,
+  orNull,
+  pageOf,
+  time,
+} from '../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
@@ -33,7 +41,6 @@ const { read, change } = operationsFor<ReportServices>()
 
 const userId = Type.String({ description: 'The id of the account.' })
 const account = Type.String({ description: 'The name of the account.' })
-const time = Type.String({ format: 'date-time' })
 const limit = { ...limitField, default: 50 }
 
 const reportsList = read({

@@ -26,6 +26,7 @@ import {
   nextField,
   orNull,
   pageOf,
+  time,
 } from '../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
@@ -43,7 +44,6 @@ type EvidenceServices = Pick<DisputeServices, 'scoring'>
 
 const { read, change } = operationsFor<EvidenceServices>()
 
-const time = Type.String({ format: 'date-time' })
 const reason = Type.Enum([...revocationReasons], { description: revocationReasons.join(', ') })
 
 /** An entry of the audit log names at most so many items. */

@@ -14,6 +14,7 @@ import {
   nextField,
   orNull,
   pageOf,
+  time,
 } from '../operations/fields.ts'
 import { changed, operationsFor } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
@@ -39,7 +40,6 @@ const { read, change } = operationsFor<DisputeServices>()
 
 const disputeId = idField('a dispute', 'disputes list')
 const exampleId = '01993f2e-5c1a-7b3e-8d4f-2a6b8c0d1e2f'
-const time = Type.String({ format: 'date-time' })
 const snapshotId = orNull(Type.String(), 'Id of the score, or null if there was none.')
 
 const dispute = Type.Object(

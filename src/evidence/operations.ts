@@ -1,6 +1,6 @@
 /** The operations on sources. */
 import { type Static, Type } from 'typebox'
-import { closed, limitField, nextField, orNull, pageOf } from '../operations/fields.ts'
+import { closed, limitField, nextField, orNull, pageOf, time } from '../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import type { Tx } from '../platform/db/db.ts'
@@ -20,7 +20,6 @@ export const sourceIdField = Type.String({
 
 const { id: sourceId, ...described } = sourceLine.properties
 const { name, kind, group, assurance, issuer, publicKeys } = described
-const time = Type.String({ format: 'date-time' })
 
 const source = Type.Object(
   {

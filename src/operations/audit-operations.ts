@@ -5,7 +5,7 @@ import { findEntries } from '../audit/store.ts'
 import { verifyLog } from '../audit/verify.ts'
 import { counted } from '../platform/counted.ts'
 import { visible } from '../platform/visible.ts'
-import { closed, limitField, nextField, orNull, pageOf, timeField } from './fields.ts'
+import { closed, limitField, nextField, orNull, pageOf, time, timeField } from './fields.ts'
 import { operationsFor } from './operation.ts'
 
 const { read } = operationsFor<object>()
@@ -68,7 +68,7 @@ export const auditVerify = read({
 const entry = Type.Object(
   {
     seq: Type.Integer(),
-    at: Type.String({ format: 'date-time' }),
+    at: time,
     actor: Type.String(),
     action: Type.String(),
     subjects: Type.String(),

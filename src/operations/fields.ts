@@ -9,6 +9,23 @@ export function orNull<Schema extends TSchema>(schema: Schema, description = '')
   return Type.Union([schema, Type.Null()], { description })
 }
 
+/** A time of an output, as `wireTime` writes it. */
+export const time = Type.String({ format: 'date-time' })
+
+/** The name of a user in an output. */
+export const userName = orNull(Type.String(), 'Null if the user has given no name.')
+
+/** Searches a list. `help` says in which fields. */
+export function findField(help: string) {
+  return Type.Optional(
+    Type.String({
+      pattern: '^[^\\u0000-\\u001f]{1,200}$',
+      description: 'must have 1 to 200 characters, none of them a control character',
+      'x-help': help,
+    }),
+  )
+}
+
 /** The id of a record. `shownBy` is the operation whose list shows such ids. */
 export function idField(thing: string, shownBy: string) {
   return Type.String({

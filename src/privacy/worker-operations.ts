@@ -8,11 +8,13 @@ import { findOpenDisputesOf, type OpenDispute } from '../disputes/store.ts'
 import {
   afterField,
   closed,
+  findField,
   flagField,
   limitField,
   nextField,
   orNull,
   pageOf,
+  time,
 } from '../operations/fields.ts'
 import { changed, operationsFor } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
@@ -33,7 +35,6 @@ import { erasureReasons } from './reasons.ts'
 const { read, change } = operationsFor<object>()
 
 const username = usernameField
-const time = Type.String({ format: 'date-time' })
 const externalId = orNull(Type.String(), 'Your own id of the worker.')
 const onboardedAt = orNull(time, 'Null unless the worker is onboarded.')
 const scoreHiddenBy = Type.Array(Type.Enum([...scoreGates]), {
@@ -63,13 +64,7 @@ const workersList = read({
   path: {},
   input: {
     hidden: flagField('only workers whose score is not public'),
-    find: Type.Optional(
-      Type.String({
-        pattern: '^[^\\u0000-\\u001f]{1,200}$',
-        description: 'must have 1 to 200 characters, none of them a control character',
-        'x-help': 'whose username or name begins so, or whose external id it is',
-      }),
-    ),
+    find: findField('whose username or name begins so, or whose external id it is'),
     limit: limitField,
     after: afterField,
   },

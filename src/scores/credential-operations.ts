@@ -11,6 +11,7 @@ import {
   nextField,
   orNull,
   pageOf,
+  time,
 } from '../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
@@ -34,7 +35,6 @@ export interface CredentialServices {
 
 const { read, change } = operationsFor<CredentialServices>()
 
-const time = Type.String({ format: 'date-time' })
 const states = ['current', 'superseded', 'expired', 'revoked', 'key_revoked'] as const
 
 const credential = Type.Object(

@@ -1,6 +1,6 @@
 /** The operations on engines. */
 import { type Static, Type } from 'typebox'
-import { closed, digestField, moreField, orNull } from '../operations/fields.ts'
+import { closed, digestField, moreField, orNull, time } from '../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
@@ -13,7 +13,6 @@ const { read, change } = operationsFor<object>()
 
 const version = Type.String({ maxLength: 64, description: 'version of the engine' })
 const reason = Type.Enum([...recallReasons], { description: recallReasons.join(', ') })
-const time = Type.String({ format: 'date-time' })
 
 const engine = Type.Object(
   {

@@ -1,6 +1,14 @@
 /** The operations on scores. `scores replay` and `recompute` read engines and are written by hand. */
 import { Type } from 'typebox'
-import { afterField, closed, limitField, nextField, orNull, pageOf } from '../operations/fields.ts'
+import {
+  afterField,
+  closed,
+  limitField,
+  nextField,
+  orNull,
+  pageOf,
+  time,
+} from '../operations/fields.ts'
 import { operationsFor } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { scoreBands } from '../skill-standard/bands.ts'
@@ -10,7 +18,6 @@ import { findActivePage, findHistory, type ScoreInHistory } from './history-stor
 
 const { read } = operationsFor<object>()
 
-const time = Type.String({ format: 'date-time' })
 const bands = scoreBands.map(({ band }) => band)
 
 const score = {

@@ -3,7 +3,7 @@
  * also moves credentials and scores.
  */
 import { type Static, Type } from 'typebox'
-import { closed, limitField, orNull, timeField } from '../operations/fields.ts'
+import { closed, limitField, orNull, time, timeField } from '../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import type { Tx } from '../platform/db/db.ts'
@@ -22,7 +22,6 @@ const permission = Type.Enum([...permissions], { description: permissions.join('
 const granted = Type.Boolean()
 const previousGranted = orNull(granted, 'Null if the worker had not decided before.')
 const consentVersion = Type.Integer({ description: 'Rises with each change of the worker.' })
-const time = Type.String({ format: 'date-time' })
 
 /** The members from `consentVersion` on are present if `changed` is true. */
 const consentChange = Type.Object(

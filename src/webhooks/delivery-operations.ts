@@ -9,6 +9,7 @@ import {
   nextField,
   orNull,
   pageOf,
+  time,
   timeField,
 } from '../operations/fields.ts'
 import { changed, unchanged } from '../operations/operation.ts'
@@ -31,8 +32,6 @@ import {
   ofAccount,
   read,
 } from './operation-parts.ts'
-
-const time = Type.String({ format: 'date-time' })
 
 export const webhooksDeliveries = read({
   name: 'webhooks deliveries',

@@ -9,6 +9,7 @@ import {
   nextField,
   orNull,
   pageOf,
+  time,
 } from '../operations/fields.ts'
 import { changed, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
@@ -51,8 +52,6 @@ import {
   type WebhookServices,
 } from './operation-parts.ts'
 import { secretOperations } from './secret-operations.ts'
-
-const time = Type.String({ format: 'date-time' })
 
 export const webhooksCreate = change({
   name: 'webhooks create',

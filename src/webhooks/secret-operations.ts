@@ -1,6 +1,6 @@
 /** The operations on signing secrets of webhook endpoints. */
 import { Type } from 'typebox'
-import { closed, moreField } from '../operations/fields.ts'
+import { closed, moreField, time } from '../operations/fields.ts'
 import { changed, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
@@ -44,7 +44,7 @@ export const webhooksRotateSecret = change({
     {
       endpointId: Type.String(),
       signingSecret,
-      signsFrom: Type.String({ format: 'date-time' }),
+      signsFrom: time,
     },
     closed,
   ),

@@ -7,6 +7,7 @@ import {
   nextField,
   orNull,
   pageOf,
+  time,
   timeField,
 } from '../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../operations/operation.ts'
@@ -27,7 +28,6 @@ import { paymentStates } from './settlement/store.ts'
 const { read, change } = operationsFor<object>()
 
 const state = Type.Enum([...paymentStates], { description: paymentStates.join(', ') })
-const time = Type.String({ format: 'date-time' })
 const amount = Type.String({ description: 'In atomic units: 10000 is 0.01 USDC.' })
 const chainId = Type.Integer({ description: 'The number of the chain (EIP-155).' })
 const count = Type.Integer()
