@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox'
 import {
   closed,
+  flagField,
   idField,
   limitField,
   nextField,
@@ -252,26 +253,27 @@ export const paymentsClose = change({
       default: false,
       description: 'no transaction paid it, and none can any more: its signature has expired',
     }),
+    shared: flagField('the transaction made other payments, too'),
   },
   output: Type.Object(
     { payment: Type.String(), transaction: orNull(hash, 'Null if it was not paid.') },
     closed,
   ),
   refusals: ['invalid_field', 'payment_not_found', 'payment_state'],
-  example: { paymentId: '01993f2e-5c1a-7b3e-8d4f-2a6b8c0d1e2f', notPaid: true },
+  example: { paymentId: '01993f2e-5c1a-7b3e-8d4f-2a6b8c0d1e2f', notPaid: true, shared: false },
   audit: 'payments.closed',
   when: (record) => ['settling', 'unknown'].includes(String(Reflect.get(record, 'state'))),
   danger: 'The payment ends for ever, as paid or as not paid.',
   said: ({ payment: id, transaction }) => [
     `The payment ${id} ${transaction === null ? 'was not paid' : `was paid by ${transaction}`}.`,
   ],
-  async run(tx, { paymentId: id, paid, notPaid }, { now }) {
+  async run(tx, { paymentId: id, paid, notPaid, shared: isShared }, { now }) {
     if ((paid === undefined) !== notPaid)
       return refuse('invalid_field', {
         message: 'paid must be the transaction, or notPaid true: send one of the two.',
       })
     const txHash = paid ?? null
-    const closing = await closePayment(tx, { id, txHash }, now)
+    const closing = await closePayment(tx, { id, txHash, isShared }, now)
     if (closing !== 'closed') return closing
     return changed(
       { payment: id, transaction: txHash },

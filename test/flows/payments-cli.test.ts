@@ -139,6 +139,7 @@ test('the operator closes an unresolved payment once, as paid or not paid, and t
     await settling('score_lookup', minutesAgo(9), past),
   ]
   const payable = await settling('score_lookup', minutesAgo(9), new Date(Date.now() - 1_000))
+  const batched = await settling('score_lookup', minutesAgo(9))
   const inWork = await settling('score_lookup', new Date(Date.now() + 60_000), past)
   const txHash = hex(32)
   const close = (...args: string[]) => report('close', ...args, '--yes')
@@ -153,6 +154,11 @@ test('the operator closes an unresolved payment once, as paid or not paid, and t
     payment: paid,
     transaction: txHash,
   })
+  const again = await close(batched, '--paid', txHash)
+  assert.partialDeepStrictEqual(again, { code: 1, error: 'payment_state' })
+  assert.match(again.message, new RegExp(`${txHash} made the payment ${paid}`))
+  const shared = await close(batched, '--paid', txHash, '--shared')
+  assert.partialDeepStrictEqual(shared, { code: 0, transaction: txHash })
   assert.partialDeepStrictEqual(await close(unpaid, '--not-paid'), { code: 0, transaction: null })
   for (const closed of [paid, unpaid])
     assert.partialDeepStrictEqual(await close(closed, '--not-paid'), { code: 1, ok: false })
@@ -197,7 +203,12 @@ test('the operator closes an unresolved payment once, as paid or not paid, and t
     .map(({ subjects, details }: Record<string, string>) => `${subjects} ${details}`)
   assert.deepEqual(
     payment.sort(),
-    [`["${paid}"] {"paid":true}`, `["${unpaid}"] {"paid":false}`, `["${paid}"] {}`].sort(),
+    [
+      `["${paid}"] {"paid":true}`,
+      `["${batched}"] {"paid":true}`,
+      `["${unpaid}"] {"paid":false}`,
+      `["${paid}"] {}`,
+    ].sort(),
   )
 })
 

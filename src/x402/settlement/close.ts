@@ -3,13 +3,15 @@ import { wireTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { type Refusal, refuse } from '../../platform/http/errors.ts'
 import { finalitySeconds } from './chain.ts'
-import { failPayment, lockPayment, markRefunded, markSettled } from './store.ts'
+import { failPayment, findPaidBy, lockPayment, markRefunded, markSettled } from './store.ts'
 
 interface Finding {
   /** Id of the payment in the ledger. */
   id: string
   /** Hash of the transaction that paid, or null if it was not paid and cannot be any more. */
   txHash: string | null
+  /** Whether the transaction may have made other payments, too. */
+  isShared: boolean
 }
 
 type Refused = Refusal<'payment_not_found' | 'payment_state'>
@@ -17,7 +19,7 @@ type Refused = Refusal<'payment_not_found' | 'payment_state'>
 /** Closes the payment. A paid one is listed as undelivered until its payer returns. */
 export async function closePayment(
   tx: Tx,
-  { id, txHash }: Finding,
+  { id, txHash, isShared }: Finding,
   now: Date,
 ): Promise<'closed' | Refused> {
   const payment = await lockPayment(tx, id)
@@ -30,6 +32,11 @@ export async function closePayment(
       `A process works on the payment ${id} until ${wireTime(leaseUntil)}. Try again after that.`,
     )
   const over = new Date(validBefore.getTime() + finalitySeconds * 1_000)
+  const other = txHash === null || isShared ? null : await findPaidBy(tx, { txHash, not: id })
+  if (other !== null)
+    return wrongState(
+      `The transaction ${txHash} made the payment ${other}. If the facilitator sends several payments in one transaction, and this one is among them on the chain, say that it is shared.`,
+    )
   if (txHash !== null) await markSettled(tx, id, { txHash, now, durably: true, isFound: true })
   else if (now <= over)
     return wrongState(

@@ -132,6 +132,21 @@ export async function lockPayment(tx: Tx, id: string): Promise<PaymentRow | unde
   return row
 }
 
+/**
+ * Returns the id of another payment that this transaction made. Closings with one transaction take
+ * turns.
+ */
+export async function findPaidBy(
+  tx: Tx,
+  { txHash, not }: { txHash: string; not: string },
+): Promise<string | null> {
+  await tx.run(sql`select pg_advisory_xact_lock(hashtextextended(${txHash}, 402))`)
+  const [row] = await tx.rows<{ id: string }>(sql`
+    select id from x402_payments
+    where tx_hash = ${txHash} and state = 'settled' and id <> ${not} limit 1`)
+  return row?.id ?? null
+}
+
 /** Ends the purchase, so that its key may name another. */
 export async function freePurchaseKey(db: Queryable, id: string): Promise<void> {
   await db.run(sql`
