@@ -6,7 +6,7 @@ import { testDatabase } from '../../test/support/start/database.ts'
 import { perform } from '../operations/perform.ts'
 import { sql, type Tx } from '../platform/db/db.ts'
 import { type Entry, enterCredits } from './credits.ts'
-import { creditsGrant, creditsResume } from './operations.ts'
+import { creditsGrant, creditsResume, creditsUsage } from './operations.ts'
 import { findCreditAccount, updateSuspended } from './store.ts'
 
 const database = await testDatabase()
@@ -84,6 +84,34 @@ test('an Idempotency-Key names an entry, and an equal entry without a reference 
     assert.ok('output' in entered)
     assert.equal(entered.output.balance, 14 + i * 7)
   }
+})
+
+test('pages of usage, joined, are the whole usage, and each has the sum of all', async () => {
+  const { accountId, keyId } = await newKey(db, { credits: 9 })
+  for (const operation of ['getScore', 'getCandidate', 'search'])
+    await db.run(sql`
+      insert into credit_entries (account_id, kind, delta, reference, key_id, meter, operation, at)
+      values (${accountId}, 'charge', -1, ${operation}, ${keyId}, 'score_lookup', ${operation}, now())`)
+  const usage = async (page: object) => {
+    const read = await perform(performer, creditsUsage, operator, {
+      account: accountId,
+      limit: 1_000,
+      until: new Date(Date.now() + 60_000).toISOString(),
+      ...page,
+    })
+    return 'output' in read ? read.output : assert.fail(read.message)
+  }
+  const whole = await usage({})
+  assert.deepEqual([whole.usage.length, whole.credits, whole.next], [3, 3, null])
+  const joined: object[] = []
+  for (let after: string | null = null; ; ) {
+    const page = await usage({ limit: 1, ...(after !== null && { after }) })
+    assert.equal(page.credits, 3)
+    joined.push(...page.usage)
+    after = page.next
+    if (after === null) break
+  }
+  assert.deepEqual(joined, whole.usage)
 })
 
 test('resume releases the suspended accounts whose entries add up, and no other', async () => {

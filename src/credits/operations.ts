@@ -1,7 +1,14 @@
 /** The operations on the credits of accounts, and on the ledger that records them. */
 import { type Static, Type } from 'typebox'
 import { type AccountServices, accountField, ownerNamed } from '../operations/account-field.ts'
-import { closed, moreField, timeField } from '../operations/fields.ts'
+import {
+  closed,
+  limitField,
+  moreField,
+  nextField,
+  pageOf,
+  timeField,
+} from '../operations/fields.ts'
 import { type Cell, changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
@@ -191,7 +198,14 @@ function fieldOf(field: string) {
 
 const dayMs = 86_400_000
 
-const creditsUsage = read({
+const usageAfter = Type.Optional(
+  Type.String({
+    pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}/[^/\\u0000-\\u001f]{1,100}/[^/\\u0000-\\u001f]{1,100}$',
+    description: 'must be the member `next` of the page before',
+  }),
+)
+
+export const creditsUsage = read({
   name: 'credits usage',
   http: 'GET /accounts/{account}/credits/usage',
   summary: 'Show the credits that an account spent, by day, meter and operation',
@@ -200,6 +214,8 @@ const creditsUsage = read({
   input: {
     since: Type.Optional(timeField('in UTC; default: 30 days before the end')),
     until: Type.Optional(timeField('in UTC, not included; default: now')),
+    limit: { ...limitField, default: 1_000 },
+    after: usageAfter,
   },
   output: Type.Object(
     {
@@ -217,7 +233,8 @@ const creditsUsage = read({
           closed,
         ),
       ),
-      credits: Type.Integer({ description: 'The sum of the rows.' }),
+      next: nextField,
+      credits: Type.Integer({ description: 'The sum of the rows of all pages.' }),
       archived: Type.Array(
         Type.Object({ month: Type.String(), entries: count, credits: count }, closed),
         { description: 'Months of this time whose calls are in files, and not in the rows.' },
@@ -226,7 +243,7 @@ const creditsUsage = read({
     closed,
   ),
   refusals: ['account_not_found', 'invalid_field'],
-  example: { account: 'Example Ltd', since: '2026-05-01', until: '2026-06-01' },
+  example: { account: 'Example Ltd', since: '2026-05-01', until: '2026-06-01', limit: 1_000 },
   none: 'Nothing was charged.',
   columns: {
     day: fieldOf('day'),
@@ -243,7 +260,7 @@ const creditsUsage = read({
         `${one.month} is archived: ${counted(one.credits, 'credit')} in the whole month are in its file and not in this list`,
     ),
   ],
-  async run(db, { account: named, ...asked }, context) {
+  async run(db, { account: named, limit, after, ...asked }, context) {
     const until = asked.until === undefined ? context.now : new Date(asked.until)
     const since =
       asked.since === undefined ? new Date(until.getTime() - 30 * dayMs) : new Date(asked.since)
@@ -253,12 +270,22 @@ const creditsUsage = read({
       })
     const of = await ownerNamed(db, named, context)
     if ('refusal' in of) return of
-    const usage = await findUsage(db, { accountId: of.id, since, until })
+    const [day = '', meter = '', operation = ''] = after?.split('/') ?? []
+    const found = await findUsage(db, {
+      accountId: of.id,
+      since,
+      until,
+      after: after === undefined ? null : { day, meter, operation },
+      limit: limit + 1,
+    })
     const months = { from: monthOf(since), to: monthOf(new Date(until.getTime() - 1)) }
     const sums = await findArchivedSumsOf(db, of.id, months)
     const archived = sums.map(({ month, entries, delta }) => ({ month, entries, credits: -delta }))
-    const credits = usage.reduce((sum, row) => sum + row.credits, 0)
-    return { account: of.id, usage, credits, archived }
+    const { rows, next } = pageOf(found, limit, (row) =>
+      [row.day, row.meter, row.operation].join('/'),
+    )
+    const usage = rows.map(({ sum: _sum, ...row }) => row)
+    return { account: of.id, usage, next, credits: found.at(0)?.sum ?? 0, archived }
   },
 })
 

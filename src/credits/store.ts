@@ -303,16 +303,33 @@ export interface UsageRow {
   credits: number
 }
 
-/** Returns the charges of an account in [since, until), less its refunds. */
+interface UsageFilter {
+  accountId: string
+  since: Date
+  until: Date
+  /** The row before the page. */
+  after: Pick<UsageRow, 'day' | 'meter' | 'operation'> | null
+  limit: number
+}
+
+/**
+ * Returns a page of the charges of an account in [since, until), less its refunds. `sum` has the
+ * credits of all pages.
+ */
 export function findUsage(
   db: Queryable,
-  { accountId, since, until }: { accountId: string; since: Date; until: Date },
-): Promise<UsageRow[]> {
-  return db.rows<UsageRow>(sql`
-    select to_char(at at time zone 'UTC', 'YYYY-MM-DD') as day, meter, operation,
-      count(*) filter (where kind = 'charge') as calls, count(*) filter (where kind = 'void') as refunded,
-      -sum(delta)::bigint as credits
-    from credit_entries
-    where account_id = ${accountId} and kind in ('charge', 'void') and at >= ${since} and at < ${until}
-    group by 1, 2, 3 order by 1, 2, 3`)
+  { accountId, since, until, after, limit }: UsageFilter,
+): Promise<(UsageRow & { sum: number })[]> {
+  const { day, meter, operation } = after ?? { day: '', meter: '', operation: '' }
+  return db.rows<UsageRow & { sum: number }>(sql`
+    select * from (
+      select day, meter, operation,
+        count(*) filter (where kind = 'charge') as calls, count(*) filter (where kind = 'void') as refunded,
+        -sum(delta)::bigint as credits, -sum(sum(delta)) over ()::bigint as sum
+      from credit_entries
+      cross join lateral to_char(at at time zone 'UTC', 'YYYY-MM-DD') as day
+      where account_id = ${accountId} and kind in ('charge', 'void') and at >= ${since} and at < ${until}
+      group by day, meter, operation) as used
+    where (day, meter, operation) > (${day}, ${meter}, ${operation})
+    order by day, meter, operation limit ${limit}`)
 }
