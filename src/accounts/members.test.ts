@@ -5,6 +5,7 @@ import { signInToken, userPerformer } from '../../test/support/build/accounts.ts
 import { newSession, type TestSession } from '../../test/support/build/sessions.ts'
 import { ask, type Reply } from '../../test/support/start/ask.ts'
 import { startService, type TestService } from '../../test/support/start/service.ts'
+import { findAccount } from '../access/store.ts'
 import { findAccountEntries } from '../audit/store.ts'
 import { perform } from '../operations/perform.ts'
 import { sql } from '../platform/db/db.ts'
@@ -393,6 +394,21 @@ test('a sign-in opens the account that was opened last, and asks for a choice wh
   const removed = await perform(userPerformer(db), membersRemove, operator, { account, email })
   assert.ok('output' in removed)
   assert.equal((await signIn(first.email)).headers.location, '/dashboard/account')
+})
+
+test('a refusal names the account in words, whoever asks', async () => {
+  const { accountId, userId, email } = await newSession(db)
+  const account = await findAccount(db, accountId)
+  const actor = `user ${userId}`
+  const owner = { kind: 'member', role: 'owner', accountId, userId, actor, by: actor } as const
+  for (const caller of [operator, owner]) {
+    const refused = await perform(userPerformer(db), membersRemove, caller, {
+      account: accountId,
+      email,
+    })
+    assert.ok('refusal' in refused)
+    assert.equal(refused.message, `${email} is the only owner of ${account?.name}.`)
+  }
 })
 
 test('two owners remove each other at once: one of them stays', async () => {

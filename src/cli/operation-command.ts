@@ -299,14 +299,17 @@ function fieldLines(output: object): readonly string[] {
 type Worded = Pick<Operation, 'path' | 'input' | 'positional'>
 
 /** Says what happened, the value that caused it, and the next command. */
-function failureOf(operation: Worded, { refusal, message }: Refusal): Failure {
+function failureOf(operation: Worded, refused: Refusal): Failure {
+  const { refusal, message = errorTable.invalid_field.message } = refused
+  if (refusal !== 'invalid_field') return refusalFailure(refused)
+  return usageError(argumentFault(operation, message), { report: { error: refusal } })
+}
+
+export function refusalFailure({ refusal, message }: Refusal): Failure {
   const row: { message: string; advice: string; command?: string } = errorTable[refusal]
-  const report = { error: refusal }
-  if (refusal === 'invalid_field')
-    return usageError(argumentFault(operation, message ?? row.message), { report })
   // A message of the operation names the next step itself, unless a command shows more.
   const next = row.command ?? (message === undefined ? row.advice : '')
-  return failure(`${message ?? row.message} ${next}`.trimEnd(), { report })
+  return failure(`${message ?? row.message} ${next}`.trimEnd(), { report: { error: refusal } })
 }
 
 /** Names a field as the command line does: `--since`, or `endpoint-id` for an argument. */

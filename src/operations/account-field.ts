@@ -30,8 +30,7 @@ export async function ownerNamed(
   text: string,
   { owner, services }: { owner: Owner; services: AccountServices },
 ): Promise<NamedAccount | Refusal<'account_not_found'>> {
-  if (owner === 'any') return services.accounts.named(db, text)
-  return { id: owner.userId, name: owner.userId }
+  return services.accounts.named(db, owner === 'any' ? text : owner.userId)
 }
 
 /** Returns the owner of the rows of a list: null means all, for an operator that names no account. */

@@ -2,7 +2,6 @@
  * `assay reports`: reports of agent decisions, and the accounts that may send them (decision D43).
  */
 import type { Command } from 'commander'
-import { type Account, findAccount } from '../../access/store.ts'
 import { reportOperations } from '../../agent-decisions/operations.ts'
 import {
   findReports,
@@ -11,13 +10,15 @@ import {
   type ReportRow,
 } from '../../agent-decisions/store.ts'
 import { wireReport } from '../../agent-decisions/wire.ts'
+import { openServices } from '../../app/operations.ts'
+import type { Config } from '../../config/config.ts'
 import { counted } from '../../platform/counted.ts'
 import type { Queryable } from '../../platform/db/db.ts'
 import { accountOption } from '../args.ts'
 import { act, command } from '../command.ts'
 import { withContext } from '../context.ts'
-import { failure, interrupted } from '../fail.ts'
-import { declareOperations } from '../operation-command.ts'
+import { interrupted } from '../fail.ts'
+import { declareOperations, refusalFailure } from '../operation-command.ts'
 import { done, type Outcome } from '../output.ts'
 import { openOutput } from '../output-file.ts'
 
@@ -41,8 +42,8 @@ const ownerOnly = 0o600
 /** Writes one report a line, as the interface shows it, in bounded memory. */
 function exportAll({ account, out }: { account?: string; out: string }): Promise<Outcome> {
   return withContext(
-    async ({ db, signal }) => {
-      const read = await readerOf(db, account)
+    async ({ db, config, signal }) => {
+      const read = await readerOf(db, config, account)
       const sink = await openOutput(out, ownerOnly)
       let exported = 0
       let rows: ReportRow[] = []
@@ -66,19 +67,11 @@ function exportAll({ account, out }: { account?: string; out: string }): Promise
 
 async function readerOf(
   db: Queryable,
+  config: Config,
   account: string | undefined,
 ): Promise<(page: ReportPage) => Promise<ReportRow[]>> {
   if (account === undefined) return (page) => findReports(db, page)
-  const { id } = await accountNamed(db, account)
-  return (page) => findReportsOf(db, id, page)
-}
-
-/** Returns the account with this name or id. Throws `Failure` if there is none. */
-async function accountNamed(db: Queryable, named: string): Promise<Account> {
-  const account = await findAccount(db, named)
-  if (account === undefined)
-    throw failure(
-      `There is no account with the name or id ${JSON.stringify(named)}. \`assay accounts list\` shows all accounts.`,
-    )
-  return account
+  const named = await openServices(config).accounts.named(db, account)
+  if ('refusal' in named) throw refusalFailure(named)
+  return (page) => findReportsOf(db, named.id, page)
 }
