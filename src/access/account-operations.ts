@@ -9,7 +9,7 @@ import { renderFields } from '../platform/render-fields.ts'
 import { renderTable } from '../platform/render-table.ts'
 import { keyColumns, listedKey, wireKey } from './listed-key.ts'
 import { createAccount } from './manage.ts'
-import { type Account, findAccounts, findKeys } from './store.ts'
+import { type Account, findAccounts, findShownKeys } from './store.ts'
 
 const { read, change } = operationsFor<AccountServices>()
 
@@ -93,10 +93,12 @@ const accountsList = read({
   },
 })
 
+const endedMax = 20
+
 const accountsShow = read({
   name: 'accounts show',
   http: 'GET /accounts/{account}',
-  summary: 'Show an account and its keys',
+  summary: 'Show an account, its valid keys and the last ended ones',
   who: { operator: 'viewer' },
   path: { account: accountField },
   input: {},
@@ -125,7 +127,7 @@ const accountsShow = read({
     if ('refusal' in named) return named
     const [found] = await findAccounts(db, { id: named.id, limit: 1, now })
     if (found === undefined) return refuse('account_not_found')
-    const keys = await findKeys(db, named.id)
+    const keys = await findShownKeys(db, { accountId: named.id, now, endedMax })
     return {
       account: wireAccount(found),
       credits: found.balance,

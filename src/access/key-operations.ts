@@ -25,7 +25,7 @@ import {
   revokeApiKey,
   rotateApiKey,
 } from './manage.ts'
-import { allowedNetworksMax, apiKeyRequest, overlapHoursMax } from './schema.ts'
+import { allowedNetworksMax, keyName, overlapHoursMax, validDaysMax } from './schema.ts'
 import { findKeyByText, findKeys } from './store.ts'
 
 const { read, change } = operationsFor<AccountServices>()
@@ -58,7 +58,6 @@ function networksOf(texts: readonly string[] | undefined) {
   return { networks: [...new Set(forms.filter((network) => network !== null))] }
 }
 
-const { name, validDays } = apiKeyRequest.properties
 const dayMs = 86_400_000
 
 export const apiKeysCreate = change({
@@ -78,12 +77,16 @@ export const apiKeysCreate = change({
       default: 'live',
       description: 'live, or test for sandbox data alone, free of charge',
     }),
-    name: { ...name, default: 'API key', 'x-help': 'tells the keys of the account apart' },
-    validDays: Type.Optional({
-      ...validDays,
-      'x-flag': 'expires-days',
-      'x-help': 'default: valid until it is revoked',
-    }),
+    name: { ...keyName, default: 'API key', 'x-help': 'tells the keys of the account apart' },
+    validDays: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: validDaysMax,
+        description: `must be a whole number from 1 to ${validDaysMax}`,
+        'x-flag': 'expires-days',
+        'x-help': 'default: valid until it is revoked',
+      }),
+    ),
     allowedFrom: Type.Optional(networks),
   },
   output: Type.Object(
@@ -145,12 +148,11 @@ const apiKeysList = read({
   example: { account: 'Example Ltd', limit: 200 },
   none: 'The account has no API key.',
   columns: keyColumns,
-  async run(db, { account, limit, after }, context) {
+  async run(db, { account, limit, after = null }, context) {
     const of = await ownerNamed(db, account, context)
     if ('refusal' in of) return of
-    const all = await findKeys(db, of.id)
-    const first = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1
-    const { rows, next } = pageOf(all.slice(first), limit, ({ id }) => id)
+    const found = await findKeys(db, of.id, { after, limit: limit + 1 })
+    const { rows, next } = pageOf(found, limit, ({ id }) => id)
     return { keys: rows.map((key) => wireKey(key, context.now)), next }
   },
 })
@@ -212,7 +214,7 @@ export const apiKeysRotate = change({
     now: flagField('revoke the key at once'),
   },
   output: Type.Object({ id: Type.String(), key: secret, predecessorEndsAt: time }, closed),
-  refusals: ['api_key_not_found', 'api_key_not_rotatable'],
+  refusals: ['api_key_not_found', 'api_key_not_rotatable', 'api_keys_maximum'],
   example: { keyId: exampleId, overlapHours: 48, now: false },
   audit: 'api_keys.rotated',
   when: (record) => Reflect.get(record, 'state') === 'active',

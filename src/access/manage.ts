@@ -8,7 +8,9 @@ import { type Refusal, refuse } from '../platform/http/errors.ts'
 import { keyDigest, newApiKey, shownKey } from './api-key.ts'
 import {
   type Account,
-  findKeys,
+  countActiveKeys,
+  findOwnKey,
+  hasSuccessor,
   insertAccount,
   insertKey,
   type LockedKey,
@@ -60,12 +62,15 @@ export async function createApiKey(
   const { accountId } = wanted
   if (!(await lockAccount(tx, accountId))) return refuse('account_not_found')
   const id = formValue === null ? uuidV7(now) : formKeyId(accountId, formValue)
-  const keys = await findKeys(tx, accountId)
-  if (keys.some((key) => key.id === id))
+  if (formValue !== null && (await findOwnKey(tx, { id, accountId })) !== undefined)
     return refuse('idempotency_key_spent', { message: `The key ${id} was created before.` })
-  if (keys.filter((key) => isActive(key, now)).length >= activeKeysMax)
-    return refuse('api_keys_maximum', { cause: { count: activeKeysMax, max: activeKeysMax } })
+  if ((await countActiveKeys(tx, accountId, now)) >= activeKeysMax) return tooManyKeys()
   return insertNew(tx, { ...wanted, id, predecessor: null }, now)
+}
+
+function tooManyKeys(message?: string): Refusal<'api_keys_maximum'> {
+  const cause = { count: activeKeysMax, max: activeKeysMax }
+  return refuse('api_keys_maximum', { cause, ...(message !== undefined && { message }) })
 }
 
 /** Creates a key with its audit entry in the transaction of another action. */
@@ -125,15 +130,15 @@ async function lockOwn(tx: Tx, { id, owner }: OfOwner) {
 
 /**
  * Creates a successor with the same rights and name. The old key stays valid for `overlapHours`
- * more; with 0 it is revoked now. If the old key had an expiry, the successor is valid for the same
- * length of time.
+ * more; with 0 it is revoked now, so that an account with its maximum of keys can replace one. If
+ * the old key had an expiry, the successor is valid for the same length of time.
  */
 export async function rotateApiKey(
   tx: Tx,
   { overlapHours, now, ...own }: OfOwner & { overlapHours: number; now: Date },
 ): Promise<
   | (CreatedKey & { accountId: string; predecessorEndsAt: Date })
-  | Refusal<'api_key_not_found' | 'api_key_not_rotatable'>
+  | Refusal<'api_key_not_found' | 'api_key_not_rotatable' | 'api_keys_maximum'>
 > {
   const { id } = own
   const key = await lockOwn(tx, own)
@@ -143,10 +148,15 @@ export async function rotateApiKey(
     return refuse('api_key_not_rotatable', {
       message: `The key ${id} is revoked or has expired. Create a new one.`,
     })
-  if ((await findKeys(tx, accountId)).some(({ predecessor }) => predecessor === id))
+  if (await hasSuccessor(tx, id))
     return refuse('api_key_not_rotatable', {
       message: `The key ${id} has a successor already. Rotate the successor.`,
     })
+  await lockAccount(tx, accountId)
+  if (overlapHours > 0 && (await countActiveKeys(tx, accountId, now)) >= activeKeysMax)
+    return tooManyKeys(
+      `The account has ${activeKeysMax} active keys, its maximum. Without an overlap the key can be replaced.`,
+    )
   const successor = await insertNew(tx, { ...successorOf(key, now), id: uuidV7(now) }, now)
   const end = Math.min(now.getTime() + overlapHours * hourMs, key.expiresAt?.getTime() ?? Infinity)
   const predecessorEndsAt = new Date(end)

@@ -82,8 +82,30 @@ test('409: an account has at most its maximum of valid keys; ended ones do not c
   assert.equal(refused.status, 409)
   assert.match(String(refused.body), /which is the maximum\. Revoke one first\./)
   assert.equal((await keysOf(owner)).length, activeKeysMax)
-  await revokeKey(db, keyId)
+  const rotate = (overlapHours: string) =>
+    dashboard.send(owner, `/dashboard/keys/${keyId}`, { do: 'rotate', overlapHours })
+  assert.equal((await rotate('24')).status, 409, 'both keys would be valid for a day')
+  assert.equal((await keysOf(owner)).length, activeKeysMax)
+  keyOf(await rotate('0'))
+  const [successor] = await keysOf(owner)
+  await revokeKey(db, successor?.id ?? '')
   assert.equal((await dashboard.send(owner, newPath, good)).status, 201)
+})
+
+test('a page of keys begins after the key that it names, and pages joined are the whole list', async () => {
+  const { db } = dashboard.service.database
+  const { accountId } = await newKey(db)
+  // Keys of one moment are told apart by their ids.
+  const now = new Date()
+  for (let n = 0; n < 4; n++) await newKey(db, { accountId, now })
+  const all = await findKeys(db, accountId)
+  const joined: typeof all = []
+  for (let after: string | null = null; joined.length < all.length; ) {
+    const page = await findKeys(db, accountId, { after, limit: 2 })
+    joined.push(...page)
+    after = page.at(-1)?.id ?? assert.fail('a page is empty')
+  }
+  assert.deepEqual(joined, all)
 })
 
 test('the keys of another account are answered like unknown ids and change nothing', async () => {

@@ -119,12 +119,34 @@ const keyColumns = fragment`k.id, k.account_id as "accountId", k.environment, k.
   k.scopes, k.allowed_from as "allowedFrom", k.predecessor, k.created_at as "createdAt",
   k.expires_at as "expiresAt", k.revoked_at as "revokedAt", u.last_used_at as "lastUsedAt"`
 
-/** Returns the keys of an account, newest first. */
-export function findKeys(db: Queryable, accountId: string): Promise<StoredKey[]> {
+/** Returns the keys of an account, newest first: all, or a page of those after the key `after`. */
+export function findKeys(
+  db: Queryable,
+  accountId: string,
+  { after = null, limit = null }: { after?: string | null; limit?: number | null } = {},
+): Promise<StoredKey[]> {
   return db.rows<StoredKey>(sql`
     select ${keyColumns}
     from api_keys k left join api_key_uses u on u.key_id = k.id
-    where k.account_id = ${accountId} order by k.created_at desc, k.id desc`)
+    where k.account_id = ${accountId} and (${after}::uuid is null
+      or (k.created_at, k.id) < (select created_at, id from api_keys where id = ${after}))
+    order by k.created_at desc, k.id desc limit ${limit}`)
+}
+
+/** Returns the number of keys of an account that are valid at `now`. */
+export async function countActiveKeys(
+  db: Queryable,
+  accountId: string,
+  now: Date,
+): Promise<number> {
+  const [row] = await db.rows<{ count: number }>(sql`
+    select count(*) from api_keys where account_id = ${accountId} and revoked_at is null
+      and (expires_at is null or expires_at > ${now})`)
+  return row?.count ?? 0
+}
+
+export async function hasSuccessor(db: Queryable, id: string): Promise<boolean> {
+  return (await db.run(sql`select from api_keys where predecessor = ${id}`)) > 0
 }
 
 /** Returns the key with this text, or the newest of those that are shown with it. */

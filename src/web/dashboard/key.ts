@@ -1,6 +1,6 @@
 /** The page of one API key: its rights, its rotation, its end. */
 import { apiKeysRevoke, apiKeysRotate } from '../../access/key-operations.ts'
-import { isActive } from '../../access/manage.ts'
+import { activeKeysMax, isActive } from '../../access/manage.ts'
 import { keyIdPath } from '../../access/schema.ts'
 import { findOwnKey, type StoredKey } from '../../access/store.ts'
 import { memberCaller } from '../../operations/callers.ts'
@@ -68,9 +68,11 @@ export function keyPage(options: KeyPageOptions): Endpoint[] {
         if ('refusal' in rotated) {
           const key = await findOwnKey(db, { id, accountId })
           if (key === undefined) return refuse('not_found', { message: noKey })
-          const meanwhile =
-            'The key was rotated, revoked or has expired meanwhile. A successor was shown in the tab that made it.'
-          return view(key, { now, isOwner: true, problem: { status: 409, notice: meanwhile } })
+          const problem =
+            rotated.refusal === 'api_keys_maximum'
+              ? `The account has ${activeKeysMax} valid keys, which is the maximum. Let the old key end at once, or revoke another first.`
+              : 'The key was rotated, revoked or has expired meanwhile. A successor was shown in the tab that made it.'
+          return view(key, { now, isOwner: true, problem: { status: 409, notice: problem } })
         }
         const predecessorEndsAt = new Date(rotated.output.predecessorEndsAt)
         return {

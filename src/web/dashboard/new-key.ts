@@ -1,12 +1,11 @@
 /** The page on which an API key is created. The key is the answer to the form. */
 import { randomUUID } from 'node:crypto'
 import { apiKeysCreate } from '../../access/key-operations.ts'
-import { readKeyRequest } from '../../access/key-request.ts'
 import { activeKeysMax, formKeyId } from '../../access/manage.ts'
 import { keyNameLengthMax } from '../../access/schema.ts'
 import type { AccountServices } from '../../operations/account-field.ts'
 import { memberCaller } from '../../operations/callers.ts'
-import { type Performer, perform } from '../../operations/perform.ts'
+import { type InputOf, type Performer, perform } from '../../operations/perform.ts'
 import { type Scope, scopes } from '../../platform/http/callers.ts'
 import { idempotencyKeyPattern } from '../../platform/http/contract.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
@@ -46,6 +45,9 @@ const terms = [
   { value: '', label: 'Until it is revoked' },
 ]
 
+/** Checked by `perform`, not by the types. */
+type KeyInput = InputOf<typeof apiKeysCreate>
+
 export interface KeyPageOptions extends PagesContext {
   performer: Performer<AccountServices>
 }
@@ -61,32 +63,27 @@ export function newKeyPage(options: KeyPageOptions): Endpoint[] {
         ? formView({ ...firstForm, key: randomUUID() })
         : refuse('owner_required'),
     actions: {
-      async create({ session, requestId, now }, fields) {
+      async create({ session, requestId }, fields) {
         if (session.role !== 'owner') return refuse('owner_required')
         const form = formOf(fields)
         const { name, environment, chosen, validDays, networks, key } = form
         const allowedFrom = networks.split(/[\s,]+/).filter((network) => network !== '')
-        const body = {
+        const { accountId: account } = session
+        const input = {
+          account,
           name,
           environment,
           scopes: chosen,
           ...(validDays === '' ? {} : { validDays: Number(validDays) }),
           ...(allowedFrom.length === 0 ? {} : { allowedFrom }),
         }
-        const read = readKeyRequest(body, { accountId: session.accountId, now })
-        if ('fault' in read) return { ...formView(form, errorsOf(read.fault)), status: 400 }
-        const { accountId: account } = session
-        const input = {
-          ...body,
-          account,
-          environment: read.key.environment,
-          scopes: [...read.key.scopes],
-        }
         const member = memberCaller(session, requestId)
-        const created = await perform(performer, apiKeysCreate, member, input, {
+        const created = await perform(performer, apiKeysCreate, member, input as KeyInput, {
           idempotencyKey: key,
         })
         if ('refusal' in created) {
+          if (created.refusal === 'invalid_field')
+            return { ...formView(form, errorsOf(created.message)), status: 400 }
           // A form that is sent twice, perhaps changed meanwhile, has created one key.
           if (created.refusal.startsWith('idempotency_key_'))
             return createdBefore(formKeyId(account, key))
@@ -183,7 +180,7 @@ function formOf(fields: Fields): Form {
 }
 
 /** `fault` begins with the name of its field. */
-function errorsOf(fault: string): FieldErrors {
+function errorsOf(fault = ''): FieldErrors {
   const [, field = ''] = /^(\w+)/.exec(fault) ?? []
   if (field === 'scopes') return { scopes: 'Choose at least one scope.' }
   if (field === 'environment') return { environment: 'Choose test or live.' }
