@@ -61,6 +61,15 @@ export function openServices(
     },
     reports: { defaultState: config.agentReportingDefault },
     disputes: { hidesScore: config.disputeHidesScore, dueDays: config.disputeDueDays },
+    credentials: {
+      publicUrl: config.publicUrl,
+      formerPublicUrls: config.formerPublicUrls,
+      signers: () =>
+        orUnavailable(async () => {
+          const { openKeyFolder } = await import('./scoring.ts')
+          return openKeyFolder(config)
+        }),
+    },
     async vocabulary() {
       const { releasedVocabulary } = await import('./released-vocabulary.ts')
       return releasedVocabulary()

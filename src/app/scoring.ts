@@ -3,7 +3,12 @@ import type { Config } from '../config/config.ts'
 import type { Queryable } from '../platform/db/db.ts'
 import type { Issuer } from '../score-credentials/issue.ts'
 import { originOf } from '../score-credentials/payload.ts'
-import { activeSigner, openSigners, SignerMissing } from '../score-credentials/signers.ts'
+import {
+  activeSigner,
+  type KeyFolder,
+  openSigners,
+  SignerMissing,
+} from '../score-credentials/signers.ts'
 import { KeyRefused } from '../score-credentials/signing-key.ts'
 import { EngineRefused, loadEngine } from '../scores/engine.ts'
 import { recalledEngines, refuseRecalled } from '../scores/recall-engine.ts'
@@ -31,7 +36,7 @@ export async function openScoring(config: Config): Promise<(db: Queryable) => Pr
 
 /** Returns a function that gives the issuer of each transaction, in the way of `openScoring`. */
 export async function openIssuer(config: Config): Promise<(db: Queryable) => Promise<Issuer>> {
-  const signers = await explainRefusal(() => openSigners(config.signingKeysDir))
+  const signers = await openKeyFolder(config)
   return (db) =>
     explainRefusal(async () => ({
       origin: originOf(config.publicUrl),
@@ -39,6 +44,10 @@ export async function openIssuer(config: Config): Promise<(db: Queryable) => Pro
       validityDays: config.credentialValidityDays,
       supersedeRevokes: config.supersedeRevokes,
     }))
+}
+
+export function openKeyFolder({ signingKeysDir }: Config): Promise<KeyFolder> {
+  return explainRefusal(() => openSigners(signingKeysDir))
 }
 
 /** Returns the rules of this release and these settings. */

@@ -159,6 +159,19 @@ export function findCredentialPage(
     order by c.credential_id desc limit ${limit}`)
 }
 
+/** Returns credentials as they were issued, the latest id first, without the erased ones. */
+export function findIssuedPage(
+  db: Queryable,
+  { usernameSha256, after, limit }: CredentialPage,
+): Promise<StoredCredential[]> {
+  return db.rows<StoredCredential>(sql`
+    select credential_id as "credentialId", payload, proof from score_credentials
+    where payload <> '{}'
+      and (${usernameSha256}::bytea is null or subject_name_sha256(subject) = ${usernameSha256})
+      and (${after}::uuid is null or credential_id < ${after})
+    order by credential_id desc limit ${limit}`)
+}
+
 export interface CurrentCredential {
   vcSha256: Buffer
   credentialId: string

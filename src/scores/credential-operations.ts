@@ -16,19 +16,37 @@ import {
 import { changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
+import { sha256 } from '../platform/crypto/bytes.ts'
 import type { Queryable } from '../platform/db/db.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
+import { convertProof } from '../score-credentials/convert-proof.ts'
 import { nameByHex, nameById } from '../score-credentials/credential-name.ts'
 import type { Issuer } from '../score-credentials/issue.ts'
 import { findKeys } from '../score-credentials/key-store.ts'
+import { originOf, type Payload, subjectUrl } from '../score-credentials/payload.ts'
+import { proofForms } from '../score-credentials/proof.ts'
 import { revokeCredentialsOfKey } from '../score-credentials/rotate-keys.ts'
-import { findCredentialPage, type ListedCredential } from '../score-credentials/store.ts'
+import type { Signers } from '../score-credentials/signers.ts'
+import {
+  findCredentialPage,
+  findCurrentCredential,
+  findIssuedPage,
+  findStatuses,
+  type ListedCredential,
+  type StoredCredential,
+} from '../score-credentials/store.ts'
 import { usernameDigest, usernameField } from '../workers/username.ts'
 import { exampleKid, kidField } from './key-operations.ts'
 import { reissueSome, revokeNamedCredentials } from './reissue.ts'
 import { countDueReissues } from './reissue-store.ts'
 
 export interface CredentialServices {
+  credentials: {
+    publicUrl: string
+    formerPublicUrls: readonly string[]
+    /** Refused if a key file of this machine is not sound. */
+    signers(): Promise<Signers | Refusal<'scoring_unavailable'>>
+  }
   /** Refused if no credential can be signed on this machine. */
   issuer(db: Queryable): Promise<Issuer | Refusal<'scoring_unavailable'>>
 }
@@ -103,6 +121,90 @@ function stateAt(one: ListedCredential, now: Date): (typeof states)[number] {
   if (one.validUntil <= now) return 'expired'
   return one.supersededAt === null ? 'current' : 'superseded'
 }
+
+const issued = Type.Object(
+  {},
+  { additionalProperties: true, description: 'The credential, as it was issued.' },
+)
+
+export const credentialsShow = read({
+  name: 'credentials show',
+  http: 'GET /workers/{username}/credential',
+  summary: 'Show the current credential of a worker',
+  who: { operator: 'viewer' },
+  path: { username: usernameField },
+  input: {
+    proof: Type.Enum([...proofForms], { default: 'native', description: proofForms.join(', ') }),
+  },
+  output: Type.Object(
+    { credential: issued, flaw: orNull(Type.String(), 'Why verifiers reject it, or null.') },
+    closed,
+  ),
+  refusals: ['credential_not_found', 'signing_key_elsewhere', 'scoring_unavailable'],
+  example: { username: 'ada-lovelace', proof: 'native' },
+  async run(db, { username, proof: form }, { now, services: { credentials } }) {
+    const { publicUrl, formerPublicUrls } = credentials
+    const stored = await findCurrentCredential(db, subjectUrl(originOf(publicUrl), username))
+    if (stored === undefined)
+      return refuse('credential_not_found', {
+        message: `${username} has no credential of ${publicUrl}.`,
+      })
+    const native = wireIssued(stored)
+    const flaw = await flawOf(db, stored, now)
+    if (form === 'native') return { credential: native, flaw }
+    const signers = await credentials.signers()
+    if ('refusal' in signers) return signers
+    const origins = [publicUrl, ...formerPublicUrls].map(originOf)
+    const made = await convertProof(native, form, { origins, signers })
+    if ('credential' in made) return { credential: made.credential, flaw }
+    return refuse('signing_key_elsewhere', {
+      message: `${String(native.id)} was signed by ${made.cannotSignAs}, and its private key is not on this machine.`,
+    })
+  },
+})
+
+function wireIssued({ payload, proof }: StoredCredential): Record<string, unknown> {
+  return { ...JSON.parse(payload), proof: JSON.parse(proof) }
+}
+
+/** Returns why verifiers reject the credential by now, or null. */
+async function flawOf(
+  db: Queryable,
+  { payload }: StoredCredential,
+  now: Date,
+): Promise<string | null> {
+  const [status] = await findStatuses(db, [{ token: null, vcSha256: sha256(payload) }])
+  if (status?.kind !== 'registered')
+    throw new Error('a credential is registered under another digest')
+  const { revokedAt, keyRevokedAt } = status
+  if (revokedAt !== null) return `the credential was revoked on ${wireTime(revokedAt)}`
+  if (keyRevokedAt !== null)
+    return `the key that signed the credential was revoked on ${wireTime(keyRevokedAt)}`
+  const { validUntil } = JSON.parse(payload) as Payload
+  return validUntil <= wireTime(now) ? `the credential expired on ${validUntil}` : null
+}
+
+export const credentialsExport = read({
+  name: 'credentials export',
+  http: 'GET /credentials/export',
+  summary: 'Read credentials as they were issued, the latest first',
+  who: { operator: 'viewer' },
+  path: {},
+  input: {
+    username: Type.Optional({ ...usernameField, 'x-help': 'that name this worker' }),
+    limit: limitField,
+    after: afterField,
+  },
+  output: Type.Object({ credentials: Type.Array(issued), next: nextField }, closed),
+  refusals: [],
+  example: { username: 'ada-lovelace', limit: 200 },
+  async run(db, { username, limit, after = null }) {
+    const usernameSha256 = username === undefined ? null : usernameDigest(username)
+    const found = await findIssuedPage(db, { usernameSha256, after, limit: limit + 1 })
+    const { rows, next } = pageOf(found, limit, (one) => one.credentialId)
+    return { credentials: rows.map(wireIssued), next }
+  },
+})
 
 /** Names in one transaction. */
 export const revokedMax = 256
@@ -245,6 +347,8 @@ export const credentialsReissue = change({
 
 export const credentialOperations = [
   credentialsList,
+  credentialsShow,
+  credentialsExport,
   credentialsRevoke,
   credentialsRevokeOfKey,
   credentialsReissue,

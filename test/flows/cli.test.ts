@@ -532,6 +532,21 @@ test('show: 0 for a valid credential; a revoked or expired one is printed with a
   assert.match(unsigned.err, /the key that signed the credential was revoked on 2026-05-14/)
 })
 
+test('export: each credential is written as it was issued, the latest first, to a file of its owner', async () => {
+  const { run, file } = await installationWithKey()
+  const lines = ndjson([scoreLine(1), scoreLine(2), scoreLine(3)])
+  const issued = parsed((await run(['credentials', 'issue', '--from', '-'], lines)).out)
+  const out = file('all.ndjson')
+  const [report] = parsed((await run(['credentials', 'export', '--out', out, '--json'])).out)
+  assert.deepEqual(report, { ok: true, exported: 3, out })
+  assert.equal(statSync(out).mode & 0o777, 0o600)
+  const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? 1 : -1)
+  assert.deepEqual(parsed(readFileSync(out, 'utf8')), issued.toSorted(byId))
+  const one = await run(['credentials', 'export', '--username', '@user-2'])
+  assert.deepEqual(parsed(one.out), [issued[1]])
+  assert.equal((await run(['credentials', 'export', '--json'])).code, 2)
+})
+
 test('show: 1 for a credential that has expired', async () => {
   const registry = await testRegistry()
   const { run } = await installation(registry)

@@ -2,9 +2,9 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
-import { systemClock, wireTime } from '../../platform/clock.ts'
-import { sha256 } from '../../platform/crypto/bytes.ts'
-import type { Queryable } from '../../platform/db/db.ts'
+import type { InputOf } from '../../operations/perform.ts'
+import { systemClock } from '../../platform/clock.ts'
+import { counted } from '../../platform/counted.ts'
 import { openEgress } from '../../platform/egress/client.ts'
 import { operatorRules } from '../../platform/egress/rules.ts'
 import { UnavailableError } from '../../platform/http/errors.ts'
@@ -20,7 +20,6 @@ import {
 } from '../../score-credentials/credential-name.ts'
 import { KeyFileRefused } from '../../score-credentials/key-file.ts'
 import { findKeys } from '../../score-credentials/key-store.ts'
-import { originOf, type Payload, subjectUrl } from '../../score-credentials/payload.ts'
 import { type ProofForm, proofForms } from '../../score-credentials/proof.ts'
 import {
   type VerifyResult,
@@ -28,20 +27,17 @@ import {
   verifyPath,
 } from '../../score-credentials/schema.ts'
 import { signatureCache } from '../../score-credentials/signature-cache.ts'
-import { openSigners } from '../../score-credentials/signers.ts'
-import {
-  findCurrentCredential,
-  findStatuses,
-  type StoredCredential,
-} from '../../score-credentials/store.ts'
+import { findStatuses } from '../../score-credentials/store.ts'
 import { trustOf } from '../../score-credentials/trust.ts'
 import { type RegisteredStatus, verifyCredential } from '../../score-credentials/verify.ts'
 import { verifyOffline } from '../../score-credentials/verify-offline.ts'
 import {
+  credentialsExport,
   credentialsList,
   credentialsReissue,
   credentialsRevoke,
   credentialsRevokeOfKey,
+  credentialsShow,
   revokedLines,
   revokedMax,
 } from '../../scores/credential-operations.ts'
@@ -49,12 +45,12 @@ import { keptEngines } from '../../scores/engine.ts'
 import { byOption, each, oneOf, parseUrl, usernameArgument } from '../args.ts'
 import { act, command } from '../command.ts'
 import { withContext } from '../context.ts'
-import { failure, usageError } from '../fail.ts'
+import { failure, interrupted, usageError } from '../fail.ts'
 import { batchesUntil, openInput, readInput } from '../input-lines.ts'
 import { issueFile } from '../issue-lines.ts'
 import { askFirst, type CommonFlags, declareOperations, performHere } from '../operation-command.ts'
 import { done, note, type Outcome } from '../output.ts'
-import { convertProofOrFail } from '../proof-form.ts'
+import { openOutput } from '../output-file.ts'
 
 const proofOption = ['--proof <form>', proofForms.join(', '), oneOf(proofForms), 'native'] as const
 
@@ -95,6 +91,16 @@ export function declareCommand(credentials: Command): void {
 
   command(
     credentials,
+    'export',
+    'Write all credentials as they were issued, one a line, the latest first',
+    'assay credentials export --out credentials.ndjson',
+  )
+    .option('--username <username>', 'only those that name this worker')
+    .option('--out <file>', 'a file that only you can read; - is standard output', '-')
+    .action(act(exportAll))
+
+  command(
+    credentials,
     'revoke',
     'Revoke credentials for ever',
     'assay credentials revoke --id 01993f2e-5c1a-7b3e-8d4f-2a6b8c0d1e2f --yes',
@@ -131,18 +137,11 @@ export function declareCommand(credentials: Command): void {
     .action(act(verify, { failureCode: 2 }))
 }
 
-function show(username: string, { proof: form }: { proof: ProofForm }): Promise<Outcome> {
-  return withContext(async ({ db, config }) => {
-    const { publicUrl, formerPublicUrls, signingKeysDir } = config
-    const stored = await findCurrentCredential(db, subjectUrl(originOf(publicUrl), username))
-    if (stored === undefined)
-      throw failure(`${username} has no credential of ${publicUrl}.`, { report: { username } })
-    const native = { ...JSON.parse(stored.payload), proof: JSON.parse(stored.proof) }
-    const signers = await openSigners(signingKeysDir)
-    const origins = [publicUrl, ...formerPublicUrls].map(originOf)
-    const credential = await convertProofOrFail(native, form, { origins, signers })
+function show(username: string, { proof }: { proof: ProofForm }): Promise<Outcome> {
+  return withContext(async (context) => {
+    const input = { username, proof }
+    const { credential, flaw } = await performHere(context, credentialsShow, { input, flags: {} })
     const lines = [JSON.stringify(credential, null, 2)]
-    const flaw = await flawOf(db, stored)
     if (flaw === null) return done({ credential }, lines)
     const message = `${username}: ${flaw}.`
     note(message)
@@ -150,17 +149,46 @@ function show(username: string, { proof: form }: { proof: ProofForm }): Promise<
   })
 }
 
-/** Returns why verifiers reject the credential by now, or null. */
-async function flawOf(db: Queryable, { payload }: StoredCredential): Promise<string | null> {
-  const [status] = await findStatuses(db, [{ token: null, vcSha256: sha256(payload) }])
-  if (status?.kind !== 'registered')
-    throw new Error('a credential is registered under another digest')
-  const { revokedAt, keyRevokedAt } = status
-  if (revokedAt !== null) return `the credential was revoked on ${wireTime(revokedAt)}`
-  if (keyRevokedAt !== null)
-    return `the key that signed the credential was revoked on ${wireTime(keyRevokedAt)}`
-  const { validUntil } = JSON.parse(payload) as Payload
-  return validUntil <= wireTime(systemClock()) ? `the credential expired on ${validUntil}` : null
+const exportedPage = 500
+const ownerOnly = 0o600
+
+interface ExportFlags {
+  username?: string
+  out: string
+  json?: boolean
+}
+
+/** Writes one credential a line, in bounded memory. */
+function exportAll({ username, out, json = false }: ExportFlags): Promise<Outcome> {
+  if (json && out === '-')
+    throw usageError('With --json, standard output carries the report. Name a file with --out.')
+  return withContext(
+    async (context) => {
+      const sink = await openOutput(out, ownerOnly)
+      let exported = 0
+      try {
+        for (let after: string | null = null; ; ) {
+          if (context.signal.aborted)
+            throw interrupted(`${out} holds only the latest ${counted(exported, 'credential')}.`)
+          const input: InputOf<typeof credentialsExport> = {
+            limit: exportedPage,
+            ...(username !== undefined && { username }),
+            ...(after !== null && { after }),
+          }
+          const page = await performHere(context, credentialsExport, { input, flags: {} })
+          await sink.write(page.credentials.map((one) => `${JSON.stringify(one)}\n`).join(''))
+          exported += page.credentials.length
+          after = page.next
+          if (after === null) break
+        }
+      } finally {
+        await sink.close()
+      }
+      const lines = [`You have exported ${counted(exported, 'credential')}.`]
+      return { ...done({ exported, out }, lines), linesTo: 'stderr' }
+    },
+    { watchesSignal: true },
+  )
 }
 
 /** A name and the text that the operator wrote for it. */

@@ -224,6 +224,12 @@ export const errorTable = {
     command: '`assay evidence list` shows it.',
     isOperatorOnly: true,
   },
+  credential_not_found: {
+    status: 404,
+    message: 'The worker has no credential.',
+    advice: 'List the credentials, and use a username that one of them is about.',
+    isOperatorOnly: true,
+  },
   signing_key_not_found: {
     status: 404,
     message: 'There is no such signing key.',
@@ -467,6 +473,13 @@ export const errorTable = {
     advice: 'Wait ten minutes after a key is created before it signs.',
     command:
       'Wait until then, or add --now and accept that they reject new credentials until then.',
+    isOperatorOnly: true,
+  },
+  signing_key_elsewhere: {
+    status: 409,
+    message: 'The private key that signed the credential is not on this machine.',
+    advice: 'Ask for the native proof.',
+    command: 'Use --proof native.',
     isOperatorOnly: true,
   },
   signing_key_not_revoked: {
