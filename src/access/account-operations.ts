@@ -37,7 +37,7 @@ export const accountsCreate = change({
   refusals: ['invalid_field', 'account_name_taken'],
   example: { name: 'Example Ltd' },
   audit: 'accounts.created',
-  said: ({ account: { id, name } }) => [
+  renderLines: ({ account: { id, name } }) => [
     `created the account ${name} (${id})`,
     `Next: \`assay api-keys create ${id} --scope scores:read\` and \`assay credits grant ${id} 1000 --reason …\`.`,
   ],
@@ -113,7 +113,7 @@ const accountsShow = read({
   ),
   refusals: ['account_not_found'],
   example: { account: 'Example Ltd' },
-  said: ({ account: { id, name, createdAt }, credits: balance, suspended, keys }) => [
+  renderLines: ({ account: { id, name, createdAt }, credits: balance, suspended, keys }) => [
     name,
     ...renderFields({
       id,

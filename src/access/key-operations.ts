@@ -106,7 +106,7 @@ export const apiKeysCreate = change({
   },
   audit: 'api_keys.created',
   keepsKeys: true,
-  said: ({ id, key }) => [key, `id ${id}`, shownOnce],
+  renderLines: ({ id, key }) => [key, `id ${id}`, shownOnce],
   async run(tx, { account, scopes: asked, validDays: days, name: text, ...input }, context) {
     const allowed = networksOf(input.allowedFrom)
     if ('refusal' in allowed) return allowed
@@ -218,7 +218,7 @@ export const apiKeysRotate = change({
   example: { keyId: exampleId, overlapHours: 48, now: false },
   audit: 'api_keys.rotated',
   when: (record) => Reflect.get(record, 'state') === 'active',
-  said: ({ id, key, predecessorEndsAt }, { overlapHours, now }) => [
+  renderLines: ({ id, key, predecessorEndsAt }, { overlapHours, now }) => [
     key,
     `id ${id}`,
     shownOnce,
@@ -253,7 +253,7 @@ const apiKeysRestrict = change({
   example: { keyId: exampleId, allowedFrom: ['192.0.2.0/24'], anywhere: false },
   audit: 'api_keys.restricted',
   when: (record) => Reflect.get(record, 'state') !== 'revoked',
-  said: ({ id, allowedFrom: from }) => [
+  renderLines: ({ id, allowedFrom: from }) => [
     `${id} is valid ${from === null ? 'from anywhere' : `only from ${from.join(', ')}`}.`,
   ],
   async run(tx, { keyId: id, allowedFrom: texts, anywhere }, { owner }) {
@@ -289,7 +289,7 @@ export const apiKeysRevoke = change({
   audit: 'api_keys.revoked',
   when: (record) => Reflect.get(record, 'state') !== 'revoked',
   danger: 'No request with the key is served any more, on every server.',
-  said: ({ id, result }) => [
+  renderLines: ({ id, result }) => [
     result === 'before'
       ? `${id} was revoked before.`
       : `${id} is revoked: no request with it is served any more.`,

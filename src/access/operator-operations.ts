@@ -78,7 +78,7 @@ export const operatorsCreateToken = change({
   refusals: ['invalid_field'],
   example: { name: 'HR system', role: 'ingest', validDays: 90 },
   audit: 'operators.token_created',
-  said: ({ token: { id, role, expiresAt }, secret }) => [
+  renderLines: ({ token: { id, role, expiresAt }, secret }) => [
     secret,
     `This token is shown once. Its id is ${id}, its role ${role}; it ends ${expiresAt}.`,
   ],
@@ -120,7 +120,7 @@ export const operatorsRevokeToken = change({
   audit: 'operators.token_revoked',
   when: (record) => Reflect.get(record, 'revokedAt') === null,
   danger: 'The system that has the token is refused from its next call on.',
-  said: ({ tokenId, changed: isChanged }) => [
+  renderLines: ({ tokenId, changed: isChanged }) => [
     isChanged ? `Token ${tokenId} is revoked.` : `Token ${tokenId} was revoked before.`,
   ],
   async run(tx, { tokenId }, { now }) {

@@ -60,7 +60,7 @@ export const accountsMembers = read({
   ),
   refusals: ['account_not_found'],
   example: { account: 'Example Ltd' },
-  said({ members, invitations }, { account: named }) {
+  renderLines({ members, invitations }, { account: named }) {
     const rows = [
       ...members.map((one) => ({ ...one, state: one.disabledAt === null ? 'member' : 'disabled' })),
       ...invitations.map((one) => ({ ...one, state: 'invited' })),
@@ -109,7 +109,7 @@ export const membersRemove = change({
   refusals: ['account_not_found', 'member_not_found', 'last_owner'],
   example: { account: 'Example Ltd', email: 'ada@example.org' },
   audit: 'users.removed',
-  said: (_, { account: named, email: of }) => [
+  renderLines: (_, { account: named, email: of }) => [
     `removed ${of} from ${named}: API keys stay valid, revoke those that the member knows`,
   ],
   async run(tx, { account: named, email: who }, context) {
@@ -147,7 +147,7 @@ export const membersMakeOwner = change({
   refusals: ['account_not_found', 'member_not_found'],
   example: { account: 'Example Ltd', email: 'ada@example.org' },
   audit: 'users.made_owner',
-  said: ({ changed: isNew }, { account: named, email: of }) => [
+  renderLines: ({ changed: isNew }, { account: named, email: of }) => [
     isNew
       ? `${of} is an owner of ${named}`
       : `${of} is an owner of ${named} already: nothing changed.`,

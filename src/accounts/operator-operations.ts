@@ -56,7 +56,7 @@ export const operatorsGrant = change({
   refusals: ['user_not_found'],
   example: { email: 'ada@example.com', role: 'support' },
   audit: 'operators.granted',
-  said: ({ email: of, changed: isChanged }) => [
+  renderLines: ({ email: of, changed: isChanged }) => [
     isChanged ? `${of} has the role from the next request on.` : `${of} had the role before.`,
   ],
   async run(tx, { email: of, role: granted }, { by, now }) {
@@ -80,7 +80,7 @@ const operatorsWithdraw = change({
   refusals: ['user_not_found'],
   example: { email: 'ada@example.com' },
   audit: 'operators.withdrawn',
-  said: ({ email: of, changed: isChanged }) => [
+  renderLines: ({ email: of, changed: isChanged }) => [
     isChanged ? `${of} is no operator any more.` : `${of} had no operator role.`,
   ],
   async run(tx, { email: of }) {

@@ -114,7 +114,7 @@ export const usersInvite = change({
   ],
   example: { account: 'Example Ltd', email: 'ada@example.org', role: 'owner' },
   audit: 'users.invited',
-  said({ account: name, userId, changed: isNew, url: link }, { email: to, role }) {
+  renderLines({ account: name, userId, changed: isNew, url: link }, { email: to, role }) {
     if (userId !== undefined) return [`${to} is a member of ${name} already: nothing changed.`]
     const first = isNew
       ? `invited ${to} to ${name} as ${role}`
@@ -160,7 +160,7 @@ export const usersResend = change({
   refusals: ['account_not_found', 'invitation_not_found', 'rate_limited'],
   example: { account: 'Example Ltd', email: 'ada@example.org' },
   audit: 'users.invitation_resent',
-  said: ({ url: link }) => linkLines(link),
+  renderLines: ({ url: link }) => linkLines(link),
   async run(tx, { account: named, email: to }, context) {
     const of = await ownerNamed(tx, named, context)
     if ('refusal' in of) return of
@@ -191,7 +191,9 @@ export const usersWithdraw = change({
   refusals: ['account_not_found', 'invitation_not_found'],
   example: { account: 'Example Ltd', email: 'ada@example.org' },
   audit: 'users.invitation_withdrawn',
-  said: ({ account: name }, { email: to }) => [`withdrew the invitation of ${to} to ${name}`],
+  renderLines: ({ account: name }, { email: to }) => [
+    `withdrew the invitation of ${to} to ${name}`,
+  ],
   async run(tx, { account: named, email: to }, context) {
     const of = await ownerNamed(tx, named, context)
     if ('refusal' in of) return of
@@ -281,7 +283,7 @@ export const usersShow = read({
   output: Type.Object({ user: listedUser }, closed),
   refusals: ['user_not_found'],
   example: { email: 'ada@example.org' },
-  said: ({ user }) => [
+  renderLines: ({ user }) => [
     user.email,
     ...renderFields({
       name: user.name,
@@ -311,7 +313,10 @@ export const usersSignInLink = change({
   example: { email: 'ada@example.org', console: false },
   audit: 'users.link_made',
   when: isEnabled,
-  said: ({ url: link }) => [link, 'It works once, for 15 minutes. Give it to that user alone.'],
+  renderLines: ({ url: link }) => [
+    link,
+    'It works once, for 15 minutes. Give it to that user alone.',
+  ],
   async run(tx, { email: of, console: isForConsole }, { now, services }) {
     const next = isForConsole ? consolePath : null
     const link = await makeShownLink(tx, { email: of, next }, now)
@@ -340,7 +345,7 @@ export const usersDisable = change({
   example: { email: 'ada@example.org' },
   audit: 'users.disabled',
   when: isEnabled,
-  said: ({ changed: isNew }, { email: of }) => [
+  renderLines: ({ changed: isNew }, { email: of }) => [
     isNew
       ? `disabled ${of}: every session has ended`
       : `${of} is disabled already: nothing changed.`,
@@ -366,7 +371,7 @@ export const usersEnable = change({
   example: { email: 'ada@example.org' },
   audit: 'users.enabled',
   when: (record) => !isEnabled(record),
-  said: ({ changed: isNew }, { email: of }) => [
+  renderLines: ({ changed: isNew }, { email: of }) => [
     isNew ? `${of} may sign in again` : `${of} is not disabled: nothing changed.`,
   ],
   async run(tx, { email: of }) {
@@ -395,7 +400,7 @@ export const usersErase = change({
   audit: 'users.erased',
   danger:
     'The memberships, invitations and sessions are deleted as well; accounts stay. It cannot be undone.',
-  said: (_, { email: of }) => [`erased ${of}`],
+  renderLines: (_, { email: of }) => [`erased ${of}`],
   async run(tx, { email: of }) {
     const erased = await eraseUser(tx, of)
     if ('refusal' in erased) return erased

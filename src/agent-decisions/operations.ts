@@ -151,7 +151,7 @@ const reportsUnlock = change({
   refusals: ['account_not_found'],
   example: { account: 'Example Ltd' },
   audit: 'agent_reporting.unlocked',
-  said: ({ account: name, reviewed }) => [
+  renderLines: ({ account: name, reviewed }) => [
     reviewed
       ? `${name} may report. Its review is approved.`
       : `${name} may report. It had not requested a review.`,
@@ -178,7 +178,7 @@ const reportsDecline = change({
   refusals: ['account_not_found', 'unlock_review_not_found'],
   example: { account: 'Example Ltd' },
   audit: 'agent_reporting.declined',
-  said: ({ account: name }) => [`The review of ${name} is declined.`],
+  renderLines: ({ account: name }) => [`The review of ${name} is declined.`],
   async run(tx, { account: named }, context) {
     const of = await ownerNamed(tx, named, context)
     if ('refusal' in of) return of
@@ -199,7 +199,7 @@ export const reportsLock = change({
   refusals: ['account_not_found'],
   example: { account: 'Example Ltd' },
   audit: 'agent_reporting.locked',
-  said: ({ account: name }) => [
+  renderLines: ({ account: name }) => [
     `${name} may not report any more. \`assay reports unlock\` ends that.`,
   ],
   async run(tx, { account: named }, context) {
@@ -229,7 +229,7 @@ export const reportsRequestReview = change({
   refusals: ['account_not_found', 'agent_reporting_unlocked'],
   example: { account: 'Example Ltd', note: 'Our agent sends an Idempotency-Key now.' },
   audit: 'agent_reporting.review_requested',
-  said: ({ requestedAt, changed: isNew }) => [
+  renderLines: ({ requestedAt, changed: isNew }) => [
     isNew ? 'The review is requested.' : `A review was requested before, at ${requestedAt}.`,
   ],
   async run(tx, { account: named, note = null }, context) {
@@ -275,7 +275,7 @@ const reportsErase = change({
   example: { usernames: ['ada-lovelace'] },
   audit: 'agent_reports.erased',
   danger: 'The reports of all accounts about them are deleted for ever.',
-  said: ({ erased }) => [`You have erased ${counted(erased, 'report')}.`],
+  renderLines: ({ erased }) => [`You have erased ${counted(erased, 'report')}.`],
   async run(tx, { usernames = [], scores: scoreIds = [] }) {
     if (usernames.length + scoreIds.length === 0)
       return refuse('invalid_field', {

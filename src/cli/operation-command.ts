@@ -246,11 +246,11 @@ function rendered(
   { input, isDryRun, csv }: Rendering,
 ): Outcome {
   // A change is made for the names that were found, and the exit code says that some were not.
-  const { said, columns, none = 'There are none.', finding = 'notFound' } = operation
+  const { renderLines, columns, none = 'There are none.', finding = 'notFound' } = operation
   const found: unknown = Reflect.get(output, finding)
   const exitCode = found == null || (Array.isArray(found) && found.length === 0) ? 0 : 1
   const report = isDryRun ? { dryRun: true, ...output } : { ...output }
-  const sentences = () => said?.(output as never, input as never).map(harmless)
+  const sentences = () => renderLines?.(output as never, input as never).map(harmless)
   if (columns !== undefined) {
     const { rows } = rowsOf(output)
     const table = tableColumns(columns as Columns<object>)

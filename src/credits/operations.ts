@@ -133,7 +133,7 @@ export const creditsGrant = change({
     again: false,
   },
   audit: 'credits.granted',
-  said: enteredLine,
+  renderLines: enteredLine,
   run: (tx, input, context) => enter(tx, 'grant', input, context),
 })
 
@@ -157,7 +157,7 @@ export const creditsAdjust = change({
   refusals: entryRefusals,
   example: { account: 'Example Ltd', credits: -20, reason: 'granted twice', again: false },
   audit: 'credits.adjusted',
-  said: enteredLine,
+  renderLines: enteredLine,
   run: (tx, input, context) => enter(tx, 'adjustment', input, context),
 })
 
@@ -179,7 +179,7 @@ const creditsShow = read({
   ),
   refusals: ['account_not_found'],
   example: { account: 'Example Ltd' },
-  said: ({ name: of, balance, suspended }) => [
+  renderLines: ({ name: of, balance, suspended }) => [
     `${of}: ${counted(balance, 'credit')}${suspended ? ', suspended: `assay credits audit` says why' : ''}`,
   ],
   async run(db, { account: named }, context) {
@@ -253,7 +253,7 @@ export const creditsUsage = read({
     refunded: fieldOf('refunded'),
     credits: fieldOf('credits'),
   },
-  said: ({ usage, credits, archived }) => [
+  renderLines: ({ usage, credits, archived }) => [
     ...(usage.length === 0 ? [] : [`${counted(credits, 'credit')} in all`]),
     ...archived.map(
       (one) =>
@@ -311,7 +311,7 @@ export const creditsResume = change({
   refusals: [],
   example: {},
   audit: 'credits.resumed',
-  said: ({ resumed }) => [
+  renderLines: ({ resumed }) => [
     resumed === 0
       ? 'No suspended account adds up.'
       : `${counted(resumed, 'account')} charged again.`,

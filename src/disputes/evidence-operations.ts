@@ -124,7 +124,7 @@ export const evidenceRevoke = change({
   example: { evidence: ['acme-reviews/2026-117'], reason: 'source_invalid' },
   audit: 'evidence.revoked',
   danger: 'Revoked evidence never counts again, and the credentials of its scores are revoked.',
-  said: ({ revoked, alreadyRevoked, notFound, rescored: scored, notScored: why }) => [
+  renderLines: ({ revoked, alreadyRevoked, notFound, rescored: scored, notScored: why }) => [
     ...notFound.map((name) => `not found: ${name}`),
     `${revoked.length} revoked, ${alreadyRevoked.length} revoked before, ${notFound.length} not found`,
     ...scoreLines(scored),
@@ -179,7 +179,7 @@ export const evidenceRevokeSource = change({
   example: { sourceId: 'acme', reason: 'source_removed' },
   audit: 'evidence.revoked',
   danger: 'Revoked evidence never counts again, and the credentials of its scores are revoked.',
-  said: ({ sourceId, revoked, rescored: scored, notScored: why, more }) => [
+  renderLines: ({ sourceId, revoked, rescored: scored, notScored: why, more }) => [
     `${sourceId}: ${more === true ? 'at least ' : ''}${counted(revoked, 'item')} revoked, ${counted(scored, 'score')} computed again`,
     ...(why === undefined ? [] : [why]),
   ],
@@ -233,7 +233,7 @@ const evidenceReassign = change({
   example: { allOf: 'ada-l', to: 'ada-lovelace' },
   audit: 'evidence.reassigned',
   danger: 'Credentials of scores that counted the evidence are revoked.',
-  said: ({ to, moved, rescored: scored }) => [
+  renderLines: ({ to, moved, rescored: scored }) => [
     `${moved.length} reassigned to ${to}`,
     ...scoreLines(scored),
   ],

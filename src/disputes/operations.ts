@@ -104,7 +104,7 @@ export const disputesOpen = change({
     exclude: true,
   },
   audit: 'disputes.opened',
-  said({ dispute: { id, dueAt, username, restricted, evidence } }) {
+  renderLines({ dispute: { id, dueAt, username, restricted, evidence } }) {
     const excluded = evidence.filter((item) => item.excluded).length
     return [
       `Dispute ${id} is open, due ${dueAt}.`,
@@ -153,7 +153,7 @@ export const disputesReview = change({
   example: { disputeId: exampleId },
   audit: 'disputes.reviewed',
   when: (record) => Reflect.get(record, 'state') === 'open',
-  said: ({ disputeId: id }) => [`Dispute ${id} is under review.`],
+  renderLines: ({ disputeId: id }) => [`Dispute ${id} is under review.`],
   async run(tx, { disputeId: id }, { by, now }) {
     const reviewed = await reviewDispute(tx, id, { actor: by, now })
     if ('refusal' in reviewed) return reviewed
@@ -210,7 +210,7 @@ export const disputesResolve = change({
   audit: 'disputes.resolved',
   when: (record) => Reflect.get(record, 'state') === 'under_review',
   danger: 'The decision is final. If it is upheld, evidence and credentials are revoked.',
-  said: endedLines,
+  renderLines: endedLines,
   async run(tx, { disputeId: id, as, evidence: texts = [] }, context) {
     const { ids: upheldIds, unknown } = await findNamedEvidence(tx, texts.map(evidenceNameOf))
     if (unknown.length > 0)
@@ -239,7 +239,7 @@ export const disputesWithdraw = change({
   audit: 'disputes.withdrawn',
   when: (record) => Reflect.get(record, 'endedAt') === null,
   danger: 'The dispute ends for ever, and its excluded evidence counts again.',
-  said: endedLines,
+  renderLines: endedLines,
   async run(tx, { disputeId: id }, context) {
     const end = await endNow(tx, { id, ending: 'withdrawn', upheldIds: [] }, context)
     if ('refusal' in end) return end
@@ -331,7 +331,7 @@ export const disputesShow = read({
   ),
   refusals: ['dispute_not_found'],
   example: { disputeId: exampleId },
-  said({ dispute: shown }) {
+  renderLines({ dispute: shown }) {
     const { id, username, kind, dueAt, endedAt, evidence, moves } = shown
     return [
       `${username}: dispute about ${kind}`,

@@ -68,7 +68,7 @@ export const sourcesRegister = change({
   refusals: ['invalid_field'],
   example: { sourceId: 'acme', name: 'Acme Ltd', kind: 'organisation', group: 'acme' },
   audit: 'sources.registered',
-  said: ({ result, source: { id } }) => [`${id}: ${result}`],
+  renderLines: ({ result, source: { id } }) => [`${id}: ${result}`],
   async run(tx, { sourceId: id, ...facts }, { by, now }) {
     const answer = await registerSource(tx, { id, ...facts }, { actor: by, now })
     if ('refused' in answer) {
@@ -100,7 +100,7 @@ export const sourcesSuspend = change({
   example: { sourceId: 'acme' },
   audit: 'sources.suspended',
   when: (record) => Reflect.get(record, 'suspendedAt') === null,
-  said: ({ sourceId: id, changed: isChanged }) =>
+  renderLines: ({ sourceId: id, changed: isChanged }) =>
     isChanged
       ? [`${id} is suspended: the scores with its evidence are computed again without it.`]
       : [`${id} was suspended before.`],
@@ -119,7 +119,7 @@ export const sourcesResume = change({
   example: { sourceId: 'acme' },
   audit: 'sources.resumed',
   when: (record) => Reflect.get(record, 'suspendedAt') !== null,
-  said: ({ sourceId: id, changed: isChanged }) =>
+  renderLines: ({ sourceId: id, changed: isChanged }) =>
     isChanged
       ? [`${id} counts again: the scores with its evidence are computed again.`]
       : [`${id} is not suspended.`],

@@ -42,7 +42,7 @@ export const auditVerify = read({
   refusals: [],
   example: {},
   finding: 'broken',
-  said({ broken, entries = 0, head = '', since = null }) {
+  renderLines({ broken, entries = 0, head = '', since = null }) {
     if (broken !== undefined)
       return [
         `BROKEN at entry ${broken.seq}: ${broken.reason}.`,

@@ -102,7 +102,7 @@ interface Common<
    * The result in sentences. Without it, a door shows the fields of the output. For a list, they
    * follow the table.
    */
-  said?(output: Static<Output>, input: Static<TObject<Path & Input>>): readonly string[]
+  renderLines?(output: Static<Output>, input: Static<TObject<Path & Input>>): readonly string[]
   columns?: Columns<RowOf<Static<Output>>>
   /** The text of an empty list. */
   none?: string
@@ -146,7 +146,7 @@ export interface Change<
 }
 
 /** The members that differ with the types of input and output. */
-type Typed = 'positional' | 'example' | 'finding' | 'said' | 'columns'
+type Typed = 'positional' | 'example' | 'finding' | 'renderLines' | 'columns'
 
 /** An operation of any types, as the doors see it. They call `run` only through `perform`. */
 export interface Operation<Services = never>
@@ -158,7 +158,7 @@ export interface Operation<Services = never>
   danger?: string
   keepsKeys?: true
   finding?: string
-  said?: (output: never, input: never) => readonly string[]
+  renderLines?: (output: never, input: never) => readonly string[]
   columns?: Columns<never>
   run: (db: never, input: never, context: Context<Services>) => Promise<object>
 }

@@ -178,7 +178,7 @@ const workersShow = read({
   output: shownWorker,
   refusals: ['worker_not_found'],
   example: { username: 'ada-lovelace' },
-  said: workerLines,
+  renderLines: workerLines,
   async run(db, { username: of }, { now }) {
     const [worker] = await findWorkers(db, { usernames: [of] })
     if (worker === undefined) return unknownWorker(of)
@@ -289,7 +289,7 @@ const workersErase = change({
   audit: 'workers.erased',
   danger:
     'Everything that is stored about the worker is erased: every credential, score, item of evidence and report. The username is never given again.',
-  said: ({ credentialsErased, evidenceErased, reportsErased }, { username: of }) => [
+  renderLines: ({ credentialsErased, evidenceErased, reportsErased }, { username: of }) => [
     `${of} is erased: ${counted(evidenceErased, 'item')} of evidence and ${counted(reportsErased, 'report')} deleted, ${counted(credentialsErased, 'credential')} revoked and deleted.`,
     'Your backups still hold the worker: docs/privacy.md says what to do.',
   ],

@@ -245,7 +245,7 @@ export const credentialsRevoke = change({
   example: { credentials: ['01993f2e-5c1a-7b3e-8d4f-2a6b8c0d1e2f'] },
   audit: 'credentials.revoked',
   danger: 'Revoked credentials stay revoked. Public scores among them get new credentials.',
-  said: ({ notFound, ...counts }) => [
+  renderLines: ({ notFound, ...counts }) => [
     ...notFound.map((name) => `not found: ${name}`),
     ...revokedLines({ ...counts, notFound: notFound.length }),
   ],
@@ -299,7 +299,7 @@ export const credentialsRevokeOfKey = change({
   example: { kid: exampleKid },
   audit: 'keys.credentials_revoked',
   danger: 'Revoked credentials stay revoked. Public scores among them get new credentials.',
-  said: ({ kid, changed: isChanged }) => [
+  renderLines: ({ kid, changed: isChanged }) => [
     isChanged
       ? `Every credential that ${kid} signed is revoked.`
       : `The credentials that ${kid} signed were revoked before.`,
@@ -332,7 +332,7 @@ export const credentialsReissue = change({
   refusals: ['scoring_unavailable'],
   example: {},
   audit: 'credentials.reissued',
-  said: ({ reissued }) => [`${counted(reissued, 'public score')} got a new credential.`],
+  renderLines: ({ reissued }) => [`${counted(reissued, 'public score')} got a new credential.`],
   async run(tx, _, { now, services }) {
     const issuer = await services.issuer(tx)
     if ('refusal' in issuer) return issuer

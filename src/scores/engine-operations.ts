@@ -94,7 +94,7 @@ export const enginesRecall = change({
   danger:
     'No process computes a score with the engine any more, its scores are replaced as corrections, and their credentials are revoked.',
   when: (record) => Reflect.get(record, 'recalledAt') === null,
-  said: recalledLines,
+  renderLines: recalledLines,
   async run(tx, { sha256, version: named, reason: why }, { by, now }) {
     const engineSha256 = Buffer.from(sha256, 'hex')
     const known = await findRecall(tx, engineSha256)

@@ -33,7 +33,7 @@ export const scoresMark = change({
   refusals: [],
   example: {},
   audit: 'scores.marked',
-  said: ({ count: marked }) => [`${counted(marked, 'worker')} marked`],
+  renderLines: ({ count: marked }) => [`${counted(marked, 'worker')} marked`],
   async run(tx, _, { now }) {
     const marked = await markWorkersWithEvidence(tx, 'operator', now)
     return changed({ count: marked }, { subjects: [], details: { count: marked } })

@@ -54,7 +54,7 @@ const consentGrant = change({
   refusals: ['worker_not_found'],
   example: { username: 'ada-lovelace', permission: 'score_sharing', textVersion: '2026-05' },
   audit: 'consent.granted',
-  said: consentLines,
+  renderLines: consentLines,
   run: (tx, { username: of, ...input }, context) => setConsent(tx, of, input, context),
 })
 
@@ -69,7 +69,7 @@ const consentWithdraw = change({
   refusals: ['worker_not_found'],
   example: { username: 'ada-lovelace', permission: 'score_sharing' },
   audit: 'consent.withdrawn',
-  said: consentLines,
+  renderLines: consentLines,
   run: (tx, { username: of, permission: withdrawn }, context) =>
     setConsent(tx, of, { permission: withdrawn, textVersion: null }, context),
 })
@@ -184,7 +184,7 @@ const identityVerify = change({
   refusals: ['worker_not_found', 'identity_state', 'invalid_field'],
   example: { username: 'ada-lovelace', until: '2027-05-14T00:00:00Z' },
   audit: 'identity.verified',
-  said: identityLines,
+  renderLines: identityLines,
   run: (tx, { username: of, until }, context) => {
     const end = until === undefined ? yearsAfter(context.now, 1) : new Date(until)
     return setIdentity(tx, of, { move: 'verify', until: end }, context)
@@ -202,7 +202,7 @@ const identityRevoke = change({
   refusals: ['worker_not_found', 'identity_state', 'invalid_field'],
   example: { username: 'ada-lovelace' },
   audit: 'identity.revoked',
-  said: identityLines,
+  renderLines: identityLines,
   run: (tx, { username: of }, context) => setIdentity(tx, of, { move: 'revoke' }, context),
 })
 

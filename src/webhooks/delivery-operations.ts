@@ -151,7 +151,7 @@ export const webhooksResend = change({
   audit: 'webhooks.resent',
   // The delivery keeps the key, so a form that is sent twice needs no replay.
   keepsKeys: true,
-  said: (output) => [`${output.eventId} is sent to ${output.endpointId} once more.`],
+  renderLines: (output) => [`${output.eventId} is sent to ${output.endpointId} once more.`],
   async run(tx, { endpointId: id, eventId }, context) {
     const { idempotencyKey: key, now: at } = context
     const resent = await resendEvent(tx, { ...endpointOf(id, context), eventId, key, at })
@@ -179,7 +179,9 @@ const webhooksReplay = change({
   refusals: ['invalid_field', 'webhook_endpoint_not_found', 'webhook_endpoint_disabled'],
   example: { endpointId: exampleId, since: '2026-05-14T09:00Z' },
   audit: 'webhooks.replayed',
-  said: ({ queued }) => [`${counted(queued, 'missed event')} will be sent, twenty a second.`],
+  renderLines: ({ queued }) => [
+    `${counted(queued, 'missed event')} will be sent, twenty a second.`,
+  ],
   async run(tx, { endpointId: id, since: text }, context) {
     const { now: at } = context
     const since = new Date(text)
@@ -223,7 +225,7 @@ export const webhooksTest = change({
   refusals: ['webhook_endpoint_not_found', 'webhook_endpoint_disabled', 'rate_limited'],
   example: { endpointId: exampleId, eventType: 'dispute.opened' },
   audit: { none: 'the deliveries of the endpoint show each test event' },
-  said: (output) => [
+  renderLines: (output) => [
     `${output.eventId} is sent to ${output.endpointId}. \`assay webhooks deliveries\` shows the answer.`,
   ],
   async run(tx, { endpointId: id, eventType }, context) {

@@ -90,7 +90,7 @@ export const webhooksCreate = change({
   },
   audit: 'webhooks.created',
   keepsKeys: true,
-  said: ({ endpoint, signingSecret: secret }) => [
+  renderLines: ({ endpoint, signingSecret: secret }) => [
     `endpoint        ${endpoint.id}`,
     `signing secret  ${secret}`,
     'The secret is not shown again.',
@@ -288,7 +288,7 @@ export const webhooksShow = read({
   output: Type.Object({ endpoint: shownEndpoint }, closed),
   refusals: ['webhook_endpoint_not_found'],
   example: { endpointId: exampleId },
-  said({ endpoint: { url, ...facts } }) {
+  renderLines({ endpoint: { url, ...facts } }) {
     const shown = Object.entries(facts)
       .filter(([name]) => name !== 'schemaVersion' && name !== 'userId')
       .map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value])
@@ -335,7 +335,7 @@ export const webhooksDisable = change({
   audit: 'webhooks.disabled',
   when: isActive,
   danger: 'Its pending deliveries are cancelled, and later events are not kept for it.',
-  said: ({ changed: isNew, endpoint: { id, disabledAt } }) => [
+  renderLines: ({ changed: isNew, endpoint: { id, disabledAt } }) => [
     isNew ? `${id} is disabled.` : `${id} has been disabled since ${disabledAt ?? ''}.`,
   ],
   async run(tx, { endpointId: id }, { owner, now }) {
@@ -362,7 +362,7 @@ export const webhooksEnable = change({
   example: { endpointId: exampleId },
   audit: 'webhooks.enabled',
   when: (record) => !isActive(record),
-  said: changeLine('receives events again'),
+  renderLines: changeLine('receives events again'),
   async run(tx, { endpointId: id }, { owner, now, services }) {
     const { activeMax } = services.webhooks
     const moved = await enableEndpoint(tx, { endpointId: id, owner, activeMax, at: now })
@@ -394,7 +394,7 @@ export const webhooksPause = change({
   example: { endpointId: exampleId },
   audit: 'webhooks.paused',
   when: (record) => isActive(record) && !isPaused(record),
-  said: changeLine('is paused: events wait for it'),
+  renderLines: changeLine('is paused: events wait for it'),
   run: async (tx, { endpointId: id }, { owner, now }) =>
     moveDone(await pauseEndpoint(tx, { endpointId: id, owner, pausedAt: now })),
 })
@@ -411,7 +411,7 @@ export const webhooksResume = change({
   example: { endpointId: exampleId },
   audit: 'webhooks.resumed',
   when: (record) => isActive(record) && isPaused(record),
-  said: changeLine('receives events again'),
+  renderLines: changeLine('receives events again'),
   run: async (tx, { endpointId: id }, { owner }) =>
     moveDone(await pauseEndpoint(tx, { endpointId: id, owner, pausedAt: null })),
 })
@@ -439,7 +439,7 @@ export const webhooksLimit = change({
   refusals: ['invalid_field', 'webhook_endpoint_not_found'],
   example: { endpointId: exampleId, perSecond: 5, atOnce: 2 },
   audit: 'webhooks.limited',
-  said({ endpointId: id, perSecond: rate, atOnce: most }) {
+  renderLines({ endpointId: id, perSecond: rate, atOnce: most }) {
     const parts = [
       ...(rate === undefined
         ? []

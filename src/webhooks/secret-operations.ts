@@ -56,7 +56,7 @@ export const webhooksRotateSecret = change({
   ],
   example: { endpointId: exampleId, hours: 48 },
   audit: 'webhooks.rotated',
-  said: ({ signingSecret: secret, signsFrom }, { hours }) => [
+  renderLines: ({ signingSecret: secret, signsFrom }, { hours }) => [
     `The new secret, shown once: ${secret}`,
     hours === 0
       ? 'It signs from now on. For a day, the old one signs a header beside it.'
@@ -95,7 +95,7 @@ export const webhooksReplaceSecret = change({
   audit: 'webhooks.secret_replaced',
   danger:
     'The older secrets sign nothing any more: the receiver rejects deliveries until it has the new one.',
-  said: ({ signingSecret: secret }) => [
+  renderLines: ({ signingSecret: secret }) => [
     `The new secret, shown once: ${secret}`,
     'It signs from now on. The older secrets of the endpoint sign nothing any more.',
   ],
@@ -122,7 +122,7 @@ export const webhooksActivateSecret = change({
   refusals: ['webhook_endpoint_not_found', 'webhook_secret_not_announced'],
   example: { endpointId: exampleId },
   audit: 'webhooks.secret_activated',
-  said: changeLine('signs with its announced secret now'),
+  renderLines: changeLine('signs with its announced secret now'),
   async run(tx, { endpointId: id }, { owner, now }) {
     const endpoint = await activateSecret(tx, { endpointId: id, owner, at: now })
     if ('refusal' in endpoint) return endpoint
@@ -143,7 +143,7 @@ const webhooksReencrypt = change({
   refusals: ['webhooks_not_configured'],
   example: {},
   audit: 'webhooks.reencrypted',
-  said: ({ kid, reencrypted }) => [
+  renderLines: ({ kid, reencrypted }) => [
     `${counted(reencrypted, 'secret')} encrypted again. All are under ${kid}.`,
   ],
   async run(tx, _, { services }) {

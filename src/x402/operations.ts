@@ -225,7 +225,7 @@ export const paymentsUnresolved = read({
   finding: 'payments',
   none: 'No payment is unresolved.',
   columns: { ...columns, validBefore: 'validBefore', nonce: 'nonce' },
-  said: ({ payments: open }) =>
+  renderLines: ({ payments: open }) =>
     open.length === 0
       ? []
       : [
@@ -264,7 +264,7 @@ export const paymentsClose = change({
   audit: 'payments.closed',
   when: (record) => ['settling', 'unknown'].includes(String(Reflect.get(record, 'state'))),
   danger: 'The payment ends for ever, as paid or as not paid.',
-  said: ({ payment: id, transaction }) => [
+  renderLines: ({ payment: id, transaction }) => [
     `The payment ${id} ${transaction === null ? 'was not paid' : `was paid by ${transaction}`}.`,
   ],
   async run(tx, { paymentId: id, paid, notPaid, shared: isShared }, { now }) {
@@ -301,7 +301,7 @@ export const paymentsRefunded = change({
   audit: 'payments.refunded',
   when: (record) =>
     Reflect.get(record, 'state') === 'settled' && Reflect.get(record, 'refundTxHash') === null,
-  said: ({ payment: id, transaction, changed: isChanged }) => [
+  renderLines: ({ payment: id, transaction, changed: isChanged }) => [
     `The payment ${id} ${isChanged ? 'is' : 'was before'} recorded as given back by ${transaction}.`,
   ],
   async run(tx, { paymentId: id, transaction }, { now }) {

@@ -167,7 +167,9 @@ export function sentencesOf<Services>(
   output: object,
   input: object,
 ): readonly string[] {
-  const lines = operation.said?.(output as never, input as never) ?? [`Done: ${operation.summary}.`]
+  const lines = operation.renderLines?.(output as never, input as never) ?? [
+    `Done: ${operation.summary}.`,
+  ]
   // The next command is for a terminal.
   return lines.filter((line) => !line.includes('`assay '))
 }
