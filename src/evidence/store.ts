@@ -116,6 +116,17 @@ export function findWorkerEvidence(
     order by e.worker_id, e.evidence_id`)
 }
 
+/** Returns the days since 1970-01-01 from which items no longer count, of those that expire. */
+export async function findExpiryDays(
+  db: Queryable,
+  ids: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await db.rows<{ id: string; day: number }>(sql`
+    select evidence_id as id, expires_on - date '1970-01-01' as day from evidence
+    where evidence_id = any(${ids}::uuid[]) and expires_on is not null`)
+  return new Map(rows.map(({ id, day }) => [id, day]))
+}
+
 export const evidenceStates = ['active', 'excluded', 'revoked', 'expired'] as const
 export type EvidenceState = (typeof evidenceStates)[number]
 

@@ -1,6 +1,6 @@
 /** The operation that explains a score item by item, for the operator. */
 import { Type } from 'typebox'
-import { findWorkerEvidence } from '../evidence/store.ts'
+import { findExpiryDays, findWorkerEvidence } from '../evidence/store.ts'
 import { closed, flagField, orNull } from '../operations/fields.ts'
 import { operationsFor } from '../operations/operation.ts'
 import type { Queryable } from '../platform/db/db.ts'
@@ -12,7 +12,7 @@ import { unknownWorker, usernamePattern } from '../workers/username.ts'
 import { EngineRefused, type PastEngine } from './engine.ts'
 import { findSnapshot } from './history-store.ts'
 import { isPublished } from './issue-rule.ts'
-import { endsOnDay } from './published-until.ts'
+import { daysMax, endsOnDay, skillEndsOnDay } from './published-until.ts'
 import { inputOf, MakersMissing, openMakers } from './replay.ts'
 import type { ScoringRules } from './scoring.ts'
 import { findActiveSnapshots } from './store.ts'
@@ -140,7 +140,7 @@ async function explainStored(db: Queryable, id: Buffer, rules: ScoringRules) {
   try {
     const { engine, vocabulary } = await openMakers(db)(stored)
     const { workerId } = stored
-    return explained(engine, inputOf(stored, vocabulary), { snapshotId, workerId, rules })
+    return await explained(db, engine, inputOf(stored, vocabulary), { snapshotId, workerId, rules })
   } catch (error) {
     if (!(error instanceof MakersMissing || error instanceof EngineRefused)) throw error
     const message = `The score ${snapshotId} cannot be explained: ${error.message}.`
@@ -159,22 +159,21 @@ async function explainNow(
   )
   const asOfDay = Math.floor(now.getTime() / 86_400_000)
   const input = { evidence, vocabulary: rules.vocabulary, asOfDay }
-  return explained(rules.engine, input, { snapshotId: null, workerId, rules })
+  return explained(db, rules.engine, input, { snapshotId: null, workerId, rules })
 }
 
-/** Evidence that decays is at its end after a hundred years at the latest. */
-const daysMax = 36_525
-
-function explained(
+async function explained(
+  db: Queryable,
   engine: PastEngine,
   input: ScoreInput,
   { rules, ...named }: { snapshotId: string | null; workerId: string; rules: ScoringRules },
 ) {
   const { result, ...parts } = engine.explain(input)
   const { issueRule } = rules
-  const ends = isPublished(result, issueRule)
-    ? endsOnDay(engine.score, input, { issueRule, daysMax })
-    : null
+  const ids = input.evidence.map(({ id }) => id)
+  const expiryDays = await findExpiryDays(db, ids)
+  const future = { score: engine.score, input, expiryDays, daysMax }
+  const ends = isPublished(result, issueRule) ? endsOnDay(future, issueRule) : null
   const { skills: scores, ...whole } = result
   const evidence = new Map(input.evidence.map((one) => [one.id, one]))
   const items = parts.items.flatMap((part) => {
@@ -185,7 +184,9 @@ function explained(
   })
   const skills = parts.skills.flatMap(({ endsOnDay: last, ...part }) => {
     const score = scores.find(({ skillId }) => skillId === part.skillId)
-    return score === undefined ? [] : { ...score, ...part, endsOn: dateOrNull(last) }
+    if (score === undefined) return []
+    const day = score.score === null ? null : skillEndsOnDay(future, part.skillId, last)
+    return { ...score, ...part, endsOn: dateOrNull(day) }
   })
   const { version, binarySha256 } = engine
   return {

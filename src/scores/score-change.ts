@@ -105,7 +105,10 @@ function endsOnOf(
   result: ScoreResult | null,
 ): string | null {
   if (result === null || !isPublished(result, issueRule)) return null
-  const day = endsOnDay(engine.score, input, { issueRule, daysMax: evaluatedEveryDays })
+  // Evidence that expires marks its worker on that day by itself.
+  const expiryDays = new Map<string, number>()
+  const future = { score: engine.score, input, expiryDays, daysMax: evaluatedEveryDays }
+  const day = endsOnDay(future, issueRule)
   return day === null ? null : new Date(day * dayMs).toISOString().slice(0, 10)
 }
 

@@ -115,6 +115,22 @@ test('explain in text: each item is a table row with its day, remaining weight a
   assert.match(out, /not counted\n.*\n.* assurance_zero\n/)
 })
 
+test('explain: a score and its skills end on the day on which their evidence expires, if that is earlier', async () => {
+  const decayed = await asked('explain', username)
+  const { workerId: worker } = decayed
+  const expire = (day: string | null) =>
+    db.run(sql`update evidence set expires_on = ${day}::date where worker_id = ${worker}`)
+  await expire('2026-07-01')
+  const { endsOn, skills } = await asked('explain', username)
+  assert.ok(decayed.endsOn === null || decayed.endsOn > '2026-07-01')
+  assert.equal(endsOn, '2026-07-01')
+  for (const skill of skills)
+    assert.equal(skill.endsOn, skill.score === null ? null : '2026-07-01', skill.skillId)
+  await expire('2199-01-01')
+  assert.deepEqual(await asked('explain', username), decayed)
+  await expire(null)
+})
+
 test('explain: a worker without a score is reported; --now shows the result of the evidence', async () => {
   const who = await usernameOf(poor)
   const refused = await line.run(['scores', 'explain', who])

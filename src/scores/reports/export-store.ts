@@ -38,6 +38,8 @@ export interface ItemSource {
   id: string
   sourceId: string
   kind: string
+  /** Days since 1970-01-01: the first day on which the item no longer counts, or null. */
+  expiryDay: number | null
 }
 
 export function findItemSources(
@@ -45,7 +47,8 @@ export function findItemSources(
   workerIds: readonly string[],
 ): Promise<ItemSource[]> {
   return db.rows<ItemSource>(sql`
-    select e.evidence_id as id, e.source_id as "sourceId", s.kind
+    select e.evidence_id as id, e.source_id as "sourceId", s.kind,
+      e.expires_on - date '1970-01-01' as "expiryDay"
     from evidence e join sources s on s.source_id = e.source_id
     where e.worker_id = any(${workerIds}::uuid[])`)
 }

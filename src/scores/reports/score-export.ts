@@ -9,9 +9,15 @@ import { dateOfDay, dayOfDate } from '../../scoring-core/civil-date.ts'
 import type { Evidence, ScoreInput } from '../../scoring-core/evidence.ts'
 import type { PastEngine } from '../engine.ts'
 import { isPublished } from '../issue-rule.ts'
+import { daysMax, skillEndsOnDay } from '../published-until.ts'
 import { type Makers, openMakers } from '../replay.ts'
 import type { ScoringRules } from '../scoring.ts'
-import { type ExportedWorker, findExportPage, findItemSources } from './export-store.ts'
+import {
+  type ExportedWorker,
+  findExportPage,
+  findItemSources,
+  type ItemSource,
+} from './export-store.ts'
 
 export const pseudonymKeyBytes = 32
 
@@ -117,7 +123,7 @@ interface Exported {
   engine: PastEngine
   rules: ScoringRules
   key: Buffer
-  sources: ReadonlyMap<string, { sourceId: string; kind: string }>
+  sources: ReadonlyMap<string, ItemSource>
 }
 
 function addWorker(page: ExportPage, { worker, input, engine, rules, key, sources }: Exported) {
@@ -138,8 +144,16 @@ function addWorker(page: ExportPage, { worker, input, engine, rules, key, source
     engineSha256: worker.engineSha256?.toString('hex') ?? null,
     vocabularyHash: worker.vocabularySha256?.toString('hex') ?? null,
   })
+  const expiryDays = new Map(
+    input.evidence.flatMap(({ id }) => {
+      const day = sources.get(id)?.expiryDay ?? null
+      return day === null ? [] : [[id, day]]
+    }),
+  )
+  const future = { score: engine.score, input, expiryDays, daysMax }
   for (const [at, { verified, ...skill }] of result.skills.entries()) {
-    const ends = skills[at]?.endsOnDay ?? null
+    const decayedOn = skills[at]?.endsOnDay ?? null
+    const ends = skill.score === null ? null : skillEndsOnDay(future, skill.skillId, decayedOn)
     const endsMonth = ends === null ? null : dateOfDay(ends).slice(0, 7)
     page.skills.push({ subject, ...skill, verified, endsMonth })
   }
