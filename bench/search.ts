@@ -20,7 +20,7 @@ import { skillNames } from '../src/candidates/skill-names.ts'
 import { replaceEntries } from '../src/candidates/store.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { type Db, openDb, txOf } from '../src/platform/db/db.ts'
-import { loadVocabulary } from '../src/skill-standard/vocabulary.ts'
+import { loadReleasedVocabulary } from '../src/skill-standard/releases.ts'
 import { program } from '../test/support/start/program.ts'
 import { endWithBench, startPostgres } from './children.ts'
 import { type Finding, report } from './measure.ts'
@@ -35,7 +35,7 @@ const importLines = Number(process.env.SEARCH_IMPORT ?? 20_000)
 /** Candidates that are only added to the index, in batches of an import. */
 const indexedWorkers = Number(process.env.SEARCH_INDEXED ?? 20_000)
 const root = join(import.meta.dirname, '..')
-const { records } = loadVocabulary(join(root, 'vocabulary'))
+const { records } = loadReleasedVocabulary()
 const names = skillNames(records)
 const workerOf = populationOf(records)
 

@@ -15,8 +15,7 @@ import {
   registryCacheRefreshMs,
 } from '../score-credentials/registry-cache.ts'
 import { loadNotes } from '../skill-standard/notes.ts'
-import { openReleases } from '../skill-standard/releases.ts'
-import { loadReleasedVocabulary } from '../skill-standard/vocabulary.ts'
+import { loadReleasedVocabulary, openReleases } from '../skill-standard/releases.ts'
 import { assetEndpoints } from '../web/assets.ts'
 import { dashboardPages } from '../web/dashboard/pages.ts'
 import type { OpenApi } from '../web/docs/api.ts'

@@ -27,8 +27,8 @@ import { verifyCredential } from '../score-credentials/verify.ts'
 import { loadEngine } from '../scores/engine.ts'
 import { registerWorkers } from '../scores/keep-sharing.ts'
 import { scoringVocabulary } from '../scores/scoring-vocabulary.ts'
+import { loadReleasedVocabulary } from '../skill-standard/releases.ts'
 import { domains } from '../skill-standard/schema.ts'
-import { loadVocabulary } from '../skill-standard/vocabulary.ts'
 import { type Registration, readRegistration } from '../workers/registration.ts'
 import { accountName } from './account.ts'
 import { renderCommands } from './commands.ts'
@@ -142,7 +142,7 @@ test('sixty workers have scores of the released engine in every band, a history,
       events.some((event) => event.type === type),
       type,
     )
-  const skills = loadVocabulary('vocabulary').records
+  const skills = loadReleasedVocabulary().records
   const shown = new Set(demoWorkers.flatMap(({ career }) => career.map(({ slug }) => slug)))
   for (const domain of domains) {
     const known = skills.filter((skill) => skill.domain === domain)
@@ -158,7 +158,7 @@ test('importing the demo’s files of workers, sources and evidence changes noth
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line))
-  const vocabulary = scoringVocabulary(loadVocabulary('vocabulary').records)
+  const vocabulary = scoringVocabulary(loadReleasedVocabulary().records)
   await db.transaction(async (tx) => {
     const workers = lines('people.ndjson').map(
       (line) => readRegistration(line, now) as Registration,

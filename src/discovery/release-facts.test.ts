@@ -35,6 +35,7 @@ const files: Record<string, string> = {
   'src/module/verb.test.ts': 'not released',
   'migrations/0001_first.sql': 'select 1',
   'vocabulary/sql.json': '{"id":"hss:sql"}',
+  'vocabulary/releases/1.0.0.json': '{}',
   'openapi/2026-05-14.json': '{"openapi":"3.1.0"}',
   'engines/hsc-2.0.0-0123456789ab.mjs': 'bundle',
   'events/score.updated.v1.json': '{}',
@@ -73,6 +74,7 @@ test('release: every file that runs is hashed and sorted by path; tests and pros
       'src/skill-standard/context.ts context',
       'vectors/scoring-hsc2-extra.json golden',
       'vectors/scoring-hsc2.json golden',
+      'vocabulary/releases/1.0.0.json vocabulary',
       'vocabulary/sql.json vocabulary',
     ],
   )

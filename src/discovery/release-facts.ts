@@ -14,7 +14,7 @@ const hashed: readonly [pattern: string, role: FileRole][] = [
   ['migrations/*.sql', 'schema'],
   ['openapi/*.json', 'schema'],
   ['events/*.json', 'schema'],
-  ['vocabulary/*.json', 'vocabulary'],
+  ['vocabulary/{,releases/}*.json', 'vocabulary'],
   ['package.json', 'source'],
   ['package-lock.json', 'lockfile'],
 ]

@@ -16,13 +16,13 @@ import { proofForms } from '../score-credentials/proof.ts'
 import { signatureCache } from '../score-credentials/signature-cache.ts'
 import { trustOf } from '../score-credentials/trust.ts'
 import { checkCredential } from '../score-credentials/verify.ts'
-import { loadVocabulary } from '../skill-standard/vocabulary.ts'
+import { loadReleasedVocabulary } from '../skill-standard/releases.ts'
 import { sandboxCredential } from './credentials.ts'
 import { fictionalWorkers, profileSkills } from './fictional-workers.ts'
 import { openSandbox } from './open.ts'
 import { sandboxOriginOf } from './origin.ts'
 
-const { records } = loadVocabulary('vocabulary')
+const { records } = loadReleasedVocabulary()
 const publicUrl = 'https://scores.example.org'
 const time = { now: new Date('2026-06-02T08:30:00Z') }
 const { reads, statuses } = openSandbox({

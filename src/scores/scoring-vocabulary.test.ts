@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { item } from '../../test/support/build/score-inputs.ts'
 import { score } from '../scoring-core/score.ts'
-import { loadVocabulary } from '../skill-standard/vocabulary.ts'
+import { loadReleasedVocabulary } from '../skill-standard/releases.ts'
 import { scoringVocabulary } from './scoring-vocabulary.ts'
 
-const { records } = loadVocabulary(join(import.meta.dirname, '../../vocabulary'))
+const { records } = loadReleasedVocabulary()
 
 test('every published record becomes a rule with integer weights that sum to 1,000', () => {
   const vocabulary = scoringVocabulary(records)

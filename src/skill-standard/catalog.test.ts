@@ -7,11 +7,11 @@ import { Compile } from 'typebox/compile'
 import { openJsonLd } from '../../packages/vocabulary/src/json-ld.ts'
 import { skillCatalogOf } from './catalog.ts'
 import { contextDocument, standardUrls } from './context.ts'
+import { loadReleasedVocabulary } from './releases.ts'
 import { skillCatalog, skillRecord } from './schema.ts'
-import { loadVocabulary } from './vocabulary.ts'
 
 const base = 'https://scores.example.org'
-const vocabulary = loadVocabulary('vocabulary')
+const vocabulary = loadReleasedVocabulary()
 const catalog = skillCatalogOf(vocabulary, base)
 
 function record(id: string) {

@@ -8,11 +8,10 @@ import { type Answer, anybody } from '../platform/http/endpoint.ts'
 import { skillStandardContract } from './contract.ts'
 import { skillStandardHandlers } from './handlers.ts'
 import { loadNotes } from './notes.ts'
-import { openReleases } from './releases.ts'
-import { loadVocabulary } from './vocabulary.ts'
+import { loadReleasedVocabulary, openReleases } from './releases.ts'
 
 const publicUrl = 'https://scores.example.org'
-const vocabulary = loadVocabulary('vocabulary')
+const vocabulary = loadReleasedVocabulary()
 const releases = openReleases('vocabulary')
 const notes = loadNotes('vocabulary')
 const handlers = skillStandardHandlers({ publicUrl, vocabulary, releases, notes })

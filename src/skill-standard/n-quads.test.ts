@@ -6,13 +6,13 @@ import { scoreBandDefinitions } from './bands.ts'
 import { skillCatalogOf } from './catalog.ts'
 import { contextDocument, standardUrls } from './context.ts'
 import { nQuadsOf } from './n-quads.ts'
-import { loadVocabulary } from './vocabulary.ts'
+import { loadReleasedVocabulary } from './releases.ts'
 
 const base = 'https://scores.example.org'
 const context = contextDocument(base)['@context']
 const jsonLd = await openJsonLd({ [standardUrls(base).context]: contextDocument(base) })
 assert.ok(jsonLd)
-const vocabulary = loadVocabulary('vocabulary')
+const vocabulary = loadReleasedVocabulary()
 const deprecated = { 'hss:git': 'hss:sql' }
 const catalog = skillCatalogOf({ ...vocabulary, deprecated }, base)
 

@@ -4,56 +4,24 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Static, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
 import { standardUrls } from './context.ts'
+import { releasedDirectory } from './releases.ts'
 import type { SkillNotes } from './schema.ts'
-import { faultsOf } from './source.ts'
-import { releasedDirectory, VocabularyError } from './vocabulary.ts'
 
-const closed = { additionalProperties: false }
-const rationale = Type.String({ minLength: 40, maxLength: 600 })
+/** A file of `vocabulary/notes/`. `packages/vocabulary` checks the shape. */
+interface NotesFile {
+  skill: string
+  /** The version of the record that the notes cover. */
+  record_version: string
+  weights_rationale: string
+  half_life_rationale: string
+  role_note: string | null
+  /** Keys of `sources.json`. */
+  sources: string[]
+  reviews: { reviewer: string; reviewed_at: string; comment: string }[]
+}
 
-const notesFile = Type.Object(
-  {
-    skill: Type.String({ pattern: '^hss:[a-z0-9-]+$' }),
-    /** The version of the record that the notes cover. */
-    record_version: Type.String(),
-    weights_rationale: rationale,
-    half_life_rationale: rationale,
-    role_note: Type.Union([Type.Null(), rationale]),
-    /** Keys of `sources.json`. */
-    sources: Type.Array(Type.String(), { uniqueItems: true }),
-    reviews: Type.Array(
-      Type.Object(
-        {
-          reviewer: Type.String({ minLength: 2, maxLength: 120 }),
-          reviewed_at: Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' }),
-          comment: Type.String({ minLength: 10, maxLength: 600 }),
-        },
-        closed,
-      ),
-    ),
-  },
-  closed,
-)
-type NotesFile = Static<typeof notesFile>
-
-const sourceList = Type.Record(
-  Type.String({ pattern: '^[a-z0-9-]+$' }),
-  Type.Object(
-    {
-      title: Type.String({ minLength: 3 }),
-      publisher: Type.String({ minLength: 2 }),
-      /** A DOI as a URL, a URL, or the number of a standard. */
-      identifier: Type.String({ minLength: 3 }),
-    },
-    closed,
-  ),
-)
-type SourceList = Static<typeof sourceList>
-
-const shapes = { notes: Compile(notesFile), sources: Compile(sourceList) }
+type SourceList = Record<string, { title: string; publisher: string; identifier: string }>
 
 export interface VocabularyNotes {
   /** The notes by the slug of their skill. */
@@ -61,24 +29,21 @@ export interface VocabularyNotes {
   sources: SourceList
 }
 
-/** Reads the notes of a vocabulary directory. Throws `VocabularyError` if a file is malformed. */
+/** Reads the notes of a vocabulary directory. */
 export function loadNotes(directory: string = releasedDirectory): VocabularyNotes {
   const folder = join(directory, 'notes')
-  const faults: string[] = []
-  const notes = new Map<string, NotesFile>()
-  let sources: SourceList = {}
-  for (const file of readdirSync(folder).sort()) {
-    const content: unknown = JSON.parse(readFileSync(join(folder, file), 'utf8'))
-    const slug = file.replace(/\.json$/, '')
-    if (file === 'sources.json' && shapes.sources.Check(content)) sources = content
-    else if (shapes.notes.Check(content)) notes.set(slug, content)
-    else {
-      const shape = file === 'sources.json' ? shapes.sources : shapes.notes
-      faults.push(...faultsOf(shape, content).map((fault) => `notes/${file} ${fault}`))
-    }
-  }
-  if (faults.length > 0) throw new VocabularyError(directory, faults)
-  return { notes, sources }
+  const files = new Map<string, unknown>(
+    readdirSync(folder)
+      .sort()
+      .map((file) => [file.slice(0, -'.json'.length), readJson(join(folder, file))]),
+  )
+  const sources = files.get('sources') as SourceList
+  files.delete('sources')
+  return { notes: files as Map<string, NotesFile>, sources }
+}
+
+function readJson(path: string): unknown {
+  return JSON.parse(readFileSync(path, 'utf8'))
 }
 
 /** Returns the document of `/standard/v1/skills/{id}/notes`, or undefined without notes. */

@@ -6,8 +6,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { faultsOf } from './source.ts'
-import { releasedDirectory, searchWordsFile, VocabularyError } from './vocabulary.ts'
+import { releasedDirectory, VocabularyError } from './releases.ts'
+
+export const searchWordsFile = 'search-words.json'
 
 /** Folded words, each with the ids of its skills, best first. */
 const shape = Compile(
@@ -28,11 +29,7 @@ export function loadSearchWords(
   directory: string = releasedDirectory,
 ): ReadonlyMap<string, SearchWords> {
   const content: unknown = JSON.parse(readFileSync(join(directory, searchWordsFile), 'utf8'))
-  if (!shape.Check(content))
-    throw new VocabularyError(
-      directory,
-      faultsOf(shape, content).map((fault) => `${searchWordsFile} ${fault}`),
-    )
+  if (!shape.Check(content)) throw new VocabularyError(directory, [`${searchWordsFile}: malformed`])
   const words = new Map<string, SearchWords>()
   for (const [word, ids] of Object.entries(content))
     for (const [i, id] of ids.entries()) {

@@ -1,154 +1,56 @@
 /**
- * Pure: the contents of the vocabulary directory, without a base address. It has one file for each
- * skill and four other files: `controlled.json` (the controlled lists), `deprecated.json` (id →
- * successor), `crosswalk.json` and `release.json` (written by `releaseOf`). The folder `releases/`
- * keeps each release as it was published.
+ * The contents of a release of the vocabulary, without a base address: what a file of
+ * `vocabulary/releases/` holds. `packages/vocabulary` checks the shapes before it writes one.
  */
-import { type Static, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
-import { domains } from './schema.ts'
+import type { domains } from './schema.ts'
 
-const closed = { additionalProperties: false }
-const id = Type.String({ pattern: '^hss:[a-z0-9-]+$', maxLength: 68 })
-const ids = (max: number, min = 0) =>
-  Type.Array(id, { minItems: min, maxItems: max, uniqueItems: true })
-const semver = Type.String({ pattern: '^(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)$' })
-const slug = Type.String({ pattern: '^[a-z0-9_-]+$', maxLength: 64 })
-const label = Type.String({ minLength: 2, maxLength: 60 })
+type Domain = (typeof domains)[number]
 
-/**
- * A skill on disk: the wire record without `@context`, `@id` and `anchored`, which depend on the
- * base address.
- */
-const sourceRecord = Type.Object(
-  {
-    '@type': Type.Literal('Skill'),
-    id,
-    version: semver,
-    label,
-    aliases: Type.Array(label, { minItems: 1, maxItems: 6 }),
-    domain: Type.Enum([...domains]),
-    subdomain: Type.Union([slug, Type.Null()]),
-    category: Type.Array(slug, { minItems: 1, maxItems: 3, uniqueItems: true }),
-    description: Type.String({ minLength: 120, maxLength: 400 }),
-    evidence_types: Type.Array(
-      Type.Object(
-        {
-          type: slug,
-          weight: Type.Number({ exclusiveMinimum: 0, maximum: 1 }),
-          signal: Type.String({ minLength: 60, maxLength: 240 }),
-        },
-        closed,
-      ),
-      { minItems: 3, maxItems: 5 },
-    ),
-    decay_half_life_months: Type.Integer({ minimum: 0, maximum: 240 }),
-    depends_on: ids(4),
-    related_to: ids(6, 1),
-    // Rule V9 checks lengths and keys; the schema checks the shape only.
-    proficiency_rubric: Type.Record(Type.String(), Type.String()),
-  },
-  closed,
-)
-export type SourceRecord = Static<typeof sourceRecord>
+/** A skill: the wire record without the members that depend on the base address. */
+export interface SourceRecord {
+  '@type': 'Skill'
+  id: string
+  version: string
+  label: string
+  aliases: string[]
+  domain: Domain
+  subdomain: string | null
+  category: string[]
+  description: string
+  evidence_types: { type: string; weight: number; signal: string }[]
+  decay_half_life_months: number
+  depends_on: string[]
+  related_to: string[]
+  proficiency_rubric: Record<string, string>
+}
 
-const controlledLists = Type.Object(
-  {
-    domains: Type.Array(
-      Type.Object({ slug: Type.Enum([...domains]), label, description: Type.String() }, closed),
-    ),
-    subdomains: Type.Array(Type.Object({ slug, label, domain: Type.Enum([...domains]) }, closed)),
-    categories: Type.Array(Type.Object({ slug, label }, closed)),
-    evidence_types: Type.Array(Type.Object({ slug, label, description: Type.String() }, closed)),
-  },
-  closed,
-)
-export type ControlledLists = Static<typeof controlledLists>
+export type ControlledLists = {
+  domains: { slug: Domain; label: string; description: string }[]
+  subdomains: { slug: string; label: string; domain: Domain }[]
+  categories: { slug: string; label: string }[]
+  evidence_types: { slug: string; label: string; description: string }[]
+}
 
 /** Maps a deprecated id to the id that replaces it. The deprecated record stays. */
-const deprecations = Type.Record(Type.String({ pattern: '^hss:[a-z0-9-]+$' }), id)
-export type Deprecations = Static<typeof deprecations>
+export type Deprecations = Record<string, string>
 
-/** Rule V17 checks the form of targets; the schema checks the shape only. */
-const crosswalk = Type.Array(
-  Type.Object(
-    {
-      skill: Type.String(),
-      scheme: Type.String(),
-      target: Type.String(),
-      match: Type.String(),
-      /** Name of the target in its scheme. Releases before 1.2.0 have no label and no source. */
-      label: Type.Optional(Type.String()),
-      /** The publication in which the identifier was looked up. */
-      source: Type.Optional(Type.String()),
-    },
-    closed,
-  ),
-)
-export type Crosswalk = Static<typeof crosswalk>
+export type Crosswalk = {
+  skill: string
+  scheme: string
+  target: string
+  match: string
+  /** Name of the target in its scheme. Releases before 1.2.0 have no label and no source. */
+  label?: string
+  /** The publication in which the identifier was looked up. */
+  source?: string
+}[]
 
-const digest = Type.String({ pattern: '^sha256:[0-9a-f]{64}$' })
-
-/** The last release, with which rules V12, V13 and V14 compare. */
-const release = Type.Object(
-  {
-    version: semver,
-    released_at: Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z$' }),
-    license: Type.String(),
-    records: Type.Record(
-      Type.String(),
-      Type.Object({ version: semver, content: digest, score_relevant: digest }, closed),
-    ),
-  },
-  closed,
-)
-export type Release = Static<typeof release>
-
-/** Everything that one release publishes, in one file of `releases/`. */
-const archive = Type.Object(
-  {
-    release,
-    controlled: controlledLists,
-    deprecated: deprecations,
-    crosswalk,
-    records: Type.Array(sourceRecord),
-  },
-  closed,
-)
-export type Archive = Static<typeof archive>
+export interface Release {
+  version: string
+  released_at: string
+  license: string
+  records: Record<string, { version: string; content: string; score_relevant: string }>
+}
 
 /** Every release from the oldest to the newest, with the hash of its archive. */
-const releaseIndex = Type.Array(
-  Type.Object({ version: semver, released_at: Type.String(), content: digest }, closed),
-)
-export type ReleaseIndex = Static<typeof releaseIndex>
-
-/** The files as read. The four other files are well-formed; records may be anything. */
-export interface VocabularyFiles {
-  records: readonly { file: string; content: unknown }[]
-  controlled: ControlledLists
-  deprecated: Deprecations
-  crosswalk: Crosswalk
-  /** Null before the first release. */
-  release: Release | null
-}
-
-export const shapes = {
-  record: Compile(sourceRecord),
-  controlled: Compile(controlledLists),
-  deprecated: Compile(deprecations),
-  crosswalk: Compile(crosswalk),
-  release: Compile(release),
-  archive: Compile(archive),
-  releaseIndex: Compile(releaseIndex),
-}
-
-interface Shape {
-  Errors(value: unknown): Iterable<{ instancePath: string; message: string }>
-}
-
-/** Returns each fault of a value against one of `shapes`, as `place: fault`. */
-export function faultsOf(shape: Shape, value: unknown): string[] {
-  const faults = [...shape.Errors(value)].filter(({ message }) => message !== 'schema is false')
-  return faults.map(({ instancePath, message }) => `${instancePath || '/'}: ${message}`)
-}
+export type ReleaseIndex = { version: string; released_at: string; content: string }[]

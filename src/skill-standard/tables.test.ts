@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { skillCatalogOf } from './catalog.ts'
 import { loadNotes, notesDocument } from './notes.ts'
+import { loadReleasedVocabulary } from './releases.ts'
 import { crosswalkCsv, notesCsv, skillsCsv } from './tables.ts'
-import { loadVocabulary } from './vocabulary.ts'
 
-const vocabulary = loadVocabulary('vocabulary')
+const vocabulary = loadReleasedVocabulary()
 const { controlled, crosswalk } = vocabulary
 const { skills } = skillCatalogOf(vocabulary, 'https://scores.example.org')
 

@@ -4,12 +4,12 @@ import { test } from 'node:test'
 import { openJsonLd } from '../../packages/vocabulary/src/json-ld.ts'
 import { skillCatalogOf } from './catalog.ts'
 import { contextDocument, standardUrls } from './context.ts'
+import { loadReleasedVocabulary } from './releases.ts'
 import { conceptSchemes, terms, vocabularyDocument } from './terms.ts'
-import { loadVocabulary } from './vocabulary.ts'
 
 const base = 'https://scores.example.org'
 const { vocab } = standardUrls(base)
-const vocabulary = loadVocabulary('vocabulary')
+const vocabulary = loadReleasedVocabulary()
 const document = vocabularyDocument(base, vocabulary)
 
 /** Names of `std:` at any depth of the context. */

@@ -1,14 +1,18 @@
 /** Checks a vocabulary directory by all rules. */
+import { Type } from 'typebox'
+import { Compile } from 'typebox/compile'
 import { contextDocument, standardUrls } from '../../../src/skill-standard/context.ts'
 import { loadNotes, type VocabularyNotes } from '../../../src/skill-standard/notes.ts'
+import { VocabularyError } from '../../../src/skill-standard/releases.ts'
 import { slugOf } from '../../../src/skill-standard/slug.ts'
 import type { SourceRecord } from '../../../src/skill-standard/source.ts'
-import { loadVocabulary, readVocabulary } from '../../../src/skill-standard/vocabulary.ts'
 import type { Finding } from './finding.ts'
 import { openJsonLd } from './json-ld.ts'
 import { type LintOptions, lintVocabulary } from './lint.ts'
 import { jsonLdDocumentsOf, lintJsonLd } from './lint-json-ld.ts'
+import { loadVocabulary, readVocabulary } from './read.ts'
 import { lintArchives } from './release.ts'
+import { faultsOf } from './source.ts'
 
 /**
  * Checks rules V1 to V20; V15 to V20 need well-formed records. Throws `VocabularyError` if the
@@ -24,7 +28,7 @@ export async function checkVocabulary(
   if (!isServable || findings.some(({ rule }) => rule === 'V1')) return findings
   const publicUrl = 'https://vocabulary.example.org'
   const vocabulary = loadVocabulary(directory)
-  const notes = loadNotes(directory)
+  const notes = readNotes(directory)
   const jsonLd = await openJsonLd({ [standardUrls(publicUrl).context]: contextDocument(publicUrl) })
   return [
     ...findings,
@@ -32,6 +36,61 @@ export async function checkVocabulary(
     ...lintNotes(vocabulary.records, notes),
     ...(await lintJsonLd(jsonLdDocumentsOf({ vocabulary, notes }, publicUrl), jsonLd)),
   ]
+}
+
+const closed = { additionalProperties: false }
+const rationale = Type.String({ minLength: 40, maxLength: 600 })
+
+const notesFile = Type.Object(
+  {
+    skill: Type.String({ pattern: '^hss:[a-z0-9-]+$' }),
+    /** The version of the record that the notes cover. */
+    record_version: Type.String(),
+    weights_rationale: rationale,
+    half_life_rationale: rationale,
+    role_note: Type.Union([Type.Null(), rationale]),
+    /** Keys of `sources.json`. */
+    sources: Type.Array(Type.String(), { uniqueItems: true }),
+    reviews: Type.Array(
+      Type.Object(
+        {
+          reviewer: Type.String({ minLength: 2, maxLength: 120 }),
+          reviewed_at: Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' }),
+          comment: Type.String({ minLength: 10, maxLength: 600 }),
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+)
+
+const sourceList = Type.Record(
+  Type.String({ pattern: '^[a-z0-9-]+$' }),
+  Type.Object(
+    {
+      title: Type.String({ minLength: 3 }),
+      publisher: Type.String({ minLength: 2 }),
+      /** A DOI as a URL, a URL, or the number of a standard. */
+      identifier: Type.String({ minLength: 3 }),
+    },
+    closed,
+  ),
+)
+
+const noteShapes = { notes: Compile(notesFile), sources: Compile(sourceList) }
+
+/** Reads the notes. Throws `VocabularyError` if a file is malformed. */
+export function readNotes(directory: string): VocabularyNotes {
+  const found = loadNotes(directory)
+  const faults = [
+    ...[...found.notes].flatMap(([slug, content]) =>
+      faultsOf(noteShapes.notes, content).map((fault) => `notes/${slug}.json ${fault}`),
+    ),
+    ...faultsOf(noteShapes.sources, found.sources).map((fault) => `notes/sources.json ${fault}`),
+  ]
+  if (faults.length > 0) throw new VocabularyError(directory, faults)
+  return found
 }
 
 /** V20: each record has notes on its present version, and each source is known and used. */

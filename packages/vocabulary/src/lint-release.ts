@@ -4,8 +4,9 @@
  */
 
 import { contentHash } from '../../../src/skill-standard/catalog.ts'
-import type { Release, SourceRecord, VocabularyFiles } from '../../../src/skill-standard/source.ts'
+import type { Release, SourceRecord } from '../../../src/skill-standard/source.ts'
 import type { Entry, Finding } from './finding.ts'
+import type { VocabularyFiles } from './source.ts'
 
 /**
  * Returns the hash of the members that can change a score or its meaning. A change of it needs a

@@ -6,16 +6,12 @@
 import { foldText } from '../../../src/platform/fold-text.ts'
 import { domains } from '../../../src/skill-standard/schema.ts'
 import { isSlug, skillIdOf } from '../../../src/skill-standard/slug.ts'
-import {
-  type Crosswalk,
-  faultsOf,
-  shapes,
-  type VocabularyFiles,
-} from '../../../src/skill-standard/source.ts'
+import type { Crosswalk } from '../../../src/skill-standard/source.ts'
 import type { Entry, Finding } from './finding.ts'
 import { lintGraph } from './lint-graph.ts'
 import { lintRecord } from './lint-record.ts'
 import { lintRelease } from './lint-release.ts'
+import { faultsOf, shapes, type VocabularyFiles } from './source.ts'
 
 export interface LintOptions {
   /** Minimum of records in each domain (rule V11). */

@@ -4,8 +4,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openReleases } from '../../../src/skill-standard/releases.ts'
-import { loadVocabulary, VocabularyError } from '../../../src/skill-standard/vocabulary.ts'
+import { openReleases, VocabularyError } from '../../../src/skill-standard/releases.ts'
+import { loadVocabulary } from './read.ts'
 import { lintArchives, releaseVocabulary } from './release.ts'
 import { runVocabulary } from './vocabulary.ts'
 

@@ -2,21 +2,18 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { contentHash, type Vocabulary } from '../../../src/skill-standard/catalog.ts'
-import { archiveFile, indexFile, openReleases } from '../../../src/skill-standard/releases.ts'
 import {
-  type Archive,
-  type Release,
-  type SourceRecord,
-  shapes,
-} from '../../../src/skill-standard/source.ts'
-import {
-  loadVocabulary,
-  readVocabulary,
+  archiveFile,
+  indexFile,
+  openReleases,
   VocabularyError,
-} from '../../../src/skill-standard/vocabulary.ts'
+} from '../../../src/skill-standard/releases.ts'
+import type { Release, SourceRecord } from '../../../src/skill-standard/source.ts'
 import type { Finding } from './finding.ts'
 import { type LintOptions, lintVocabulary } from './lint.ts'
 import { isHigher, scoreRelevantHash } from './lint-release.ts'
+import { loadVocabulary, readVocabulary } from './read.ts'
+import { shapes } from './source.ts'
 
 /**
  * Writes `release.json` and the archive of the release, if every difference from the last release
@@ -70,8 +67,14 @@ export function releaseOf(
   return { version, released_at, license, records }
 }
 
-function archiveOf({ release, controlled, deprecated, crosswalk, records }: Vocabulary): Archive {
-  return { release, controlled, deprecated, crosswalk, records: [...records] }
+function archiveOf({
+  release,
+  controlled,
+  deprecated,
+  crosswalk,
+  records,
+}: Vocabulary): Vocabulary {
+  return { release, controlled, deprecated, crosswalk, records }
 }
 
 /** V19: every archive is as published, and the newest one is the vocabulary of the directory. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { skillCatalogOf } from '../../skill-standard/catalog.ts'
+import { loadReleasedVocabulary } from '../../skill-standard/releases.ts'
 import { loadSearchWords } from '../../skill-standard/search-words.ts'
-import { loadReleasedVocabulary } from '../../skill-standard/vocabulary.ts'
 import { openSkillSearch } from './skill-search.ts'
 
 const vocabulary = loadReleasedVocabulary()

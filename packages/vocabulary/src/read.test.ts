@@ -3,7 +3,8 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { loadVocabulary, readVocabulary, VocabularyError } from './vocabulary.ts'
+import { VocabularyError } from '../../../src/skill-standard/releases.ts'
+import { loadVocabulary, readVocabulary } from './read.ts'
 
 function directoryOf(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'vocabulary-'))

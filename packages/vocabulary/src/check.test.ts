@@ -4,12 +4,12 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { lintNotes } from '../../packages/vocabulary/src/check.ts'
-import { loadNotes } from './notes.ts'
-import { loadVocabulary, VocabularyError } from './vocabulary.ts'
+import { VocabularyError } from '../../../src/skill-standard/releases.ts'
+import { lintNotes, readNotes } from './check.ts'
+import { loadVocabulary } from './read.ts'
 
 const { records } = loadVocabulary('vocabulary')
-const loaded = loadNotes('vocabulary')
+const loaded = readNotes('vocabulary')
 
 test('each record has notes on its present version', () => {
   assert.deepEqual(lintNotes(records, loaded), [])
@@ -59,7 +59,7 @@ test('a malformed file of notes is refused with its name', (t) => {
   cpSync('vocabulary', directory, { recursive: true })
   writeFileSync(join(directory, 'notes/git.json'), '{"skill":"hss:git"}')
   assert.throws(
-    () => loadNotes(directory),
+    () => readNotes(directory),
     (error) => error instanceof VocabularyError && /notes\/git\.json/.test(error.message),
   )
 })

@@ -1,22 +1,14 @@
 /** Reads the vocabulary directory. Every fault of every file is reported at once. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseStrictJson } from '../platform/json/strict-json.ts'
-import type { Vocabulary } from './catalog.ts'
-import { faultsOf, type SourceRecord, shapes, type VocabularyFiles } from './source.ts'
+import { parseStrictJson } from '../../../src/platform/json/strict-json.ts'
+import type { Vocabulary } from '../../../src/skill-standard/catalog.ts'
+import { VocabularyError } from '../../../src/skill-standard/releases.ts'
+import { searchWordsFile } from '../../../src/skill-standard/search-words.ts'
+import type { SourceRecord } from '../../../src/skill-standard/source.ts'
+import { faultsOf, shapes, type VocabularyFiles } from './source.ts'
 
-/** A directory that cannot be served. `faults` has one line for each, as `file: fault`. */
-export class VocabularyError extends Error {
-  override readonly name = 'VocabularyError'
-  readonly faults: readonly string[]
-
-  constructor(directory: string, faults: readonly string[]) {
-    super(`the vocabulary in ${directory} cannot be used:\n${faults.join('\n')}`)
-    this.faults = faults
-  }
-}
-
-/** Loads the vocabulary, ready to be served. `lintVocabulary` judges its quality. */
+/** Loads a well-formed vocabulary. `lintVocabulary` judges its quality. */
 export function loadVocabulary(directory: string): Vocabulary {
   const files = readVocabulary(directory)
   const faults: string[] = []
@@ -31,13 +23,6 @@ export function loadVocabulary(directory: string): Vocabulary {
   if (faults.length > 0 || release === null) throw new VocabularyError(directory, faults)
   records.sort((a, b) => (a.id < b.id ? -1 : 1))
   return { records, controlled, deprecated, crosswalk, release }
-}
-
-export const releasedDirectory = join(import.meta.dirname, '../../vocabulary')
-
-/** Loads the vocabulary of this release. */
-export function loadReleasedVocabulary(): Vocabulary {
-  return loadVocabulary(releasedDirectory)
 }
 
 /**
@@ -75,9 +60,6 @@ interface ShapeOf<Shaped> {
   Check(value: unknown): value is Shaped
   Errors(value: unknown): Iterable<{ instancePath: string; message: string }>
 }
-
-/** No part of a release, see `search-words.ts`. */
-export const searchWordsFile = 'search-words.json'
 
 function filesOf(directory: string): string[] {
   try {
