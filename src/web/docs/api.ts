@@ -422,7 +422,7 @@ function sendForm(call: ExampleCall, { path }: Listed, values: SandboxValues): P
   if (read !== undefined) {
     const known: Record<string, string> = { q: 'typescript', ...values }
     return sending(
-      html`<form class="call-form" data-send="${`${sandboxPath}${read.path}`}" method="get" action="/dashboard/sandbox"><input type="hidden" name="call" value="${read.call}">${sendField({ name: 'value', label: read.field, value: known[read.field] ?? '' })}${foot('Forty fictional people, costs nothing. It runs with your session.')}</form>`,
+      html`<form class="call-form" data-send="${`${sandboxPath}${read.path}`}" method="get" action="/dashboard/sandbox"><input type="hidden" name="call" value="${read.call}">${sendField({ name: 'value', label: read.field, value: known[read.field] ?? '' })}${foot('Sixty fictional people, costs nothing. It runs with your session.')}</form>`,
     )
   }
   if (operationId === 'verifyScoreCredential')
