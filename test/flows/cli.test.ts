@@ -97,7 +97,8 @@ test('2: invalid arguments print the usage on standard error and nothing on stan
 })
 
 test('0: --help of every command answers fast and needs no settings', async () => {
-  const { run, env } = await installation()
+  const { start, env } = await installation()
+  const run = (args: readonly string[]) => ended(start(args))
   env.PORT = 'not a port'
   for (const args of [[], ['serve'], ['keys', 'revoke'], ['credentials', 'issue'], ['doctor']]) {
     const { code, out } = await run([...args, '--help'])
@@ -404,13 +405,13 @@ test('Ctrl-C in a change of several transactions: it counts what it did, and a s
 })
 
 test('issue: 50,000 lines need less than 200 MB', async () => {
-  const { run, file } = await installationWithKey()
+  const { start, file } = await installationWithKey()
   writeFileSync(
     file('scores.ndjson'),
     ndjson(Array.from({ length: 50_000 }, (_, i) => scoreLine(i))),
   )
   const issue = ['credentials', 'issue', '--from', 'scores.ndjson', '--out', 'out', '--json']
-  const { code, out, peakBytes } = await run(issue)
+  const { code, out, peakBytes } = await ended(start(issue))
   assert.equal(code, 0)
   assert.equal(parsed(out)[0].issued, 50_000)
   assert.ok(peakBytes > 0 && peakBytes < 200e6, `${Math.round(peakBytes / 1e6)} MB`)

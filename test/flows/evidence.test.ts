@@ -143,17 +143,13 @@ test('Ctrl-C ends an import in good order: everything reported as added is store
 })
 
 test('an import needs constant memory for a file of any length', async () => {
-  const { run, file } = await withSource()
+  const { start, file } = await withSource()
   const peakOf = async (count: number): Promise<number> => {
     const lines = Array.from({ length: count }, (_, n) =>
       evidenceLineOf(n, { private: { notes: 'n'.repeat(500) } }),
     )
-    const { code, peakBytes, err } = await run([
-      'evidence',
-      'import',
-      '--from',
-      file(`${count}.ndjson`, lines),
-    ])
+    const args = ['evidence', 'import', '--from', file(`${count}.ndjson`, lines)]
+    const { code, peakBytes, err } = await ended(start(args))
     assert.equal(code, 0, err)
     return peakBytes
   }

@@ -1,12 +1,10 @@
-/**
- * Runs the real command line as a child process with its own folder and database and without our
- * environment.
- */
+/** Runs the real command line with its own folder and database and without our environment. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import flags from '../../../scripts/runtime/node-flags.json' with { type: 'json' }
+import { type CommandEnd, runInProcess } from './in-process.ts'
 import { programs } from './processes.ts'
 import { program } from './program.ts'
 import { timeoutMultiplier } from './timeout-multiplier.ts'
@@ -22,9 +20,10 @@ export interface Ended {
 export interface CommandLine {
   folder: string
   env: Record<string, string>
+  /** Starts a command as a process, for tests of signals, memory or the start itself. */
   start(args: readonly string[]): ChildProcess
-  /** Runs a command until it ends, with `input` on standard input. */
-  run(args: readonly string[], input?: string): Promise<Ended>
+  /** Runs a command in this process until it ends, with `input` on standard input. */
+  run(args: readonly string[], input?: string): Promise<CommandEnd>
   remove(): void
 }
 
@@ -50,7 +49,7 @@ export function commandLine(databaseUrl: string): CommandLine {
     folder,
     env,
     start,
-    run: (args, input = '') => ended(start(args), input),
+    run: (args, input = '') => runInProcess({ args, env, input, folder }),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   }
 }

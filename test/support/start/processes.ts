@@ -17,6 +17,7 @@ import { runningServer } from '../../../src/database/embedded/cluster.ts'
 import { processStart } from '../../../src/platform/process-mark.ts'
 import { testWaitMs } from '../fault/in-time.ts'
 import { signalAll } from '../fault/signal-all.ts'
+import { runInProcess } from './in-process.ts'
 import { program } from './program.ts'
 import { timeoutMultiplier } from './timeout-multiplier.ts'
 
@@ -94,9 +95,18 @@ export interface Ran {
   ms: number
 }
 
-/** Runs a command until it ends. */
+/**
+ * Runs a command until it ends: in this process, or in one of its own if it is a server, if it uses
+ * the embedded PostgreSQL, which knows its users by their process, or if `file` is the command file
+ * of another release.
+ */
 export async function assay(args: readonly string[], env: Env, file?: string): Promise<Ran> {
   const startedAt = performance.now()
+  const isServer = args[0] === 'serve' || args[0] === 'jobs'
+  if (!isServer && env.DATABASE_URL !== undefined && file === undefined) {
+    const { code, out, err } = await runInProcess({ args, env: { ...common, ...env } })
+    return { ended: code, out, err, ms: performance.now() - startedAt }
+  }
   const child = spawnAssay(args, env, { file })
   const [out, err] = [textOf(child.stdout), textOf(child.stderr)]
   const ended = await endOf(child)
