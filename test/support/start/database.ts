@@ -77,7 +77,8 @@ const objectInUse = '55006'
 async function copyTemplate(server: string, copy: { name: string; template: string }) {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await onServer(server, `create database ${copy.name} template ${copy.template}`)
+      const statement = `create database ${copy.name} template ${copy.template} strategy file_copy`
+      return await onServer(server, statement)
     } catch (error) {
       const isBusy = error instanceof DatabaseError && error.code === objectInUse
       if (!isBusy || attempt === copyAttemptsMax) throw error

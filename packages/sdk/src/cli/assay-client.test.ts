@@ -14,7 +14,12 @@ import { score } from '../../../../test/support/build/credentials.ts'
 import { newKey } from '../../../../test/support/build/keys.ts'
 import { revokeNow } from '../../../../test/support/build/registry.ts'
 import { fanOut, happen } from '../../../../test/support/build/webhooks.ts'
-import { eventually, freePort, temporaryFolder } from '../../../../test/support/start/processes.ts'
+import {
+  eventually,
+  freePort,
+  programs,
+  temporaryFolder,
+} from '../../../../test/support/start/processes.ts'
 import {
   startIssuing,
   startService,
@@ -53,7 +58,7 @@ function start(args: readonly string[], env: Record<string, string> = {}): Child
     process.execPath,
     ['--disable-warning=ExperimentalWarning', program, ...args],
     {
-      env: { PATH: process.env.PATH, XDG_CONFIG_HOME: folder, ...env },
+      env: { ...programs, XDG_CONFIG_HOME: folder, ...env },
     },
   )
   after(() => child.kill('SIGKILL'))
