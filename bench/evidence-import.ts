@@ -1,15 +1,19 @@
 /**
- * Measures `assay evidence import` on an embedded database that waits for its disk. The limit
+ * Measures `assay evidence import` on an embedded database that waits for its disk, and the same
+ * lines as a stream to the operator API. The limit
  * beside it: the server copies the same rows from a file (COPY), into a table without keys and into
  * one with the keys and indexes of the real table. Neither limit parses JSON, checks lines, finds
  * duplicates, separates private parts or marks affected scores. EVIDENCE_ROWS sets the number of
  * rows, 200,000 by default.
  */
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, createWriteStream, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, createReadStream, createWriteStream, mkdtempSync, rmSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import { Client } from 'pg'
 import flags from '../scripts/runtime/node-flags.json' with { type: 'json' }
 import { releasedVocabulary } from '../src/app/released-vocabulary.ts'
@@ -27,6 +31,9 @@ const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
 chmodSync(folder, 0o755)
 const dataDir = join(folder, 'data')
 const file = join(folder, 'evidence.ndjson')
+/** Other items of the same workers. */
+const streamedFile = join(folder, 'streamed.ndjson')
+const env = { PATH: process.env.PATH ?? '', ASSAY_DATA_DIR: dataDir, PORT: '0' }
 
 const pairs = Object.entries(releasedVocabulary()).flatMap(([skillId, { weightPermille }]) =>
   Object.keys(weightPermille).map((type) => ({ skillId, type })),
@@ -35,12 +42,12 @@ const pairs = Object.entries(releasedVocabulary()).flatMap(([skillId, { weightPe
 /**
  * Workers come in random order, as in an export by date. A third of the lines has a private part.
  */
-function lineOf(n: number): string {
+function lineOf(n: number, name = 'result'): string {
   const worker = (n * 7_919) % workers
   return JSON.stringify({
     workerId: workerIdOf(worker),
     sourceId: `source-${n % sources}`,
-    externalId: `result-${n}`,
+    externalId: `${name}-${n}`,
     ...pairs[(n * 31) % pairs.length],
     value: (n * 97) % 1_001,
     observedOn: new Date(Date.UTC(2024, 0, 1 + (n % 700))).toISOString().slice(0, 10),
@@ -54,9 +61,9 @@ function workerIdOf(n: number): string {
   return `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`
 }
 
-async function writeLines(): Promise<void> {
-  const out = createWriteStream(file)
-  for (let n = 0; n < rows; n++) if (!out.write(`${lineOf(n)}\n`)) await once(out, 'drain')
+async function writeLines(path: string, name?: string): Promise<void> {
+  const out = createWriteStream(path)
+  for (let n = 0; n < rows; n++) if (!out.write(`${lineOf(n, name)}\n`)) await once(out, 'drain')
   out.end()
   await once(out, 'finish')
 }
@@ -77,7 +84,7 @@ async function runImport(): Promise<Run> {
       [...flags.flatMemory, '--import', tell, program, 'evidence', 'import', '--from', file],
       {
         stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-        env: { PATH: process.env.PATH, ASSAY_DATA_DIR: dataDir },
+        env,
       },
     ),
   )
@@ -88,6 +95,35 @@ async function runImport(): Promise<Run> {
   return { seconds, cpuMicros: userCPUTime + systemCPUTime, peakBytes: maxRSS * 1_024 }
 }
 
+/** Sends the lines to a server, from the start of the request to the last line of its answer. */
+async function runStream(): Promise<number> {
+  const create = ['operators', 'create-token', 'bench', '--role', 'ingest', '--json']
+  const made = execFileSync(process.execPath, [...flags.flatMemory, program, ...create], { env })
+  const { secret } = JSON.parse(String(made)) as { secret: string }
+  const serve = [...flags.flatMemory, program, 'serve', '--no-jobs']
+  const stdio = ['ignore', 'pipe', 'inherit'] as const
+  const server = endWithBench(spawn(process.execPath, serve, { env, stdio: [...stdio] }))
+  let port = 0
+  for await (const line of createInterface(server.stdout)) {
+    port = Number(/"port":(\d+).*"msg":"listening"/.exec(line)?.[1] ?? 0)
+    if (port !== 0) break
+  }
+  server.stdout.resume()
+  const startedAt = performance.now()
+  const sent = request(`http://127.0.0.1:${port}/api/operator/v1/evidence`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/x-ndjson' },
+  })
+  createReadStream(streamedFile).pipe(sent)
+  const [reply] = (await once(sent, 'response')) as [IncomingMessage]
+  const answer = await text(reply)
+  const seconds = (performance.now() - startedAt) / 1_000
+  if (!answer.includes(`"added":${rows},`)) throw new Error(`the stream ended with ${answer}`)
+  server.kill('SIGTERM')
+  await once(server, 'exit')
+  return seconds
+}
+
 async function secondsOf(client: Client, statement: string): Promise<number> {
   const startedAt = performance.now()
   await client.query(statement)
@@ -95,7 +131,8 @@ async function secondsOf(client: Client, statement: string): Promise<number> {
 }
 
 try {
-  await writeLines()
+  await writeLines(file)
+  await writeLines(streamedFile, 'streamed')
   const server = await startPostgres({ dataDir, durable: true })
   const client = new Client({ connectionString: server.url })
   try {
@@ -119,6 +156,7 @@ try {
     await client.query(`copy evidence to '${copied}'`)
     const bare = await secondsOf(client, `copy bare from '${copied}'`)
     const keyed = await secondsOf(client, `copy keyed from '${copied}'`)
+    const streamed = await runStream()
     const perSecond = (seconds: number): number => rows / seconds
     report(`evidence import, ${rows} rows`, [
       {
@@ -126,6 +164,12 @@ try {
         value: perSecond(fresh.seconds),
         unit: 'rows/s',
         target: { min: 8_000 },
+      },
+      {
+        name: 'as a stream to the operator API, of the command',
+        value: fresh.seconds / streamed,
+        unit: '×',
+        target: { min: 0.9 },
       },
       { name: 'the same file again', value: perSecond(again.seconds), unit: 'rows/s' },
       {

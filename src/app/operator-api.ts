@@ -3,14 +3,9 @@
 import type { Config } from '../config/config.ts'
 import { openApiDocument } from '../discovery/openapi.ts'
 import type { AnyIngest } from '../operations/ingest.ts'
+import { ingestEndpoints, ingestRoute } from '../operations/ingest-routes.ts'
 import type { Operation } from '../operations/operation.ts'
-import {
-  ingestEndpoints,
-  ingestRoute,
-  operatorBase,
-  operatorEndpoints,
-  operatorRoute,
-} from '../operations/operator-routes.ts'
+import { operatorBase, operatorEndpoints, operatorRoute } from '../operations/operator-routes.ts'
 import type { Performer } from '../operations/perform.ts'
 import { type Endpoint, endpoint } from '../platform/http/endpoint.ts'
 import { allIngests, allOperations } from './all-operations.ts'

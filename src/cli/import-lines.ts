@@ -9,7 +9,7 @@ import { rollingBack } from '../operations/rolling-back.ts'
 import { counted } from '../platform/counted.ts'
 import { byOption, formatOption } from './args.ts'
 import { act, command } from './command.ts'
-import { type CommandContext, withContext } from './context.ts'
+import { withContext } from './context.ts'
 import { usageError } from './fail.ts'
 import { batchesUntil, openInput } from './input-lines.ts'
 import type { Outcome } from './output.ts'
@@ -50,18 +50,14 @@ export function declareIngest(
 
 interface ImportCall {
   by?: string
-  /** Names the import that the batches belong to. UUID. */
-  importId?: string
   services?: Partial<Services>
-  /** Is called after the last batch, also after a signal, but not after a failure. */
-  end?(context: CommandContext): Promise<void>
 }
 
 /** Reads a file through the declaration of a bulk input. */
 export async function importLines(
   flags: ImportFlags,
   ingest: AnyIngest<Services>,
-  { by = '', importId = '', services, end }: ImportCall,
+  { by = '', services }: ImportCall,
 ): Promise<Outcome> {
   const errorsFile = chooseErrorsFile(flags)
   requireDifferentFiles({ '--from': flags.from, '--errors': errorsFile })
@@ -82,7 +78,7 @@ export async function importLines(
       const startedAt = performance.now()
       const { dryRun = false } = flags
       const run = { ...context, db: dryRun ? rollingBack(db) : db }
-      const call = { by, importId, services: { ...openServices(config), ...services } }
+      const call = { by, services: { ...openServices(config), ...services } }
       // After a signal, the current batch is committed and no other is begun.
       const batches = batchesUntil(signal, chunks, opened.batches)
       const tally = await ingestLines(
@@ -98,7 +94,6 @@ export async function importLines(
           progress.update(lines, bytesRead)
         },
       )
-      await end?.(run)
       const ms = performance.now() - startedAt
       return renderSummary(tally, { interrupted: signal.aborted, dryRun, errorsFile, ms })
     },

@@ -1,7 +1,7 @@
 /** Bulk input of sources and evidence. */
 import type { Ingest } from '../operations/ingest.ts'
 import { readEvidenceLine } from './evidence-line.ts'
-import { type BadgeRules, type IngestRules, importEvidence } from './ingest-evidence.ts'
+import { type BadgeRules, endImport, type IngestRules, importEvidence } from './ingest-evidence.ts'
 import { registerSources } from './register-source.ts'
 import {
   type BadgeLine,
@@ -70,4 +70,5 @@ export const evidenceImport: Ingest<
     const vocabulary = await services.vocabulary()
     return importEvidence(tx, lines, { vocabulary, importId, now, ...(badges && { badges }) })
   },
+  end: endImport,
 }

@@ -11,8 +11,7 @@ import { recordEntries } from '../audit/record.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { nameRequest } from '../platform/db/name-request.ts'
-import type { LinesBody } from '../platform/http/contract.ts'
-import { type Refusal, refuse } from '../platform/http/errors.ts'
+import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
 import { parseStrictJson } from '../platform/json/strict-json.ts'
 import {
@@ -24,8 +23,6 @@ import {
 } from '../platform/line-batches.ts'
 import { csvRecordParser } from '../platform/parse-csv-record.ts'
 import type { Done, Who } from './operation.ts'
-import { type OperationCaller, type Performer, whyForbidden } from './perform.ts'
-import { rollingBack } from './rolling-back.ts'
 
 export type Refused = { refused: Fault }
 
@@ -77,6 +74,8 @@ export interface Ingest<
     items: readonly Item[],
     call: IngestCall<Services> & { now: Date },
   ): Promise<Applied<Result, Name>>
+  /** Runs after the last batch, also after a signal, but not after a failure. */
+  end?(db: Db, importId: string, now: Date): Promise<void>
 }
 
 /** An ingest of any types, as the doors see it. */
@@ -152,18 +151,23 @@ export type RejectedLine = Refused & { line: Line }
 /** Is called after each batch with its rejected lines, and with the sums of the input so far. */
 export type ReportBatch = (
   rejected: readonly RejectedLine[],
-  read: { tally: Tally; bytesRead: number },
+  /** `through` is the number of the last line of the batch. */
+  read: { tally: Tally; bytesRead: number; through: number },
 ) => Promise<void> | void
 
-/** Applies the lines batch by batch: the loop of every bulk input, from a file or over HTTP. */
+/**
+ * Applies the lines batch by batch: the loop of every bulk input, from a file or over HTTP. If it
+ * throws, the batches that were reported before stay applied.
+ */
 export async function ingestLines<Services>(
   context: BatchContext,
   ingest: AnyIngest<Services>,
-  call: IngestCall<Services>,
+  { by, services }: Omit<IngestCall<Services>, 'importId'>,
   { batches, parseLine }: OpenedLines,
   report: ReportBatch,
 ): Promise<Tally> {
   const typed = ingest as unknown as Ingest<Services, object, string>
+  const call = { by, services, importId: uuidV7(context.clock()) }
   const results = Object.fromEntries(ingest.results.map((result) => [result, 0]))
   const tally: Tally = { lines: 0, results, rejected: 0 }
   for await (const { lines, bytesRead } of batches) {
@@ -186,8 +190,9 @@ export async function ingestLines<Services>(
     }
     tally.lines += lines.length
     tally.rejected += rejected.length
-    await report(rejected, { tally, bytesRead })
+    await report(rejected, { tally, bytesRead, through: lines.at(-1)?.number ?? 0 })
   }
+  await ingest.end?.(context.db, call.importId, context.clock())
   return tally
 }
 
@@ -221,56 +226,4 @@ export function applyBatch<Item, Output, Name extends ActionName, Call extends {
     await recordEntries(tx, audit, entries, { actor, now: call.now })
     return output
   })
-}
-
-/** Lines of one request. */
-const linesMax = 10_000
-/** Rejected lines that an answer names; the others are counted. */
-const namedMax = 1_000
-
-export interface IngestAnswer {
-  lines: number
-  /** Lines of each result, and the rejected ones. */
-  counts: Record<string, number>
-  /** `line` is counted from 1. */
-  rejectedLines: (Fault & { line: number })[]
-}
-
-interface Body extends LinesBody {
-  importId: string
-  isDryRun: boolean
-}
-
-/** Applies the lines of a body. */
-export async function performIngest<Services>(
-  { db, clock, services }: Performer<Services>,
-  ingest: AnyIngest<Services>,
-  caller: OperationCaller,
-  { importId, isDryRun, bytes, isCsv }: Body,
-): Promise<IngestAnswer | Refusal> {
-  const forbidden = whyForbidden(ingest.who, caller)
-  if (forbidden !== null) return refuse(forbidden)
-  const opened = await openLines([bytes], isCsv, ingest)
-  if ('fault' in opened) return refuse('invalid_field', { message: opened.fault })
-  const batches = await Array.fromAsync(opened.batches)
-  const count = batches.reduce((sum, { lines }) => sum + lines.length, 0)
-  if (count > linesMax)
-    return refuse('payload_too_large', {
-      message: `The body has ${count} lines. Send at most ${linesMax} in a request.`,
-    })
-  const { actor, requestId } = caller
-  const context = { db: isDryRun ? rollingBack(db) : db, actor, clock, requestId }
-  const call = { by: caller.by, importId, services }
-  const rejectedLines: IngestAnswer['rejectedLines'] = []
-  const { lines, results, rejected } = await ingestLines(
-    context,
-    ingest,
-    call,
-    { ...opened, batches },
-    (more) => {
-      for (const { line, refused } of more.slice(0, namedMax - rejectedLines.length))
-        rejectedLines.push({ line: line.number, ...refused })
-    },
-  )
-  return { lines, counts: { ...results, rejected }, rejectedLines }
 }

@@ -2,17 +2,11 @@
 import { type TSchema, Type } from 'typebox'
 import { deadlineMs } from '../platform/deadlines.ts'
 import type { Caller } from '../platform/http/callers.ts'
-import {
-  csvType,
-  type LinesBody,
-  linesType,
-  type ResponseDeclaration,
-  type Operation as Route,
-} from '../platform/http/contract.ts'
+import { type ResponseDeclaration, type Operation as Route } from '../platform/http/contract.ts'
 import type { Answer, Endpoint } from '../platform/http/endpoint.ts'
 import { type ErrorName, errorTable, type Refusal, refuse } from '../platform/http/errors.ts'
 import { closed } from './fields.ts'
-import { type AnyIngest, performIngest } from './ingest.ts'
+import type { AnyIngest } from './ingest.ts'
 import type { Operation } from './operation.ts'
 import { type OperationCaller, type Performer, performAny } from './perform.ts'
 import { type Texts, valuesOfTexts } from './text-input.ts'
@@ -23,7 +17,7 @@ export const operatorBase = '/api/operator/v1'
 const perMinute = 600
 
 /** Beside the operation's own refusals: every route answers these. */
-const commonErrors: readonly ErrorName[] = [
+export const commonErrors: readonly ErrorName[] = [
   'missing_operator_token',
   'invalid_operator_token',
   'operator_role_required',
@@ -131,9 +125,9 @@ function responsesOf({ kind, output, refusals }: Operation): Record<number, Resp
   }
 }
 
-const wasDryRun = Type.Optional(Type.Literal(true, { description: 'Nothing was changed.' }))
+export const wasDryRun = Type.Optional(Type.Literal(true, { description: 'Nothing was changed.' }))
 
-function errorResponses(names: readonly ErrorName[]): Record<number, ResponseDeclaration> {
+export function errorResponses(names: readonly ErrorName[]): Record<number, ResponseDeclaration> {
   const byStatus = Map.groupBy(names, (name) => errorTable[name].status)
   const responses = [...byStatus].map(([status, errors]) => [
     status,
@@ -148,11 +142,30 @@ const descriptions: Readonly<Record<number, string>> = {
   403: 'The role of the token does not allow this operation.',
   404: 'The record does not exist.',
   409: 'The state of the record, or an earlier call with this Idempotency-Key, forbids it.',
+  408: 'The body arrives too slowly.',
   413: 'The body is too large.',
   415: 'The content type is not one of the request body.',
   429: 'Too many calls of this token; retry after Retry-After seconds.',
   500: 'Unexpected error; nothing was changed.',
   503: 'A part of the service that this answer needs is not available.',
+}
+
+/** Returns the route of a bulk input without its body and its answers. */
+export function bulkRoute<Services>(
+  { name, http, summary, who }: AnyIngest<Services>,
+  description: string,
+): Omit<Route, 'responses'> {
+  return {
+    operationId: idOf(name),
+    method: 'POST',
+    path: operatorBase + http.slice(http.indexOf('/')),
+    area: name.slice(0, name.indexOf(' ')),
+    summary,
+    description: `${descriptionOf({ who })} ${description}`,
+    policy: { kind: 'operator', limits: { perMinute, perDay: perMinute * 1_440 } },
+    priority: 'operator',
+    queryParameters: Type.Object({ dryRun }),
+  }
 }
 
 /** Returns the endpoints of the operations. */
@@ -167,7 +180,7 @@ export function operatorEndpoints<Services>(
   }))
 }
 
-interface OperatorRequest {
+export interface OperatorRequest {
   path: Texts
   query: Texts
   body: unknown
@@ -200,14 +213,14 @@ async function answer<Services>(
   return { status: 200, body: isDryRun ? { dryRun: true, ...output } : output, ...link }
 }
 
-function operatorOf(caller: Caller, requestId: string): OperationCaller {
+export function operatorOf(caller: Caller, requestId: string): OperationCaller {
   if (caller.kind !== 'operator') throw new Error('an operator route was called without a token')
   const { role, tokenId, name } = caller
   return { kind: 'operator', role, actor: `token ${tokenId}`, by: name, requestId }
 }
 
 /** A change takes one query parameter. Here, an unknown one is refused, not ignored. */
-function queryFault(query: object): Refusal | null {
+export function queryFault(query: object): Refusal | null {
   for (const [name, value] of Object.entries(query)) {
     if (name !== 'dryRun')
       return refuse('invalid_parameter', {
@@ -244,105 +257,4 @@ function nextLink({ http }: { http: string }, path: object, query: object, next:
     )
   const parameters = new URLSearchParams({ ...query, after: next })
   return `<${operatorBase}${below}?${parameters.toString()}>; rel="next"`
-}
-
-/** Enough for ten thousand lines of evidence. */
-const ingestBytesMax = 8_388_608
-
-/** Returns the route of a bulk input. */
-export function ingestRoute<Services>(ingest: AnyIngest<Services>): Route {
-  const { name, http, summary, who, line, results, example } = ingest
-  const errors: readonly ErrorName[] = [
-    ...commonErrors,
-    'invalid_parameter',
-    'invalid_field',
-    'payload_too_large',
-    'unsupported_media_type',
-  ]
-  return {
-    operationId: idOf(name),
-    method: 'POST',
-    path: operatorBase + http.slice(http.indexOf('/')),
-    area: name.slice(0, name.indexOf(' ')),
-    summary,
-    description: `${descriptionOf({ who })} The body has one JSON object a line, or CSV with a header line, at most 10,000 lines. Each line is applied or rejected by itself; repeating a request is right, because an applied line changes nothing. Workers are scored ten seconds after the last request of the token.`,
-    policy: { kind: 'operator', limits: { perMinute, perDay: perMinute * 1_440 } },
-    priority: 'operator',
-    queryParameters: Type.Object({ dryRun }),
-    body: {
-      mediaTypes: [linesType, csvType],
-      schema: line,
-      bytesMax: ingestBytesMax,
-      ambiguousReachesHandler: false,
-      examples: { example },
-    },
-    responses: {
-      200: { description: 'All lines were read.', schema: ingestOutput(results) },
-      ...errorResponses(errors),
-    },
-  }
-}
-
-function ingestOutput(results: readonly string[]) {
-  const count = Type.Integer({ minimum: 0 })
-  const rejectedLine = Type.Object(
-    {
-      line: Type.Integer({ minimum: 1, description: 'Counted from 1.' }),
-      field: Type.Union([Type.String(), Type.Null()], { description: 'Null: the whole line.' }),
-      reason: Type.String(),
-    },
-    closed,
-  )
-  return Type.Object(
-    {
-      dryRun: wasDryRun,
-      lines: count,
-      ...Object.fromEntries(results.map((result) => [result, count])),
-      rejected: count,
-      rejectedLines: Type.Array(rejectedLine, {
-        maxItems: 1_000,
-        description: 'The first thousand; `rejected` counts all.',
-      }),
-    },
-    closed,
-  )
-}
-
-export function ingestEndpoints<Services>(
-  ingests: readonly AnyIngest<Services>[],
-  performer: Performer<Services>,
-): Endpoint[] {
-  return ingests.map((ingest) => ({
-    ...ingestRoute(ingest),
-    answer: (request) => answerIngest(performer, ingest, request as OperatorRequest),
-  }))
-}
-
-/**
- * All requests of a token belong to one import, which ends some seconds after the last of them: a
- * worker with items in several requests is scored once.
- */
-async function answerIngest<Services>(
-  performer: Performer<Services>,
-  ingest: AnyIngest<Services>,
-  { query, body, caller, requestId }: OperatorRequest,
-): Promise<Answer> {
-  const fault = queryFault(query)
-  if (fault !== null) return fault
-  if (caller.kind !== 'operator') throw new Error('an operator route was called without a token')
-  const isDryRun = query.dryRun === 'true'
-  const lines: LinesBody = isLinesBody(body) ? body : { bytes: Buffer.alloc(0), isCsv: false }
-  const asked = { ...lines, importId: caller.tokenId, isDryRun }
-  const done = await performIngest(performer, ingest, operatorOf(caller, requestId), asked)
-  if ('refusal' in done) return done
-  const { counts, rejectedLines } = done
-  return {
-    status: 200,
-    body: { ...(isDryRun && { dryRun: true }), lines: done.lines, ...counts, rejectedLines },
-  }
-}
-
-/** An absent body is an empty object. */
-function isLinesBody(body: unknown): body is LinesBody {
-  return typeof body === 'object' && body !== null && 'bytes' in body
 }

@@ -42,6 +42,8 @@ const others = {
   requestHeaders: 10_000,
   /** A whole request. */
   request: 15_000,
+  /** A batch of lines of a streamed body is complete. */
+  ingestBatch: 600_000,
   /** A caller reads its response. */
   responseRead: 30_000,
   /** A caller that still sends its body reads the response, before the connection closes. */

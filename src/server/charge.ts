@@ -107,6 +107,6 @@ function withCredits(answer: Answer, { charged, remaining }: Charge): Answer {
 }
 
 export function statusOf(answer: Answer): number {
-  if ('document' in answer || 'events' in answer) return 200
+  if ('document' in answer || 'events' in answer || 'lines' in answer) return 200
   return 'refusal' in answer ? errorTable[answer.refusal].status : answer.status
 }

@@ -94,7 +94,9 @@ export function receiveFrom(server: HttpServer, options: ReceiveOptions): void {
       ),
     )
     .on('connect', (_request, socket) => refuseOnWire(socket as Socket, refuse('bad_request')))
-    .on('clientError', (error: NodeJS.ErrnoException, socket) =>
-      refuseOnWire(socket as Socket, refusalOfParserError(error.code)),
-    )
+    .on('clientError', (error: NodeJS.ErrnoException, socket) => {
+      const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+      if (isLate && connections.of(socket as Socket).current?.isStreamed) return
+      refuseOnWire(socket as Socket, refusalOfParserError(error.code))
+    })
 }

@@ -7,6 +7,7 @@ import {
   errorStatus,
   errorTable,
   type Refusal,
+  RefusedError,
   refuse,
   UnavailableError,
 } from '../platform/http/errors.ts'
@@ -29,13 +30,13 @@ interface RefusedRoute extends Pick<Route, 'isSameOrigin' | 'isKeyed' | 'refusal
 
 export function renderRefusal(
   sets: HeaderSets,
-  { refusal, message, headers }: Refusal,
+  refused: Refusal,
   { isSameOrigin, isKeyed = false, refusalPage, target = '' }: RefusedRoute = {},
 ): RenderedRefusal {
+  const { refusal, message, headers } = refused
   const row = errorTable[refusal]
   const status = errorStatus(refusal, isKeyed)
   const extraHeaders = status === 503 ? { ...operatorsTurn, ...headers } : { ...headers }
-  const version = refusal === 'unsupported_version' ? { supported_version: interfaceVersion } : {}
   if (refusalPage !== undefined) {
     const page = refusalPage({ error: refusal, status, message: message ?? row.message, target })
     const headers = [...sets.withPermissions(sets.page), 'Content-Type', 'text/html; charset=utf-8']
@@ -53,8 +54,14 @@ export function renderRefusal(
       sets.helpLink(refusal),
       ...Object.entries(extraHeaders).flat(),
     ],
-    body: JSON.stringify({ error: refusal, message: message ?? row.message, ...version }),
+    body: JSON.stringify(refusalBody(refused)),
   }
+}
+
+/** The closed error body. */
+export function refusalBody({ refusal, message }: Pick<Refusal, 'refusal' | 'message'>): object {
+  const version = refusal === 'unsupported_version' ? { supported_version: interfaceVersion } : {}
+  return { error: refusal, message: message ?? errorTable[refusal].message, ...version }
 }
 
 /**
@@ -65,6 +72,7 @@ const operatorsTurn = { 'Retry-After': '60' }
 
 /** Converts a thrown error into a refusal that reveals no internal detail. */
 export function refusalOf(error: unknown): Refusal {
+  if (error instanceof RefusedError) return error.refusal
   if (!(error instanceof UnavailableError)) return refuse('internal_error')
   const { retryAfterSeconds, publicMessage: message } = error
   return refuse('unavailable', {

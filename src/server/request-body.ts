@@ -1,8 +1,9 @@
 /** Reads the declared body of a request, and parses it strictly (decision D7). */
 import type { IncomingMessage } from 'node:http'
-import { csvType, formType, type LinesBody, linesType } from '../platform/http/contract.ts'
+import { csvType, formType, linesType } from '../platform/http/contract.ts'
 import { type Endpoint } from '../platform/http/endpoint.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
+import type { LinesBody } from '../platform/http/lines.ts'
 import { parseStrictJson } from '../platform/json/strict-json.ts'
 import { type Body, type BodyReading, hasBody, readBody } from './body.ts'
 import type { Gates } from './gates.ts'
@@ -11,6 +12,7 @@ import { isRefusal } from './parameters.ts'
 import { parseQuery } from './query.ts'
 import { type EndpointRoute, isTooLate, type RequestContext } from './request-context.ts'
 import { enterGate, type SlotOptions } from './slot.ts'
+import { bodyTooLarge, streamedBody } from './streamed-body.ts'
 
 export interface BodyOptions extends SlotOptions {
   gates: Gates
@@ -35,6 +37,7 @@ export function beginBody(
   context: RequestContext,
 ): BodyReading | null {
   const { request } = context
+  if (body !== undefined && isStreamed(body)) return null
   if (body === undefined) {
     // An unread body would take memory for as long as the request waits.
     if (hasBody(request)) request.resume()
@@ -44,6 +47,11 @@ export function beginBody(
   const reading = readBody(request, room)
   if (!awaitsContinue(request)) reading.start()
   return reading
+}
+
+/** A body of lines is read by its handler. */
+function isStreamed({ mediaTypes }: { mediaTypes: readonly string[] }): boolean {
+  return mediaTypes.includes(linesType)
 }
 
 function awaitsContinue({ headers, httpVersion }: IncomingMessage): boolean {
@@ -58,6 +66,7 @@ export async function bodyOf(
 ): Promise<ParsedBody | Refusal | null> {
   const { meter } = route
   const { body: declared } = route.endpoint
+  if (declared !== undefined && isStreamed(declared)) return linesOf(context, declared)
   if (declared === undefined || context.body === null) return noBody
   const body = await wholeBody(edge, route, context, context.body)
   if (isRefusal(body)) return body
@@ -67,17 +76,8 @@ export async function bodyOf(
     context.response.shouldKeepAlive = false
     return body.answer
   }
-  if (body.kind === 'too_large')
-    return refuse('payload_too_large', { message: `The body is over ${declared.bytesMax} bytes.` })
+  if (body.kind === 'too_large') return bodyTooLarge(declared.bytesMax)
 
-  if (declared.mediaTypes.includes(linesType)) {
-    const type = context.request.headers['content-type'] ?? ''
-    const lines: LinesBody = {
-      bytes: body.bytes,
-      isCsv: type.trim().toLowerCase().startsWith(csvType),
-    }
-    return { body: lines, bodyAmbiguity: null }
-  }
   if (declared.mediaTypes.includes(formType)) return formOf(body.bytes)
   if (body.bytes.length === 0 && route.endpoint.policy.kind === 'operator')
     return { body: {}, bodyAmbiguity: null }
@@ -92,6 +92,25 @@ export async function bodyOf(
   return declared.ambiguousReachesHandler
     ? { body: json.value, bodyAmbiguity: json.why, ambiguousBytes: body.bytes }
     : refuse('invalid_json', { message: json.why })
+}
+
+/** The handler reads the body at its own pace, which frees it from the deadline of a request. */
+function linesOf(
+  context: RequestContext,
+  { bytesMax }: { bytesMax: number },
+): ParsedBody | Refusal {
+  const { request, response } = context
+  const { 'content-type': type = '', 'content-length': length = 0 } = request.headers
+  if (Number(length) > bytesMax) return bodyTooLarge(bytesMax)
+  context.isStreamed = true
+  const lines: LinesBody = {
+    chunks(signal) {
+      if (awaitsContinue(request)) response.writeContinue()
+      return streamedBody(request, { bytesMax, signal })
+    },
+    isCsv: type.trim().toLowerCase().startsWith(csvType),
+  }
+  return { body: lines, bodyAmbiguity: null }
 }
 
 function formOf(bytes: Buffer): ParsedBody | Refusal {

@@ -106,8 +106,10 @@ export interface RequestContext extends Trace {
   failure: Refusal | null
   /** The place in the gate of its endpoint's priority. Null until the request enters a gate. */
   place: Place | null
-  /** Null if the endpoint takes no body. */
+  /** Null if the endpoint takes no body, or reads it itself. */
   body: BodyReading | null
+  /** Whether the endpoint reads the body at its own pace. */
+  isStreamed: boolean
 }
 
 type Opened = Pick<
@@ -128,6 +130,7 @@ export function openContext(opened: Opened): RequestContext {
     failure: null,
     place: null,
     body: null,
+    isStreamed: false,
   }
   opened.connection.current = context
   return context

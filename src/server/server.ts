@@ -36,6 +36,7 @@ import { publishGauges } from './gauges.ts'
 import { headerSets } from './headers.ts'
 import { liveness, type Readiness, readiness } from './health.ts'
 import { type ServerLimits, usualLimits } from './limits.ts'
+import { lineStreams } from './line-streams.ts'
 import { trackBodies } from './open-bodies.ts'
 import { type OpenRequest, receiveFrom } from './receive.ts'
 import { refusalOf } from './refusals.ts'
@@ -111,6 +112,7 @@ export function createServer(options: ServerOptions): Server {
   const gates = openGates(limits.gate)
   const bodies = trackBodies(limits)
   const streams = eventStreams(log)
+  const lines = lineStreams(log)
   const connections = trackConnections(trustedProxies(options.trustedProxies), limits)
   const edge: Edge = {
     ...options,
@@ -119,6 +121,7 @@ export function createServer(options: ServerOptions): Server {
       log,
       calls: options.calls,
       streams,
+      lineStreams: lines,
       onSlowReader: connections.watch,
     }),
     gates,
@@ -193,6 +196,7 @@ export function createServer(options: ServerOptions): Server {
       }
       isDraining = true
       streams.end()
+      lines.end()
       // These requests began before the drain. Their connections must close after the response.
       for (const { response } of edge.pending) response.shouldKeepAlive = false
       await wait(delayMs)

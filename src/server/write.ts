@@ -2,14 +2,17 @@
 import { gzipSync } from 'node:zlib'
 import { deadlineMs } from '../platform/deadlines.ts'
 import type { CallLog } from '../platform/http/call-log.ts'
+import { linesType } from '../platform/http/contract.ts'
 import type { Answer, Events, RefusalPage } from '../platform/http/endpoint.ts'
 import type { Refusal } from '../platform/http/errors.ts'
+import type { Lines } from '../platform/http/lines.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { observe } from '../platform/observability/metrics.ts'
 import { hasBody } from './body.ts'
 import { documentPreparer } from './documents.ts'
 import type { EventStreams } from './event-streams.ts'
 import type { HeaderSets } from './headers.ts'
+import type { LineStreams } from './line-streams.ts'
 import { chooseEncoding, etagMatches, prefersHtml } from './negotiate.ts'
 import { isErrorName, renderRefusal } from './refusals.ts'
 import type { RequestContext, Trace } from './request-context.ts'
@@ -29,6 +32,7 @@ export interface WriterOptions {
   sets: HeaderSets
   log: Log
   streams: EventStreams
+  lineStreams: LineStreams
   calls?: CallLog | undefined
   /** Called if the connection did not take the whole response at once. */
   onSlowReader(context: RequestContext): void
@@ -38,12 +42,16 @@ export interface WriterOptions {
 const forgottenBytesMax = 1_048_576
 
 export function createWriter(options: WriterOptions): Writer {
-  const { sets, streams } = options
+  const { sets, streams, lineStreams, onSlowReader } = options
   const prepared = documentPreparer(sets)
   const send = sender(options)
   const record = recorder(options)
 
   function answer(context: RequestContext, given: Answer): void {
+    if ('lines' in given) {
+      writeLines(context, given.lines)
+      return
+    }
     if (context.answered) return
     if ('document' in given) {
       writeDocument(context, prepared(given.document))
@@ -99,6 +107,24 @@ export function createWriter(options: WriterOptions): Writer {
     record(context, 200)
     if (context.request.method === 'HEAD') context.response.end()
     else streams.begin(context, events)
+  }
+
+  /** A request that got its 503 meanwhile is told to its handler, which frees what it holds. */
+  function writeLines(context: RequestContext, lines: Lines): void {
+    const { request, response, connection, answered } = context
+    if (!answered) {
+      // A body may be left unread, so no other request follows on this connection.
+      response.shouldKeepAlive = false
+      const head = [...headerSetOf(sets, context), 'Content-Type', linesType]
+      response.writeHead(200, [...head, ...context.headers, 'X-Request-Id', context.requestId])
+      response.flushHeaders()
+      record(context, 200)
+    }
+    lineStreams.begin(context, lines, () => {
+      if (request.complete) response.end()
+      else endAndLinger(context)
+      if (!connection.socket.destroyed) onSlowReader(context)
+    })
   }
 
   function writeBytes(
@@ -236,11 +262,12 @@ function willBeForgotten({ request }: RequestContext): boolean {
  * connection closes a moment later.
  */
 function sendAndLinger(
-  { request, response, connection }: RequestContext,
+  context: RequestContext,
   status: number,
   headers: string[],
   body?: Buffer | string,
 ): void {
+  const { request, response, connection } = context
   connection.closing = true
   response.shouldKeepAlive = false
   response.writeHead(status, headers)
@@ -249,6 +276,11 @@ function sendAndLinger(
     return
   }
   response.write(body, 'latin1')
+  endAndLinger(context)
+}
+
+/** Ends a response whose request is still sent, once all of it has arrived or a moment later. */
+function endAndLinger({ request, response }: RequestContext): void {
   request.resume()
   const end = (): void => {
     clearTimeout(timer)

@@ -1,5 +1,8 @@
 /** The operator API over real HTTP: who reaches it, and what it refuses. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
 import { operatorsCreateToken, operatorsRevokeToken } from '../../src/access/operator-operations.ts'
 import { allIngests, allOperations } from '../../src/app/all-operations.ts'
@@ -63,18 +66,24 @@ async function call(
   { token = tokens.admin, body, headers = {}, node = service }: Call = {},
 ): Promise<Reply & { json: Json }> {
   const [method = '', path = ''] = question.split(' ')
-  const text = typeof body === 'object' ? JSON.stringify(body) : body
+  const sent = typeof body === 'object' ? JSON.stringify(body) : body
   const reply = await ask(node.base, {
     method,
     path: `${operatorBase}${path}`,
     headers: {
       ...(token !== '' && { Authorization: `Bearer ${token}` }),
-      ...(text !== undefined && { 'Content-Type': 'application/json' }),
+      ...(sent !== undefined && { 'Content-Type': 'application/json' }),
       ...headers,
     },
-    ...(text !== undefined && { body: text }),
+    ...(sent !== undefined && { body: sent }),
   })
-  return { ...reply, json: JSON.parse(String(reply.body)) }
+  const all = String(reply.body)
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Json)
+  const rejectedLines = all.filter((line) => 'reason' in line)
+  const isLines = reply.headers['content-type'] === 'application/x-ndjson'
+  return { ...reply, json: { ...all.at(-1), ...(isLines && { rejectedLines }) } }
 }
 
 test('404: callers of other networks get the answer of an unknown path, with any method and token', async () => {
@@ -305,7 +314,7 @@ test('no CORS header lets a page of another origin read an answer, and no cache 
   assert.equal(headers['cache-control'], 'private, no-store')
 })
 
-test('lines: workers and evidence are registered or rejected one by one, and a repeat changes nothing', async () => {
+test('lines: workers and evidence are registered or rejected one by one, are scored after the last one, and a repeat changes nothing', async () => {
   const lines = (rows: readonly (object | string)[]) =>
     rows.map((row) => (typeof row === 'string' ? row : JSON.stringify(row))).join('\n')
   const send = (path: string, body: string, token = tokens.admin) =>
@@ -353,6 +362,8 @@ test('lines: workers and evidence are registered or rejected one by one, and a r
     before,
   )
   assert.partialDeepStrictEqual((await send('/evidence', evidence)).json, { added: 1, rejected: 1 })
+  const imports = await service.database.db.rows(sql`select from evidence_imports`)
+  assert.equal(imports.length, 0, 'the workers are due after the last line')
   assert.partialDeepStrictEqual((await send('/evidence', evidence)).json, { unchanged: 1 })
 })
 
@@ -471,18 +482,108 @@ test('lines: CSV takes the same members on every bulk route, and a header with a
   assert.equal((await send('/workers', 'a', 'text/tab-separated-values')).status, 415)
 })
 
-test('lines: 413 for more than 10,000 lines, 415 for JSON, and one line too long rejects only itself', async () => {
+/** Sends lines once a process has room for them: a body that was cut off may still be applied. */
+async function callWithRoom(question: string, asked: Call): Promise<Reply & { json: Json }> {
+  for (;;) {
+    const reply = await call(question, asked)
+    if (reply.status !== 503) return reply
+  }
+}
+
+/** Sends a body of lines piece by piece. */
+function openStream(path: string, headers: Record<string, string> = {}) {
+  const sent = request(service.base, {
+    method: 'POST',
+    path: operatorBase + path,
+    headers: {
+      Authorization: `Bearer ${tokens.admin}`,
+      'Content-Type': 'application/x-ndjson',
+      ...headers,
+    },
+    agent: false,
+  })
+  const replied = once(sent, 'response').then(([reply]) => reply as IncomingMessage)
+  replied.catch(() => {})
+  sent.on('error', () => {})
+  sent.flushHeaders()
+  return { sent, replied }
+}
+
+const worker = (n: number) => JSON.stringify(publicLine({ username: `stream-${n}` }))
+
+async function registeredCount(): Promise<number> {
+  const [row] = await service.database.db.rows<{ count: number }>(sql`
+    select count(*)::int as count from profiles where username like 'stream-%'`)
+  return row?.count ?? 0
+}
+
+test('lines: 413 for a body over 1 GiB, 415 for JSON, and one line too long rejects only itself', async () => {
   const headers = { 'Content-Type': 'application/x-ndjson' }
-  const many = await call('POST /workers', { body: '{}\n'.repeat(10_001), headers })
-  assert.deepEqual([many.status, many.json.error], [413, 'payload_too_large'])
-  const exact = await call('POST /workers', { body: '{}\n'.repeat(10_000), headers })
-  assert.partialDeepStrictEqual(exact.json, { lines: 10_000, rejected: 10_000 })
-  assert.equal((exact.json.rejectedLines as object[]).length, 1_000)
+  const huge = { ...headers, 'Content-Length': '1073741825' }
+  const refused = await call('POST /workers', { body: '{}', headers: huge })
+  assert.deepEqual([refused.status, refused.json.error], [413, 'payload_too_large'])
   assert.equal((await call('POST /workers', { body: {} })).status, 415)
-  const long = await call('POST /workers', { body: `"${'x'.repeat(65_536)}"`, headers })
-  assert.match(JSON.stringify(long.json.rejectedLines), /longer than 65536 bytes/)
+  const long = `"${'x'.repeat(65_536)}"\n{}`
+  const first = await call('POST /workers', { body: long, headers })
+  assert.match(JSON.stringify(first.json.rejectedLines), /longer than 65536 bytes.*"line":2/)
   const empty = await call('POST /workers', { headers })
-  assert.partialDeepStrictEqual(empty.json, { lines: 0, rejected: 0 })
+  assert.partialDeepStrictEqual(empty.json, { done: true, lines: 0, rejected: 0 })
+})
+
+test('lines: a body cut at any byte keeps whole batches alone, and a repeat adds each other line once', async () => {
+  const total = 700
+  const body = Array.from({ length: total }, (_, n) => worker(n)).join('\n')
+  let before = 0
+  for (const share of [0, 0.4, 0.8, 0.9, 0.999]) {
+    const { sent } = openStream('/workers', { 'Content-Length': String(body.length) })
+    const cut = body.slice(0, Math.floor(body.length * share))
+    await new Promise<void>((resolve) => sent.write(cut, () => resolve()))
+    const closed = new Promise((resolve) => sent.once('close', resolve))
+    sent.destroy()
+    await closed
+    const now = await registeredCount()
+    assert.ok(now >= before && now <= cut.split('\n').length, `${now} after ${share}`)
+    assert.equal(now % 256, 0, 'a batch is whole')
+    before = now
+  }
+  // The same file twice at once: each line is applied by one of them.
+  const headers = { 'Content-Type': 'application/x-ndjson' }
+  const both = await Promise.all([1, 2].map(() => callWithRoom('POST /workers', { body, headers })))
+  const sum = (name: string) => both.reduce((all, { json }) => all + Number(json[name]), 0)
+  assert.equal(await registeredCount(), total)
+  assert.equal(sum('created') + sum('unchanged'), 2 * total)
+  assert.ok(sum('created') <= total)
+})
+
+test('lines: two bodies are read at once, and the third gets 503 until one of them ends', async () => {
+  const open: ReturnType<typeof openStream>[] = []
+  while (open.length < 2) {
+    const stream = openStream(open.length === 0 ? '/workers' : '/consents')
+    if ((await stream.replied).statusCode === 200) open.push(stream)
+  }
+  const headers = { 'Content-Type': 'application/x-ndjson' }
+  const third = await call('POST /workers', { body: '{}', headers })
+  assert.deepEqual([third.status, third.json.error], [503, 'overloaded'])
+  assert.equal(third.headers['retry-after'], '5')
+  for (const { sent } of open) sent.destroy()
+  assert.equal((await callWithRoom('POST /workers', { body: '{}', headers })).status, 200)
+})
+
+test('lines: a sender that reads nothing is read to the end; the answer names what fits, and counts the rest', async () => {
+  const count = 30_000
+  const { sent, replied } = openStream('/workers')
+  for (let n = 0; n < count; n += 10_000)
+    if (!sent.write('{"x":1}\n'.repeat(10_000))) await once(sent, 'drain')
+  sent.end()
+  await once(sent, 'finish')
+  const reply = await replied
+  assert.equal(reply.statusCode, 200)
+  const lines = (await text(reply)).trimEnd().split('\n')
+  const last = JSON.parse(lines.at(-1) ?? '') as Json
+  const named = lines.filter((one) => one.startsWith('{"line":')).length
+  assert.partialDeepStrictEqual(last, { done: true, lines: count, created: 0, rejected: count })
+  assert.ok(Number(last.unnamed) > 0)
+  assert.equal(named + Number(last.unnamed), count)
 })
 
 test('a user gets an operator role, has it in the session on the next request, and loses it', async () => {

@@ -3,9 +3,7 @@ import type { Command } from 'commander'
 import { evidenceOperations } from '../../disputes/evidence-operations.ts'
 import { evidenceImport } from '../../evidence/evidence-ingests.ts'
 import { readAchievements } from '../../evidence/evidence-line.ts'
-import { endImport } from '../../evidence/ingest-evidence.ts'
 import type { Achievement } from '../../evidence/schema.ts'
-import { uuidV7 } from '../../platform/db/uuid-v7.ts'
 import { parseStrictJson } from '../../platform/json/strict-json.ts'
 import { formatOption } from '../args.ts'
 import { act, command } from '../command.ts'
@@ -51,12 +49,7 @@ interface EvidenceImportFlags extends ImportFlags {
 async function importFile(flags: EvidenceImportFlags): Promise<Outcome> {
   const { achievements: file, acceptUncheckedStatus: acceptsUncheckedStatus = false } = flags
   const badges = { achievements: await achievementsIn(file), acceptsUncheckedStatus }
-  const importId = uuidV7(new Date())
-  return importLines(flags, evidenceImport, {
-    importId,
-    services: { badges },
-    end: ({ db, clock }) => endImport(db, importId, clock()),
-  })
+  return importLines(flags, evidenceImport, { services: { badges } })
 }
 
 async function achievementsIn(file: string | undefined): Promise<Map<string, Achievement>> {

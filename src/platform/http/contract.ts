@@ -80,12 +80,6 @@ export const linesType = 'application/x-ndjson'
 /** The media type of records with a header line, where a body may have lines of JSON. */
 export const csvType = 'text/csv'
 
-/** A body that the handler reads line by line. */
-export interface LinesBody {
-  bytes: Buffer
-  isCsv: boolean
-}
-
 /** The media type of a form. Its fields reach the handler as an object of texts. */
 export const formType = 'application/x-www-form-urlencoded'
 

@@ -5,6 +5,7 @@ import type { Caller, KeyCaller, SessionCaller } from './callers.ts'
 import { type Contract, type Operation, type OperatorTerms, operationsOf } from './contract.ts'
 import type { PublicDocument } from './document.ts'
 import type { ErrorName, Refusal } from './errors.ts'
+import type { Lines } from './lines.ts'
 
 export interface EndpointRequest<Path, Query, Admitted = Caller, Key = string | null> {
   path: Path
@@ -67,6 +68,7 @@ export type Answer =
       isCompressed?: boolean
     }
   | { events: Events }
+  | { lines: Lines }
   | Refusal
 
 /** Server-sent events. */

@@ -669,6 +669,17 @@ export function refuse<const Name extends ErrorName>(
   return { refusal, ...more } as Refusal<Name>
 }
 
+/** Thrown where a refusal cannot be returned, such as while a body is read. */
+export class RefusedError extends Error {
+  override readonly name = 'RefusedError'
+  readonly refusal: Refusal
+
+  constructor(refusal: Refusal) {
+    super(refusal.message ?? errorTable[refusal.refusal].message)
+    this.refusal = refusal
+  }
+}
+
 /**
  * Thrown when a dependency of this process does not answer, such as the database: 503 with
  * Retry-After at the edge.
