@@ -5,10 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { operatorsCreateToken } from '../../src/access/operator-operations.ts'
 import { operatorsGrant } from '../../src/accounts/operator-operations.ts'
 import { allOperations } from '../../src/app/all-operations.ts'
 import { openScoring } from '../../src/app/scoring.ts'
 import { readConfig } from '../../src/config/config.ts'
+import type { Operation as AnyOperation } from '../../src/operations/operation.ts'
+import { operatorRoute } from '../../src/operations/operator-routes.ts'
 import { perform, whyForbidden } from '../../src/operations/perform.ts'
 import { sql } from '../../src/platform/db/db.ts'
 import { type ConsoleRole, consoleRoles } from '../../src/platform/http/callers.ts'
@@ -164,7 +167,7 @@ test('a form that is sent twice acts once; with other content it asks first', as
   const first = await send(path, { kind: 'identity' })
   const second = await send(path, { kind: 'identity' })
   assert.equal(first.status, 303)
-  assert.match(String(first.headers.location), /^\/console\/disputes\/[0-9a-f-]{36}\?done-name=/)
+  assert.match(String(first.headers.location), /^\/console\/disputes\/[0-9a-f-]{36}\?done-by=/)
   assert.equal(second.headers.location, first.headers.location)
   assert.equal(await auditCount(), before + 1)
   const shown = await get(String(first.headers.location))
@@ -234,6 +237,70 @@ test('a secret is in the answer to its form, in no cache, and never shown again'
   const [row] = await service.database.db.rows<{ count: number }>(sql`
     select count(*)::int as count from operator_tokens where name = 'HR'`)
   assert.equal(row?.count, 1)
+})
+
+/** Inputs of operations by name. A form says what it did in words, so its answer is not compared. */
+const asked: readonly [name: string, input: Record<string, string>][] = [
+  ['workers list', { find: 'ad' }],
+  ['disputes list', { username: 'nobody' }],
+  ['disputes show', { disputeId: '01993f2e-5c1a-7b3e-8d4f-2a6b8c0d1e2f' }],
+  ['disputes open', { username: 'nobody', kind: 'score' }],
+  ['disputes open', { username: 'ada', kind: 'no such' }],
+  ['consent withdraw', { username: 'ada', permission: 'search_listing' }],
+  ['credits grant', { account: 'Nobody', credits: '5', reason: 'x' }],
+  ['users disable', { email: 'nobody@example.org' }],
+  ['workers erase', { username: 'bob', reason: 'worker_request' }],
+]
+
+test('the same input gets the same answer or refusal by command, by HTTP and in the console', async () => {
+  const { db, url } = service.database
+  const performer = { db, clock: () => new Date(), services: {} }
+  const token = { name: 'doors', role: 'admin', validDays: 1 } as const
+  const made = await perform(performer, operatorsCreateToken, atMachine, token)
+  const secret = 'output' in made ? made.output.secret : assert.fail()
+  const line = commandLine(url)
+  line.env.ASSAY_DATA_DIR = dataDir
+  line.env.PUBLIC_URL = service.publicUrl
+  for (const [name, input] of asked) {
+    const operation = allOperations.find((one) => one.name === name) ?? assert.fail(name)
+    const isRead = operation.kind === 'read'
+    const path = Object.keys(operation.path)
+    const others = Object.entries(input).filter(([field]) => !path.includes(field))
+    const flags = others.flatMap(([field, value]) => [`--${field}`, value])
+    const always = isRead ? [] : ['--dry-run', '--by', 'x']
+    const words = [...name.split(' '), ...path.map((field) => input[field] ?? ''), ...flags]
+    const command = JSON.parse((await line.run([...words, ...always, '--json'])).out)
+
+    const { method, path: route } = operatorRoute(operation as unknown as AnyOperation)
+    const at = route.replaceAll(/\{(\w+)\}/g, (_, field: string) => input[field] ?? '')
+    const query = isRead ? new URLSearchParams(others).toString() : 'dryRun=true'
+    const members = others.map(([field, text]) => [field, field === 'credits' ? 5 : text])
+    const reply = await ask(service.base, {
+      method,
+      path: `${at}?${query}`,
+      headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' },
+      ...(!isRead && { body: JSON.stringify(Object.fromEntries(members)) }),
+    })
+    const http = JSON.parse(String(reply.body))
+
+    const { ok, ...told } = command
+    assert.equal(ok, reply.status === 200, `${name} ${reply.status} ${JSON.stringify(command)}`)
+    if (ok) assert.deepEqual({ ...told, next: null }, { ...http, next: null }, name)
+    else {
+      // A fault of a read is in its parameters, and a command names a flag.
+      const error = String(http.error).replace('invalid_parameter', 'invalid_field')
+      assert.equal(told.error, error, name)
+      assert.ok(told.message.replace(/^--/, '').startsWith(http.message), told.message)
+    }
+    const [noun = '', verb = ''] = name.split(' ')
+    const page = isRead
+      ? await get(path[0] ? `/console/${noun}/${input[path[0]]}` : `/console/${noun}?${query}`)
+      : await send(`/console/${noun}/do/${verb}`, { ...input, do: 'preview' })
+    assert.equal(page.status, reply.status, name)
+    const text = String(page.body).replaceAll('&quot;', '"')
+    if (!ok && path[0] !== 'disputeId') assert.ok(text.includes(http.message), `${name}: ${text}`)
+  }
+  line.remove()
 })
 
 test('the audit log names the operator, and tells whether it is whole', async () => {
@@ -371,6 +438,19 @@ for (const javaScriptEnabled of [true, false])
     const go = (name: string) =>
       page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name }).click()
     const done = (text: RegExp) => page.getByRole('status').getByText(text).waitFor()
+    const send = (name: string) => page.getByRole('button', { name, exact: true }).click()
+    /** Follows an action of a record, which may stand in the menu. */
+    const act = async (name: string): Promise<void> => {
+      const link = page.getByRole('main').getByRole('link', { name, exact: true }).first()
+      if (!(await link.isVisible()))
+        await page.locator('summary', { hasText: 'More actions' }).first().click()
+      await link.click()
+    }
+    const takeSecret = async (form: RegExp): Promise<void> => {
+      await page.getByText(form).first().waitFor()
+      await page.getByLabel('I have stored it').check()
+      await send('Done')
+    }
 
     await go('Operators')
     await page.getByRole('link', { name: 'Grant' }).click()
@@ -382,6 +462,37 @@ for (const javaScriptEnabled of [true, false])
     await row.getByRole('link', { name: 'Withdraw' }).click()
     await page.getByRole('button', { name: 'Withdraw' }).click()
     await done(/is no operator any more/)
+
+    await go('Accounts')
+    await act('Create')
+    await page.getByLabel('Name', { exact: true }).fill(`Harbour ${username}`)
+    await send('Create')
+    await done(/Harbour/)
+    await page.getByRole('heading', { name: `Harbour ${username}` }).waitFor()
+    await act('Create API key')
+    await page.getByLabel('scores:read').check()
+    await page.getByLabel('Name').fill('reads')
+    await send('Create')
+    await takeSecret(/^svc_live_/)
+    await act('Grant credits')
+    await page.getByLabel('Credits', { exact: true }).fill('500')
+    await page.getByLabel('Reason', { exact: true }).fill('first order')
+    await send('Grant')
+    await done(/500/)
+    await act('Create webhook')
+    await page.getByLabel('URL', { exact: true }).fill('https://hooks.example.com/in')
+    await page.getByLabel('score.updated').check()
+    await send('Create')
+    await takeSecret(/^whsec_/)
+    await page.getByRole('link', { name: /hooks.example.com/ }).click()
+    await act('Replace secret')
+    await send('Replace secret')
+    await takeSecret(/^whsec_/)
+    await go('Accounts')
+    await page.getByRole('link', { name: `Harbour ${username}` }).click()
+    await act('Revoke')
+    await send('Revoke')
+    await done(/revoked/)
 
     await go('Sources')
     await page.getByRole('link', { name: 'Suspend' }).first().click()

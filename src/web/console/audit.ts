@@ -2,29 +2,14 @@
 
 import { actions } from '../../audit/actions.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
-import { errorTable, type Refusal, refuse } from '../../platform/http/errors.ts'
 import { visible } from '../../platform/visible.ts'
-import {
-  actionForm,
-  type Column,
-  card,
-  empty,
-  formErrors,
-  none,
-  notice,
-  pageHead,
-  pagination,
-  selectField,
-  shortIdValue,
-  submit,
-  table,
-  textField,
-} from '../components.ts'
+import { actionForm, type Column, none, notice, shortIdValue, table } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import type { Shown } from '../page.ts'
 import { counted, shortId, timeTag } from '../text.ts'
-import { type Console, refusalErrors, type Visiting } from './console.ts'
-import { auditPath, titled, withQuery, wordsOf } from './nouns.ts'
+import { type Console, type Visiting } from './console.ts'
+import { listShown } from './list-page.ts'
+import { auditPath, titled, wordsOf } from './nouns.ts'
 
 /** An entry as `audit list` shows it. */
 interface Entry {
@@ -36,41 +21,22 @@ interface Entry {
   details: string
 }
 
-const pageLength = 50
-
 export function auditPages<Services>(console: Console<Services>): Endpoint[] {
   const noun = console.nouns.get('audit')
-  const list = noun?.main ?? null
   const verify = noun?.views.find(({ name }) => name === 'audit verify')
-  if (list === null) return []
-  const show = async (visit: Visiting, above: Part = false): Promise<Shown> => {
-    const { since = '', action = '', after } = visit.query
-    const raw = {
-      limit: pageLength,
-      ...(since !== '' && { since }),
-      ...(action !== '' && { action }),
-      ...(after !== undefined && { after }),
-    }
-    const read = await console.perform(visit, list, raw)
-    const refusal = 'refusal' in read ? read : null
-    const output =
-      'output' in read ? (read.output as { entries: Entry[]; next: string | null }) : null
-    return {
-      title: 'Audit log',
-      ...(refusal !== null && { status: errorTable[refusal.refusal].status }),
-      main: html`${above}${pageHead({
+  if (noun?.main == null || verify === undefined) return []
+  const show = (visit: Visiting, above: Part = false): Promise<Shown> =>
+    listShown(console, visit, {
+      noun: { ...noun, views: [] },
+      operation: noun.main,
+      byHand: {
         title: 'Audit log',
         text: 'Every action of operators, of account members and of the service itself. Each entry holds a digest of the one before.',
-        actions:
-          verify !== undefined && actionForm(auditPath, 'verify', { label: 'Verify the chain' }),
-      })}
-${card({
-  title: 'Entries',
-  isFlush: true,
-  body: html`${filterForm({ since, action }, refusal)}${output !== null && entriesBody(output, visit, { since, action })}`,
-})}`,
-    }
-  }
+        actions: actionForm(auditPath, 'verify', { label: 'Verify the chain' }),
+        above,
+        table: (rows) => entryTable(rows as readonly Entry[], visit.now),
+      },
+    })
   return console.page({
     name: 'console audit',
     entry: auditPath,
@@ -78,7 +44,6 @@ ${card({
     show: (visit) => show(visit),
     actions: {
       async verify(visit) {
-        if (verify === undefined) return refuse('not_found')
         const checked = await console.perform(visit, verify, {})
         return 'refusal' in checked ? checked : show(visit, verdict(checked.output))
       },
@@ -109,38 +74,6 @@ function verdict(output: object): Html {
     text: html`Keep its head elsewhere, to find out later whether entries were cut off: ${shortIdValue(head)}`,
     isResult: true,
   })
-}
-
-function filterForm({ since, action }: { since: string; action: string }, refusal: Refusal | null) {
-  const errors = refusal === null ? {} : refusalErrors(['since', 'action'], refusal)
-  const choices = [
-    { value: '', label: 'Any' },
-    ...Object.keys(actions).map((name) => ({ value: name, label: titleOf(name) })),
-  ]
-  const isFiltered = since + action !== ''
-  return html`${formErrors('', 'form' in errors ? { form: errors.form ?? '' } : {})}<form class="filters" method="get" action="${auditPath}" novalidate>${selectField({ name: 'action', label: 'Action', value: action, choices, error: errors.action })}${textField({ name: 'since', label: 'Since', value: since, placeholder: '2026-05-14', error: errors.since })}${submit({ label: 'Apply' })}${isFiltered && html`<a class="button quiet" href="${auditPath}">Clear filters</a>`}</form>`
-}
-
-function entriesBody(
-  { entries, next }: { entries: readonly Entry[]; next: string | null },
-  { query, now }: Visiting,
-  chosen: Record<string, string>,
-): Html {
-  if (entries.length === 0)
-    return empty({ icon: 'book', title: 'No entry matches', text: 'Choose fewer filters.' })
-  const step = (after: string | null) => {
-    const all = Object.entries({ ...chosen, after: after ?? '' }).filter(([, text]) => text !== '')
-    return withQuery(auditPath, Object.fromEntries(all))
-  }
-  return html`${entryTable(entries, now)}${
-    (next !== null || query.after !== undefined) &&
-    pagination({
-      summary: counted(entries.length, 'entry', 'entries'),
-      newer: query.after === undefined ? undefined : step(null),
-      older: next === null ? undefined : step(next),
-      labels: ['First page', 'Next page'],
-    })
-  }`
 }
 
 export function entryTable(entries: readonly Entry[], now: Date): Html {

@@ -128,29 +128,31 @@ export function actionLinks<Services>(
   given: Record<string, string>,
   noun: Noun<Services>,
 ): Part {
-  if (actions.length === 0) return undefined
-  const [usual, dangerous] = [false, true].map((isDangerous) =>
-    actions.filter(({ danger }) => (danger !== undefined) === isDangerous),
-  ) as [Operation<Services>[], Operation<Services>[]]
-  const size = ({ path }: Operation<Services>) => Object.keys(path).length
-  // First what needs nothing but the record.
-  const sorted = [...usual.toSorted((a, b) => size(a) - size(b)), ...dangerous]
-  const shown = sorted.slice(0, sorted.length > 3 ? 2 : 3)
+  // First what needs nothing but the record, last what cannot be taken back.
+  const weight = ({ path, danger }: Operation<Services>) =>
+    Object.keys(path).length + (danger === undefined ? 0 : 10)
+  const sorted = actions.toSorted((a, b) => weight(a) - weight(b))
+  const buttons = sorted.length > 3 ? 2 : 3
   const link = (one: Operation<Services>, name?: string) => {
     const verb = titled(verbOf(one))
-    const other = nounNameOf(one)
-    const label = noun.changes.includes(one) ? verb : `${verb} ${singular(wordsOf(other))}`
+    const label = noun.changes.includes(one) ? verb : `${verb} ${thingOf(one)}`
     return html`<a${attributes({ class: name })} href="${formPath(one, given)}">${label}</a>`
   }
-  return html`${shown.map((one, i) => link(one, i === 0 && one.danger === undefined ? 'button primary' : 'button'))}${
-    sorted.length > shown.length &&
+  return html`${sorted.slice(0, buttons).map((one, i) => link(one, i === 0 && one.danger === undefined ? 'button primary' : 'button'))}${
+    sorted.length > buttons &&
     menu({
       label: 'More actions',
       items: sorted
-        .slice(shown.length)
+        .slice(buttons)
         .map((one) => link(one, one.danger === undefined ? undefined : 'danger')),
     })
   }`
+}
+
+/** What an action of a noun makes or changes: `API key`, but `credits`. */
+function thingOf(operation: { name: string }): string {
+  const noun = wordsOf(nounNameOf(operation))
+  return noun === 'credits' ? noun : singular(noun)
 }
 
 export function messageOf({ refusal, message }: Refusal): string {
@@ -174,24 +176,11 @@ export function sentencesOf<Services>(
   return lines.filter((line) => !line.includes('`assay '))
 }
 
-/** No input has a name with a hyphen. */
-export const doneParameters = { name: 'done-name', key: 'done-key', given: 'done-for' } as const
+/** The parameter of the page after a change, which names it. No input has a name with a hyphen. */
+export const doneParameter = 'done-by'
 
-/** Parameters of the page after a change: they name it, so that the page says what it did. */
-export function doneQuery({
-  name,
-  key,
-  given,
-}: {
-  name: string
-  key: string
-  given: object
-}): string {
-  return new URLSearchParams({
-    [doneParameters.name]: name,
-    [doneParameters.key]: key,
-    [doneParameters.given]: JSON.stringify(given),
-  }).toString()
+export function doneQuery(change: { name: string; key: string; given: object }): string {
+  return new URLSearchParams({ [doneParameter]: JSON.stringify(change) }).toString()
 }
 
 /** What the change did that led to this page, from its stored answer. */
@@ -199,29 +188,23 @@ export async function doneNotice<Services>(
   console: Console<Services>,
   visit: Visiting,
 ): Promise<Part> {
-  const [name = '', key, given = ''] = Object.values(doneParameters).map(
-    (parameter) => visit.query[parameter],
-  )
-  const noun = console.nouns.get(name.slice(0, Math.max(0, name.indexOf(' '))))
+  const { name, key, given } = parsedObject(visit.query[doneParameter] ?? '')
+  if (typeof name !== 'string' || typeof key !== 'string' || typeof given !== 'object') return false
+  const noun = console.nouns.get(nounNameOf({ name }))
   const operation = noun?.changes.find((one) => one.name === name)
-  if (operation === undefined || key === undefined) return false
+  if (operation === undefined) return false
   const output = await console.answerOf(callerOf(visit.session).actor, key)
-  const input = parsedObject(given)
-  if (output === null || input === null) return false
-  const [title = '', ...rest] = sentencesOf(operation, output, input)
-  return notice({
-    tone: 'positive',
-    title,
-    ...(rest.length > 0 && { text: rest.join(' ') }),
-    isResult: true,
-  })
+  if (output === null) return false
+  const [first = '', ...rest] = sentencesOf(operation, output, given ?? {})
+  const title = first.charAt(0).toUpperCase() + first.slice(1)
+  const text = rest.length > 0 && { text: rest.join(' ') }
+  return notice({ tone: 'positive', title, ...text, isResult: true })
 }
 
-function parsedObject(text: string): object | null {
+function parsedObject(text: string): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' ? value : null
+    return { ...(JSON.parse(text) as object) }
   } catch {
-    return null
+    return {}
   }
 }

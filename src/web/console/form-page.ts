@@ -58,14 +58,10 @@ export async function formShown<Services>(
   visit: Visiting,
   { noun, operation, sent }: FormOptions<Services>,
 ): Promise<Shown> {
-  const caller = callerOf(visit.session)
-  if (!mayCall(operation, caller)) return refuse('operator_role_required')
-  const given = Object.fromEntries(
-    Object.keys(operation.path).flatMap((name) => {
-      const value = visit.query[name]
-      return value === undefined ? [] : [[name, value]]
-    }),
-  )
+  if (!mayCall(operation, callerOf(visit.session))) return refuse('operator_role_required')
+  const given: Record<string, string> = {}
+  for (const name of Object.keys(operation.path))
+    if (visit.query[name] !== undefined) given[name] = visit.query[name]
   const names = Object.keys({ ...operation.path, ...operation.input }).filter(
     (name) => !(name in given),
   )
@@ -73,61 +69,50 @@ export async function formShown<Services>(
   const isStale =
     operation.danger !== undefined &&
     visit.now.getTime() - visit.session.signedInAt.getTime() > freshMs
-  const form = { operation, given, names, back, isStale, key: sent?.fields.key ?? randomUUID() }
-  if (sent === undefined)
-    return formView({ ...form, values: textsOf(operation, names, visit.query) })
-  const values = textsOf(operation, names, sent.fields)
-  if (isStale) return formView({ ...form, values, status: 403 })
+  const key = sent?.fields.key ?? randomUUID()
+  const values = textsOf(operation, names, sent?.fields ?? visit.query)
+  const form = (answer: FormAnswer = {}) =>
+    formView({ operation, given, names, back, isStale, key, values, ...answer })
+  if (sent === undefined) return form()
+  if (isStale) return form({ status: 403 })
   const input = { ...valuesOfTexts(operation, values), ...given }
   const done = await console.perform(visit, operation, input, {
-    idempotencyKey: form.key,
+    idempotencyKey: key,
     isDryRun: sent.isPreview,
   })
-  if ('refusal' in done) return formView({ ...form, values, ...refusedParts(names, done) })
+  if ('refusal' in done) return form(refusedAnswer(names, done))
   const { output } = done
   const lines = sentencesOf(operation, output, input)
-  if (sent.isPreview)
-    return formView({
-      ...form,
-      values,
-      above: notice({
-        tone: 'info',
-        title: 'Nothing was changed yet. This would happen:',
-        text: lines.join(' '),
-        isResult: true,
-      }),
-    })
+  const told = (title: string) =>
+    notice({ tone: 'info', title, text: lines.join(' '), isResult: true })
+  if (sent.isPreview) return form({ above: told('Nothing was changed yet. This would happen:') })
   const [secret] = secretFields(operation.output)
-  if (secret !== undefined) return secretView({ output, secret, lines, back })
+  if (secret !== undefined) {
+    // It is shown in this answer alone, and never after a redirect.
+    const title = titled(secret)
+    const value = String(Reflect.get(output, secret))
+    const text = lines.filter((line) => !line.includes(value)).join(' ')
+    const main = secretOnce({ title, label: title, value, text, done: back.url })
+    return { title, status: 201, main }
+  }
   if ('more' in output)
-    return formView({
-      ...form,
+    return form({
       key: randomUUID(),
-      values,
-      above: notice({
-        tone: 'info',
-        title: 'Items are left. Send the form again to go on.',
-        text: lines.join(' '),
-        isResult: true,
-      }),
+      above: told('Items are left. Send the form again to go on.'),
     })
-  const target = targetOf(console.nouns, noun, { given, output }) ?? back.url
-  const about = doneQuery({ name: operation.name, key: form.key, given })
+  const target = targetOf(noun, { given, output }) ?? back.url
+  const about = doneQuery({ name: operation.name, key, given })
   return { redirectTo: `${target}${target.includes('?') ? '&' : '?'}${about}` }
 }
 
 /** A refusal stays on the form. A form that was sent before with other texts gets a new key. */
-function refusedParts(names: readonly string[], refusal: Refusal) {
-  const status = errorTable[refusal.refusal].status
-  if (refusal.refusal === 'idempotency_key_reused')
-    return {
-      status,
-      key: randomUUID(),
-      errors: {
-        form: 'This form was sent before with other content, and that was done. Send it again only if you want a second change.',
-      },
-    }
-  return { status, errors: refusalErrors(names, refusal) }
+function refusedAnswer(names: readonly string[], refusal: Refusal): FormAnswer {
+  const { status } = errorTable[refusal.refusal]
+  if (refusal.refusal !== 'idempotency_key_reused')
+    return { status, errors: refusalErrors(names, refusal) }
+  const form =
+    'This form was sent before with other content, and that was done. Send it again only if you want a second change.'
+  return { status, key: randomUUID(), errors: { form } }
 }
 
 interface Back {
@@ -149,21 +134,24 @@ function backOf<Services>(
 
 /** The page of the record that a change made or changed, if its noun has one. */
 function targetOf<Services>(
-  nouns: Nouns<Services>,
-  noun: Noun<Services>,
+  { key, path }: Noun<Services>,
   { given, output }: { given: Record<string, string>; output: object },
 ): string | null {
-  const { key } = noun
-  if (key !== null) {
-    const made = recordOf(output)
-    const id: unknown =
-      given[key] ?? Reflect.get(output, key) ?? Reflect.get(made, key) ?? Reflect.get(made, 'id')
-    if (typeof id === 'string') return recordPath(noun, id)
-  }
-  return Object.keys(given).length > 0 ? backOf(nouns, noun, given).url : null
+  if (key === null) return null
+  const made = recordOf(output)
+  const ids: unknown[] = [given[key], Reflect.get(output, key), Reflect.get(made, key)]
+  const id = [...ids, Reflect.get(made, 'id')].find((one) => typeof one === 'string')
+  return id === undefined ? null : recordPath({ path }, id as string)
 }
 
-interface FormView<Services> {
+interface FormAnswer {
+  key?: string
+  errors?: FieldErrors
+  status?: number
+  above?: Html
+}
+
+interface FormView<Services> extends FormAnswer {
   operation: Operation<Services>
   given: Record<string, string>
   names: readonly string[]
@@ -171,9 +159,6 @@ interface FormView<Services> {
   isStale: boolean
   key: string
   values: Texts
-  errors?: FieldErrors
-  status?: number
-  above?: Html
 }
 
 function formView<Services>({
@@ -215,27 +200,5 @@ ${
     : html`<div class="row"><button class="button ${danger === undefined ? 'primary' : 'danger primary'}" type="submit" name="do" value="perform">${label}</button>${canPreview && html`<button class="button" type="submit" name="do" value="preview">Preview</button>`}<a class="button quiet" href="${back.url}">Cancel</a></div>`
 }
 </form></section>`,
-  }
-}
-
-/** A secret is shown in the answer to the form alone, and never after a redirect. */
-function secretView({
-  output,
-  secret,
-  lines,
-  back,
-}: {
-  output: object
-  secret: string
-  lines: readonly string[]
-  back: Back
-}): Shown {
-  const label = titled(secret)
-  const value = String(Reflect.get(output, secret))
-  const text = lines.filter((line) => !line.includes(value)).join(' ')
-  return {
-    title: label,
-    status: 201,
-    main: secretOnce({ title: label, label, value, text, done: back.url }),
   }
 }

@@ -46,7 +46,7 @@ export function inputField(
       ...common,
       kind: 'box',
       chosen: Array.isArray(text) ? text : [],
-      choices: items.map((one) => ({ value: one, label: titled(one) })),
+      choices: items.map(choiceOf),
     })
   if (value.type === 'boolean' && form.default === false)
     return checkField({ ...common, isChecked: text === true || text === 'true' })
@@ -56,7 +56,7 @@ export function inputField(
           { value: 'true', label: 'Yes' },
           { value: 'false', label: 'No' },
         ]
-      : value.enum?.map((one) => ({ value: one, label: titled(one) }))
+      : value.enum?.map(choiceOf)
   const shown = Array.isArray(text)
     ? text.join('\n')
     : text === undefined
@@ -71,9 +71,14 @@ export function inputField(
     ...common,
     value: shown,
     isRequired: !isOptional && !isFilter,
-    isLong: value.type === 'array' || (value.maxLength ?? 0) > 300,
+    isLong: value.type === 'array' || ((value.maxLength ?? 0) > 300 && name !== 'url'),
     type: value.type === 'integer' || value.type === 'number' ? 'number' : 'text',
   })
+}
+
+/** A name of the API, such as `score.updated`, stays as it is. */
+function choiceOf(value: string): { value: string; label: string } {
+  return { value, label: /[.:]/.test(value) ? value : titled(value) }
 }
 
 export function isRequired({ path, input }: AnyOperation, name: string): boolean {
@@ -86,7 +91,8 @@ function helpOf(form: FieldForm): string {
   const value = valueForm(form)
   const choices = value.enum ?? value.items?.enum
   const text = form['x-help'] ?? (form.description ?? '').replace(/^must (be|have) /, '')
-  if (text === '' || text === choices?.join(', ')) return ''
+  if (text === '' || (choices !== undefined && text.startsWith(choices.slice(0, 2).join(', '))))
+    return ''
   const sentence = text.charAt(0).toUpperCase() + text.slice(1)
   const ended = /[.:…)]$/.test(sentence) ? sentence : `${sentence}.`
   return value === form ? ended : `${ended} Write off for none.`

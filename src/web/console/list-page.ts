@@ -28,104 +28,101 @@ import {
   verbOf,
   viewPath,
 } from './nouns.ts'
-import { recordCards, recordOf, rowsOf, rowsTable, type Showing } from './values.ts'
+import { recordCards, recordOf, rowsOf, rowsTable } from './values.ts'
 
 /** Rows of one page. */
 const pageLength = 50
+
+interface ListOptions<Services> {
+  noun: Noun<Services>
+  operation: Operation<Services> | null
+  /** What a page by hand has in the place of the declared parts. */
+  byHand?: {
+    title: string
+    text: string
+    actions: Part
+    above: Part
+    table(rows: readonly object[]): Html
+  }
+}
 
 /** The page of a list, or of any other read without a record. */
 export async function listShown<Services>(
   console: Console<Services>,
   visit: Visiting,
-  { noun, operation }: { noun: Noun<Services>; operation: Operation<Services> | null },
+  { noun, operation, byHand }: ListOptions<Services>,
 ): Promise<Shown> {
   const caller = callerOf(visit.session)
   if (operation === null) return nounShown(console, visit, noun)
   if (!mayCall(operation, caller)) return refuse('operator_role_required')
-  const names = filterNames(operation)
+  const { path, input, columns, summary } = operation
+  // Other parameters of the address are neither sent nor kept.
+  const names = Object.keys({ ...path, ...input }).filter((name) => !/^(limit|after)$/.test(name))
   const texts = textsOf(operation, names, visit.query)
   const { after } = visit.query
   const isAsked = names.every((name) => !isRequired(operation, name) || texts[name] !== undefined)
   const read = isAsked
     ? await console.perform(visit, operation, {
         ...valuesOfTexts(operation, texts),
-        ...('limit' in operation.input && { limit: pageLength }),
-        ...('after' in operation.input && after !== undefined && { after }),
+        ...('limit' in input && { limit: pageLength }),
+        ...('after' in input && after !== undefined && { after }),
       })
-    : null
-  const refusal = read !== null && 'refusal' in read ? read : null
-  const errors = refusal === null ? {} : refusalErrors(names, refusal)
-  const output = read !== null && 'output' in read ? read.output : null
+    : {}
+  const errors = 'refusal' in read ? refusalErrors(names, read) : {}
   const isMain = operation === noun.main
-  const title = isMain ? noun.title : withoutVerb(operation.summary)
+  const title = byHand?.title ?? (isMain ? noun.title : withoutVerb(summary))
+  const chosen = Object.fromEntries(
+    Object.entries(visit.query).filter(([name]) => names.includes(name)),
+  )
   const filter =
     names.length > 0 &&
-    html`${formErrors('', 'form' in errors ? { form: errors.form ?? '' } : {})}<form class="filters" method="get" novalidate>${names.map((name) => inputField(operation, name, { values: texts, errors, isFilter: true }))}${submit({ label: isMain ? 'Apply' : 'Show' })}${names.some((name) => visit.query[name] !== undefined) && html`<a class="button quiet" href="${viewPath(noun, operation)}">Clear filters</a>`}</form>`
+    html`${formErrors('', 'form' in errors ? { form: errors.form ?? '' } : {})}<form class="filters" method="get" novalidate>${names.map((name) => inputField(operation, name, { values: texts, errors, isFilter: true }))}${submit({ label: isMain ? 'Apply' : 'Show' })}${Object.keys(chosen).length > 0 && html`<a class="button quiet" href="${viewPath(noun, operation)}">Clear filters</a>`}</form>`
+  const table = (rows: readonly object[]): Html => {
+    const links = rowLinks(console.nouns, { noun, operation }, caller)
+    const showing = { nouns: console.nouns, now: visit.now, hides: [] }
+    return byHand?.table(rows) ?? rowsTable(operation, { rows, ...links }, showing)
+  }
+  const list = (output: object): Html => {
+    const rows = rowsOf(output)
+    const text = (operation.none ?? 'There is none.').replace(/ Run `[^`]+`\.$/, '')
+    if (rows.length === 0) return empty({ icon: 'list', title: 'Nothing here', text })
+    const { next = null } = output as { next?: string | null }
+    const pageOf = (after: object) => viewPath(noun, operation, { ...chosen, ...after })
+    return html`${table(rows)}${
+      (next !== null || after !== undefined) &&
+      pagination({
+        summary: counted(rows.length, 'row'),
+        newer: after === undefined ? undefined : pageOf({}),
+        older: next === null ? undefined : pageOf({ after: next }),
+        labels: ['First page', 'Next page'],
+      })
+    }`
+  }
+  const facts = (output: object): Html => {
+    const showing = { nouns: console.nouns, now: visit.now, hides: [] }
+    return recordCards(recordOf(output), { ...showing, title: titled(operation.name) })
+  }
   return {
     title,
-    ...(refusal !== null && { status: errorTable[refusal.refusal].status }),
-    main: html`${await doneNotice(console, visit)}${pageHead({
+    ...('refusal' in read && { status: errorTable[read.refusal].status }),
+    main: html`${byHand?.above}${await doneNotice(console, visit)}${pageHead({
       title,
       ...(isMain
-        ? { text: withoutVerb(operation.summary) }
+        ? { text: byHand?.text ?? withoutVerb(summary) }
         : { above: [{ title: noun.title, url: noun.path }] }),
-      actions: isMain && actionLinks(looseActions(noun, caller), {}, noun),
+      actions: byHand?.actions ?? (isMain && actionLinks(looseActions(noun, caller), {}, noun)),
     })}${viewLinks(noun, operation, caller)}${
-      operation.columns === undefined
-        ? html`${filter !== false && card({ title: 'Choose', body: filter })}${output !== null && resultCards(operation, output, { nouns: console.nouns, now: visit.now })}`
-        : html`<section class="card" aria-label="${title}"><h2 class="hidden-visually">${title}</h2>${filter}${output !== null && listBody(console, visit, { noun, operation, output })}</section>`
+      columns === undefined
+        ? html`${filter !== false && card({ title: 'Choose', body: filter })}${'output' in read && facts(read.output)}`
+        : html`<section class="card" aria-label="${title}"><h2 class="hidden-visually">${title}</h2>${filter}${'output' in read && list(read.output)}</section>`
     }`,
   }
-}
-
-/** The names that a visitor may choose by. Others in the address are not kept. */
-function filterNames<Services>({ path, input }: Operation<Services>): string[] {
-  return Object.keys({ ...path, ...input }).filter((name) => !['limit', 'after'].includes(name))
 }
 
 /** `Show every source` is the page `Every source`. */
 function withoutVerb(summary: string): string {
   const rest = summary.replace(/^Show (the )?/, '')
   return rest.charAt(0).toUpperCase() + rest.slice(1)
-}
-
-function listBody<Services>(
-  { nouns }: Console<Services>,
-  { session, now, query }: Visiting,
-  {
-    noun,
-    operation,
-    output,
-  }: { noun: Noun<Services>; operation: Operation<Services>; output: object },
-): Html {
-  const rows = rowsOf(output)
-  if (rows.length === 0)
-    return empty({
-      icon: 'list',
-      title: 'Nothing here',
-      text: (operation.none ?? 'There is none.').replace(/ Run `[^`]+`\.$/, ''),
-    })
-  const links = rowLinks(nouns, { noun, operation }, callerOf(session))
-  const table = rowsTable(operation, { rows, ...links }, { nouns, now, hides: [] })
-  const { next } = output as { next?: string | null }
-  const chosen = Object.fromEntries(
-    filterNames(operation).flatMap((name) => {
-      const value = query[name]
-      return value === undefined ? [] : [[name, value]]
-    }),
-  )
-  const first = viewPath(noun, operation, chosen)
-  const step = next == null ? undefined : viewPath(noun, operation, { ...chosen, after: next })
-  const isPaged = step !== undefined || query.after !== undefined
-  return html`${table}${
-    isPaged &&
-    pagination({
-      summary: counted(rows.length, 'row'),
-      newer: query.after === undefined ? undefined : first,
-      older: step,
-      labels: ['First page', 'Next page'],
-    })
-  }`
 }
 
 /** The page of each row, or its actions if the noun has no such page. */
@@ -210,13 +207,4 @@ function viewLinks<Services>(
     (one) =>
       html`<a class="tag" href="${viewPath(noun, one)}"${attributes({ 'aria-current': one === current && 'page' })}>${nameOfView(one)}</a>`,
   )}</nav>`
-}
-
-/** The answer of a read that is no list: its sentences, or its facts. */
-function resultCards<Services>(
-  operation: Operation<Services>,
-  output: object,
-  showing: Showing<Services>,
-): Html {
-  return recordCards(recordOf(output), { ...showing, title: titled(operation.name), hides: [] })
 }

@@ -125,7 +125,7 @@ export function viewPath<Services>(
   return withQuery(path, given)
 }
 
-export function withQuery(path: string, given: Record<string, string>): string {
+function withQuery(path: string, given: Record<string, string>): string {
   const query = new URLSearchParams(given).toString()
   return query === '' ? path : `${path}?${query}`
 }

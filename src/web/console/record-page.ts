@@ -11,7 +11,7 @@ import {
   type Console,
   callerOf,
   doneNotice,
-  doneParameters,
+  doneParameter,
   messageOf,
   type Visiting,
 } from './console.ts'
@@ -42,9 +42,14 @@ export async function recordShown<Services>(
   const { show, key } = noun
   if (show === null || key === null) return refuse('not_found')
   const id = visit.path.record ?? ''
-  const shown = await console.perform(visit, show, { [key]: id })
+  // The lists need only the id, so they are read beside the record.
+  const [shown, parts, done] = await Promise.all([
+    console.perform(visit, show, { [key]: id }),
+    recordParts(console, visit, { noun, key, id }),
+    doneNotice(console, visit),
+  ])
   if ('refusal' in shown) return missingRecord(noun, visit, shown)
-  const record = recordOf(shown.output)
+  const record = flatRecord(recordOf(shown.output), key)
   const caller = callerOf(visit.session)
   const name = nameOf(record)
   const isNamed = name !== null && (Reflect.get(record, key) === name || 'name' in record)
@@ -54,17 +59,29 @@ export async function recordShown<Services>(
       : isNamed
         ? name
         : `${singular(noun.title)}: ${name}`
+  // A list of the record that follows with its own actions is not shown twice.
+  const listed = listsOf(nouns, { noun, key }, caller).flatMap(({ one }) =>
+    one.columns === undefined ? [] : Object.keys(one.output.properties),
+  )
   const state: unknown = Reflect.get(record, 'state') ?? Reflect.get(record, 'status')
   return {
     title,
-    main: html`${await doneNotice(console, visit)}${pageHead({
+    main: html`${done}${pageHead({
       title,
       badge: typeof state === 'string' && stateBadge(state),
       text: title !== id && idPart(id),
       above: [{ title: noun.title, url: noun.path }],
       actions: actionLinks(recordActions(nouns, { noun, record }, caller), { [key]: id }, noun),
-    })}${recordCards(record, { nouns, now: visit.now, title: factsTitle, hides: ['id', key] })}${await recordParts(console, visit, { noun, key, id })}`,
+    })}${recordCards(record, { nouns, now: visit.now, title: factsTitle, hides: ['id', key, ...listed] })}${parts}`,
   }
+}
+
+/** The output may hold the record under the name of its parameter, and facts about it beside. */
+function flatRecord(record: object, key: string): object {
+  const inner: unknown = Reflect.get(record, key)
+  if (typeof inner !== 'object' || inner === null) return record
+  const { [key]: _, ...others } = record as Record<string, unknown>
+  return { ...inner, ...others }
 }
 
 /** A change may have removed the record: its list says so. */
@@ -73,7 +90,7 @@ export function missingRecord<Services>(
   { query }: Visiting,
   refusal: Refusal,
 ): Shown {
-  if (query[doneParameters.name] !== undefined)
+  if (query[doneParameter] !== undefined)
     return { redirectTo: `${noun.path}?${new URLSearchParams(query).toString()}` }
   return refusal.refusal === 'invalid_field' ? refuse('not_found') : refusal
 }
@@ -93,7 +110,22 @@ export function recordActions<Services>(
   )
 }
 
-/** The lists of all nouns that belong to one record, by the name of its parameter. */
+/** The reads of all nouns that belong to one record, by the name of its parameter. */
+function listsOf<Services>(
+  nouns: Nouns<Services>,
+  { noun, key }: { noun: Noun<Services>; key: string },
+  caller: OperationCaller,
+) {
+  const all = [...nouns.values()].flatMap((other) =>
+    [other.main ?? [], ...other.views]
+      .flat()
+      .filter((one) => one !== noun.main && mayCall(one, caller) && belongsTo(one, key))
+      .map((one) => ({ other, one })),
+  )
+  // First the lists that have pages of their own, then histories.
+  return all.toSorted((a, b) => Number(b.one === b.other.main) - Number(a.one === a.other.main))
+}
+
 export async function recordParts<Services>(
   console: Console<Services>,
   visit: Visiting,
@@ -101,43 +133,34 @@ export async function recordParts<Services>(
 ): Promise<Part> {
   const { nouns } = console
   const caller = callerOf(visit.session)
-  const parts = [...nouns.values()].flatMap((other) =>
-    [other.main ?? [], ...other.views]
-      .flat()
-      .filter((one) => one !== noun.main && mayCall(one, caller) && belongsTo(one, key))
-      .map((one) => ({ other, one })),
-  )
-  // First the lists that have pages of their own, then histories.
-  parts.sort((a, b) => Number(b.one === b.other.main) - Number(a.one === a.other.main))
-  return Promise.all(
-    parts.map(async ({ other, one }) => {
+  const cards = await Promise.all(
+    listsOf(nouns, { noun, key }, caller).map(async ({ other, one }) => {
       const limit = 'limit' in one.input ? { limit: partLength } : {}
       const read = await console.perform(visit, one, { [key]: id, ...limit })
-      const isOfNoun = one === other.main || verbOf(one) === 'show'
+      const isOfNoun = one === other.main || /^(show|list)$/.test(verbOf(one))
       const ofList = isOfNoun ? other.title : titled(one.name)
       const title = other === noun ? titled(verbOf(one)) : ofList
-      if ('refusal' in read) return card({ title, body: messageOf(read) })
+      if ('refusal' in read) return { title, body: card({ title, body: messageOf(read) }) }
+      const showing = { nouns, now: visit.now, hides: [key] }
       if (one.columns === undefined)
-        return recordCards(recordOf(read.output), { nouns, now: visit.now, title, hides: [key] })
+        return { title, body: recordCards(recordOf(read.output), { ...showing, title }) }
       const rows = rowsOf(read.output)
+      if (rows.length === 0) return { title, body: null }
       const isLong = Reflect.get(read.output, 'next') != null
-      return card({
+      const links = rowLinks(nouns, { noun: other, operation: one }, caller)
+      const body = card({
         title,
         isFlush: true,
         aside:
           isLong &&
           html`<a class="small" href="${viewPath(other, one, { [key]: id })}">Show all</a>`,
-        body:
-          rows.length === 0
-            ? html`<p class="card-body muted">None.</p>`
-            : rowsTable(
-                one,
-                { rows, ...rowLinks(nouns, { noun: other, operation: one }, caller) },
-                { nouns, now: visit.now, hides: [key] },
-              ),
+        body: rowsTable(one, { rows, ...links }, showing),
       })
+      return { title, body }
     }),
   )
+  const empty = cards.filter(({ body }) => body === null).map(({ title }) => title)
+  return html`${cards.map(({ body }) => body)}${empty.length > 0 && html`<p class="small muted">Empty: ${empty.join(', ')}.</p>`}`
 }
 
 /** Whether the read needs nothing but the record. */

@@ -17,7 +17,7 @@ import type { IconName } from '../icons.ts'
 import { count, dateTag, timeTag } from '../text.ts'
 import { type Nouns, nounOfKey, recordPath, titled, wordsOf } from './nouns.ts'
 
-export interface Showing<Services> {
+interface Showing<Services> {
   nouns: Nouns<Services>
   now: Date
 }
@@ -58,7 +58,7 @@ export function stateBadge(text: string): Html {
   const shown = badge(tone, icon, titled(words))
   return rest.length === 0
     ? shown
-    : html`${shown} <span class="small muted">${rest.join(': ')}</span>`
+    : html`${shown} <span class="small muted wide-only">${rest.join(': ')}</span>`
 }
 
 const states = /^(state|status|outcome|result|health|identity|score)$/i
@@ -124,21 +124,24 @@ export function rowsTable<Services>(
   })
   const isId = ({ sample }: { sample: unknown }) => idForm.test(String(sample))
   const ordered = [...all.filter((one) => !isId(one)), ...all.filter(isId)]
+  // On a phone the last state has the room beside the first column.
+  const lastState = ordered.findLast(({ head }) => states.test(head))
   const shown = ordered.map(({ head, field, valueOf, sample }, i): Column<object> => {
     const part = (row: object) => linkedPart(field, valueOf(row), showing)
     const isState = states.test(head)
+    const isKept = i === 0 || head === lastState?.head
     return {
       head: head === 'id' ? 'ID' : titled(head),
       isNumber: typeof sample === 'number',
       isFit: isState,
-      ...(i > 0 && !isState && { priority: i > 3 ? (3 as const) : (2 as const) }),
+      ...(!isKept && { priority: i > 3 && !isState ? (3 as const) : (2 as const) }),
       cell(row) {
         if (i > 0) return part(row)
         const url = urlOf(row)
         const first = valuePart(field, valueOf(row), showing.now)
         const rest = ordered
           .slice(1, 4)
-          .filter((one) => !states.test(one.head) && one.valueOf(row) != null)
+          .filter((one) => !states.test(one.head) && isNews(one.valueOf(row), valueOf(row)))
         const repeated = rest.map((one, place) => [
           place > 0 && ' · ',
           valuePart(one.field, one.valueOf(row), showing.now),
@@ -152,6 +155,11 @@ export function rowsTable<Services>(
       ? []
       : [{ head: 'Actions', isHeadHidden: true, isNumber: true, cell: actionsOf }]
   return table({ label: titled(name), columns: [...shown, ...actions], rows })
+}
+
+/** A line of a phone repeats no empty value, and not that of the first column. */
+function isNews(value: unknown, first: unknown): boolean {
+  return value !== null && value !== undefined && value !== '' && value !== first
 }
 
 /** The record of a `show`: the object that its output holds, or the output itself. */
@@ -176,9 +184,11 @@ export function recordCards<Services>(
   const isObject = (value: unknown): value is object =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
   const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0
+  const isUnset = (value: unknown) => value === null || value === ''
   const simple = members.filter(
-    ([, value]) => !isList(value) && !isObject(value) && !isEmpty(value),
+    ([, value]) => !isList(value) && !isObject(value) && !isEmpty(value) && !isUnset(value),
   )
+  const unset = members.filter(([, value]) => isUnset(value)).map(([name]) => wordsOf(name))
   const rows = simple.map(([name, value]): Fact => {
     const isLong = typeof value === 'string' ? value.length > 40 : Array.isArray(value)
     const part = linkedPart(name, value, showing)
@@ -189,7 +199,7 @@ export function recordCards<Services>(
     title === factsTitle || (rows.length === 0 && titled(name) === title)
       ? titled(name)
       : `${title}: ${wordsOf(name)}`
-  return html`${rows.length > 0 && card({ title, body: facts(rows, 'columns') })}${members.map(
+  return html`${rows.length > 0 && card({ title, body: html`${facts(rows, 'columns')}${unset.length > 0 && html`<p class="small muted">Not set: ${unset.join(', ')}.</p>`}` })}${members.map(
     ([name, value]) => {
       if (isList(value)) return listCard(inside(name), value, showing)
       return isObject(value) && recordCards(value, { ...showing, title: inside(name), hides: [] })

@@ -28,7 +28,11 @@ export function workerPage<Services>(console: Console<Services>): Endpoint[] {
     pathParameters: Type.Object({ username: Type.String() }),
     async show(visit) {
       const username = visit.path.username ?? ''
-      const shown = await console.perform(visit, show, { username })
+      const [shown, parts, done] = await Promise.all([
+        console.perform(visit, show, { username }),
+        recordParts(console, visit, { noun, key: 'username', id: username }),
+        doneNotice(console, visit),
+      ])
       if ('refusal' in shown) return missingRecord(noun, visit, shown)
       const worker = shown.output as Worker
       const caller = callerOf(visit.session)
@@ -40,7 +44,7 @@ export function workerPage<Services>(console: Console<Services>): Endpoint[] {
       const isPublic = worker.scoreHiddenBy.length === 0
       return {
         title: worker.displayName,
-        main: html`${await doneNotice(console, visit)}${pageHead({
+        main: html`${done}${pageHead({
           title: worker.displayName,
           badge: isPublic
             ? badge('positive', 'check', 'Score is public')
@@ -50,7 +54,7 @@ export function workerPage<Services>(console: Console<Services>): Endpoint[] {
           actions: html`${isPublic && html`<a class="button" href="${`${console.siteUrl}/u/${worker.username}`}">Public page</a>`}${actionLinks(actions, given, noun)}`,
         })}
 <div class="columns half">${gatesCard(console, visit, worker)}${factsCard(worker, visit.now)}</div>
-${await recordParts(console, visit, { noun, key: 'username', id: worker.username })}`,
+${parts}`,
       }
     },
   })
