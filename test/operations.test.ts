@@ -1,16 +1,38 @@
 /** Rules that hold for every operation, taken from its declaration. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
+import { Compile } from 'typebox/compile'
 import { ownOperations } from '../src/accounts/member-operations.ts'
 import { allOperations } from '../src/app/all-operations.ts'
+import { openServices, type Services } from '../src/app/operations.ts'
 import { actions } from '../src/audit/actions.ts'
-import { checkInput, whyForbidden } from '../src/operations/perform.ts'
+import { readConfig } from '../src/config/config.ts'
+import { accountName } from '../src/demo/account.ts'
+import { prepareDemo } from '../src/demo/prepare.ts'
+import { secondAccountName } from '../src/demo/story.ts'
+import type { Operation } from '../src/operations/operation.ts'
+import {
+  checkInput,
+  type OperationCaller,
+  type PerformOptions,
+  performAny,
+  whyForbidden,
+} from '../src/operations/perform.ts'
 import { type FieldForm, fieldForms } from '../src/operations/text-input.ts'
+import { type Db, sql, type Tx } from '../src/platform/db/db.ts'
 import { type OperatorRole } from '../src/platform/http/callers.ts'
 import { errorTable } from '../src/platform/http/errors.ts'
 import { keyOperations } from '../src/scores/key-operations.ts'
 import { recomputeOperations } from '../src/scores/recompute-operations.ts'
 import { scoresRecordExport } from '../src/scores/reports/operations.ts'
+import { loadEngine } from '../src/scores/engine.ts'
+import { newSession } from './support/build/sessions.ts'
+import { everythingStored } from './support/oracle/everything-stored.ts'
+import { type TestDatabase, testDatabase } from './support/start/database.ts'
 
 /** Those of the command line alone: they handle files of its machine, or use its processors. */
 const commandOperations = [...keyOperations, ...recomputeOperations, scoresRecordExport]
@@ -84,4 +106,278 @@ test('an operation that members or keys may not call refuses them', () => {
     if (who.member === 'owner') assert.equal(member, 'owner_required', name)
     assert.equal(whyForbidden(who, { kind: 'key', scopes: [], ...at }), 'insufficient_scope', name)
   }
+})
+
+test('every refusal that an operation names is expected by a test', () => {
+  const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], {
+    exclude: ['**/node_modules/**', 'test/clients/**'],
+  })
+  const texts = files.map((file) => readFileSync(file, 'utf8')).join('\n')
+  const named = new Set(every.flatMap(({ refusals }) => refusals))
+  const untested = [...named].filter((name) => !new RegExp(`['"\`/]${name}\\b`).test(texts))
+  assert.deepEqual(untested, [])
+})
+
+// The rest runs on the demo, with two users, an endpoint and a dispute more.
+
+const dataDir = mkdtempSync(join(tmpdir(), 'assay-operations-'))
+const config = readConfig({
+  PUBLIC_URL: 'http://localhost:8080',
+  ASSAY_DATA_DIR: dataDir,
+  DATABASE_URL: 'postgres://unused',
+  SECRETS_KEYRING: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+})
+const services = openServices(config)
+const admin = { kind: 'operator', role: 'admin', actor: 'root@vm', by: 'root' } as const
+let database: TestDatabase
+/** Values of the demo by the name of their field. */
+let known: Row
+let stranger: Extract<OperationCaller, { kind: 'member' }>
+
+before(async () => {
+  database = await testDatabase()
+  const { db } = database
+  const signingKeysDir = join(dataDir, 'keys')
+  const log = { info: () => {}, warn: () => {} }
+  const engine = await loadEngine()
+  const demo = { publicUrl: config.publicUrl, dataDir, signingKeysDir }
+  await prepareDemo({ config: demo, db, now: new Date(), log, engine })
+  known = await valuesOfDemo(db)
+  const { accountId, userId } = await newSession(db)
+  stranger = { kind: 'member', role: 'owner', accountId, userId, actor: 'user x', by: 'user x' }
+})
+after(async () => {
+  await database.drop()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+type Row = Record<string, unknown>
+
+async function valuesOfDemo(db: Db): Promise<Row> {
+  const output = async (name: string, input: object) => {
+    const done = await run(db, name, input)
+    return 'output' in done
+      ? (done.output as Record<string, object>)
+      : assert.fail(JSON.stringify(done))
+  }
+  const [account] = await db.rows<{ id: string }>(sql`
+    select id from accounts where name = ${accountName}`)
+  const owner = await newSession(db, { accountId: account?.id ?? '' })
+  await newSession(db, { accountId: account?.id ?? '' })
+  const events = ['score.updated', 'dispute.opened']
+  const url = 'https://hooks.example.com/in'
+  const { endpoint = {} } = await output('webhooks create', { account: accountName, url, events })
+  const { token = {} } = await output('operators create-token', { name: 'a', role: 'viewer' })
+  const listed = (await output('api-keys list', { account: accountName })).keys as Row[]
+  const key = listed.find(({ state, environment }) => state === 'active' && environment === 'live')
+  const workers = (await output('workers list', {})).workers as Row[]
+  const shown = workers.filter(({ scoreHiddenBy }) => (scoreHiddenBy as string[]).length === 0)
+  const [username, other] = shown.map((worker) => worker.username)
+  const { dispute = {} } = await output('disputes open', { username, kind: 'identity' })
+  const [item] = (await output('evidence list', { username })).evidence as Row[]
+  const [credential] = (await output('credentials list', { username })).credentials as Row[]
+  const [engine] = (await output('engines list', {})).engines as Row[]
+  const [event] = await db.rows<{ id: string }>(sql`
+    select id from webhook_events where type = 'score.updated' limit 1`)
+  const source = item?.sourceId
+  return {
+    account: accountName,
+    email: owner.email,
+    endpointId: Reflect.get(endpoint, 'id'),
+    tokenId: Reflect.get(token, 'id'),
+    keyId: key?.id,
+    username,
+    usernames: [username],
+    score: username,
+    to: other,
+    allOf: username,
+    disputeId: Reflect.get(dispute, 'id'),
+    evidence: [`${String(source)}/${String(item?.externalId)}`],
+    source,
+    sourceId: source,
+    credentials: [credential?.id],
+    eventId: event?.id,
+    sha256: engine?.sha256,
+    version: engine?.version,
+    since: new Date(Date.now() - 86_400_000).toISOString(),
+    until: new Date(Date.now() + 86_400_000).toISOString(),
+  }
+}
+
+const allChanges = allOperations.filter(({ kind }) => kind === 'change')
+
+function named(name: string): Operation<Services> {
+  return allOperations.find((one) => one.name === name) ?? assert.fail(name)
+}
+
+function run(db: Db, name: string, input: object, options: PerformOptions = {}) {
+  const performer = { db, clock: () => new Date(), services }
+  return performAny(performer, named(name), admin, input, options)
+}
+
+/** The example with values of the demo. */
+function inputOf({ example }: Operation<Services>, values = known): object {
+  const entries = Object.entries(example).map(([name, value]) => [name, values[name] ?? value])
+  return Object.fromEntries(entries)
+}
+
+/** What must be so before an operation can act: earlier operations, with their own examples. */
+const afterwards: Readonly<Record<string, readonly string[]>> = {
+  'disputes resolve': ['disputes review'],
+  'identity verify': ['identity revoke'],
+  'consent grant': ['consent withdraw'],
+  'sources resume': ['sources suspend'],
+  'users enable': ['users disable'],
+  'users resend': ['users invite'],
+  'users withdraw': ['users invite'],
+  'operators withdraw': ['operators grant'],
+  'webhooks enable': ['webhooks disable'],
+  'webhooks resume': ['webhooks pause'],
+  'webhooks activate-secret': ['webhooks rotate-secret'],
+  'reports unlock': ['reports lock'],
+  'reports request-review': ['reports lock'],
+  'reports decline': ['reports lock', 'reports request-review'],
+}
+
+/** Records that the demo has not. */
+const refusedOnDemo: Readonly<Record<string, string>> = {
+  'payments close': 'payment_not_found',
+  'payments refunded': 'payment_not_found',
+  'credentials revoke-of-key': 'signing_key_not_found',
+  'api-keys find': 'api_key_not_found',
+}
+
+/** Examples whose record must not exist yet, or must be a second one. */
+const ownValues: Readonly<Record<string, object>> = {
+  'users invite': { email: 'new@example.org' },
+  'users resend': { email: 'new@example.org' },
+  'users withdraw': { email: 'new@example.org' },
+}
+
+function inputOn(name: string, before = name): object {
+  return inputOf(named(before), { ...known, ...ownValues[name] })
+}
+
+/** Runs the work in a transaction that is rolled back, where a failed operation takes back its own. */
+async function inVain(work: (db: Db, tx: Tx) => Promise<void>): Promise<void> {
+  const undone = new Error('undone')
+  const all = database.db.transaction(async (tx) => {
+    const within: Db = {
+      ...tx,
+      close: async () => {},
+      async transaction(step) {
+        await tx.run(sql`savepoint operation`)
+        try {
+          return await step(tx)
+        } catch (error) {
+          await tx.run(sql`rollback to savepoint operation`)
+          throw error
+        }
+      },
+    }
+    await work(within, tx)
+    throw undone
+  })
+  await assert.rejects(all, undone)
+}
+
+/** Rows that this transaction wrote so far, by table. */
+async function writtenRows(tx: Tx): Promise<Map<string, number>> {
+  const rows = await tx.rows<{ name: string; count: number }>(sql`
+    select relname as name, (n_tup_ins + n_tup_upd + n_tup_del)::int as count
+    from pg_stat_xact_user_tables where n_tup_ins + n_tup_upd + n_tup_del > 0`)
+  return new Map(rows.map(({ name, count }) => [name, count]))
+}
+
+test('the example of each operation performs on the demo, and its output has the declared shape', async () => {
+  const faults: string[] = []
+  for (const { name, output } of allOperations)
+    await inVain(async (db) => {
+      for (const before of afterwards[name] ?? []) await run(db, before, inputOn(name, before))
+      const done = await run(db, name, inputOn(name))
+      const refusal = 'refusal' in done ? done.refusal : undefined
+      if (refusal !== refusedOnDemo[name]) faults.push(`${name}: ${JSON.stringify(done)}`)
+      if ('refusal' in done) return
+      for (const error of Compile(output).Errors(done.output))
+        faults.push(`${name}: ${error.instancePath} ${error.message}`)
+    })
+  assert.deepEqual(faults, [])
+})
+
+test('a change writes audit entries exactly if it changed a table, also when it is repeated', async () => {
+  const faults: string[] = []
+  for (const { name, audit } of allChanges)
+    await inVain(async (db, tx) => {
+      for (const before of afterwards[name] ?? []) await run(db, before, inputOn(name, before))
+      for (const time of ['first', 'second']) {
+        const before = await writtenRows(tx)
+        const done = await run(db, name, inputOn(name))
+        const after = await writtenRows(tx)
+        const written = [...after.keys()].filter((table) => after.get(table) !== before.get(table))
+        const others = written.filter((table) => table !== 'audit_log')
+        const isExpected = !('refusal' in done) && typeof audit === 'string' && others.length > 0
+        if (written.includes('audit_log') !== isExpected)
+          faults.push(`${name}, the ${time} time: ${written.join()} ${JSON.stringify(done)}`)
+      }
+    })
+  assert.deepEqual(faults, [])
+})
+
+test('a dry run of each change leaves all tables as they are, and shows no secret', async () => {
+  const before = await everythingStored(database.url)
+  for (const { name } of allChanges) {
+    const done = await run(database.db, name, inputOn(name), { isDryRun: true })
+    assert.doesNotMatch(JSON.stringify(done), /whsec_[\w+/]{20}|svc_(op|live|test)_\w{36}/)
+  }
+  assert.equal(await everythingStored(database.url), before)
+})
+
+test('the pages of each list, joined, equal one big page', async () => {
+  const faults: string[] = []
+  for (const { name, kind, path, input } of allOperations) {
+    if (kind !== 'read' || !('after' in input)) continue
+    const given = Object.fromEntries(Object.keys(path).map((field) => [field, known[field]]))
+    const page = async (more: object): Promise<{ rows: object[]; next: string | null }> => {
+      const done = await run(database.db, name, { ...given, ...more })
+      const output = 'output' in done ? done.output : assert.fail(`${name} ${JSON.stringify(done)}`)
+      const rows = Object.values(output).find((value): value is object[] => Array.isArray(value))
+      return { rows: rows ?? [], next: (output as { next: string | null }).next }
+    }
+    const whole = await page({ limit: 1_000 })
+    const limit = Math.max(1, Math.ceil(whole.rows.length / 4))
+    const joined: object[] = []
+    for (let after: string | null | undefined; after !== null && joined.length < 1_000; ) {
+      const { rows, next } = await page({ limit, ...(after !== undefined && { after }) })
+      if (rows.length < limit && next !== null) faults.push(`${name}: a short page`)
+      joined.push(...rows)
+      after = next
+    }
+    if (!isDeepStrictEqual(joined, whole.rows))
+      faults.push(`${name}: ${joined.length} rows in pages, ${whole.rows.length} in one`)
+  }
+  assert.deepEqual(faults, [])
+})
+
+test('a member cannot tell a record of another account from none', async () => {
+  const absent = '01993f2e-5c1a-7b3e-8d4f-000000000000'
+  const missing = { ...known, endpointId: absent, keyId: absent, email: 'nobody@example.org' }
+  const performer = { db: database.db, clock: () => new Date(), services }
+  const faults: string[] = []
+  const answerTo = async (operation: Operation<Services>, values: Row) => {
+    const input = inputOf(operation, values)
+    const done = await performAny(performer, operation, stranger, input, { isDryRun: true })
+    const ids = [values.endpointId, values.keyId, values.email].map(String)
+    return ids.reduce((text, id) => text.replaceAll(id, 'ID'), JSON.stringify(done))
+  }
+  for (const operation of every as readonly Operation<Services>[]) {
+    const { name, who, path } = operation
+    if (who.member === undefined) continue
+    const answer = await answerTo(operation, known)
+    const namesRecord = 'endpointId' in path || 'keyId' in path || name.startsWith('members ')
+    if (namesRecord && answer !== (await answerTo(operation, missing)))
+      faults.push(`${name}: ${answer}`)
+    if (answer.includes(`"${accountName}"`) || answer.includes(`"${secondAccountName}"`))
+      faults.push(`${name} shows the other account: ${answer}`)
+  }
+  assert.deepEqual(faults, [])
 })
