@@ -85,7 +85,10 @@ export const workerActions = {
     meaning: 'A report for auditors was made; the details say which one and how many rows.',
     subject: uuid,
     details: Type.Object(
-      { report: Type.Enum(['score-export', 'impact']), rows: countOrNone },
+      {
+        report: Type.Enum(['score-export', 'impact', 'sources', 'reliability']),
+        rows: countOrNone,
+      },
       closed,
     ),
   }),

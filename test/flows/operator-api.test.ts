@@ -10,6 +10,7 @@ import { operatorBase, operatorRoute } from '../../src/operations/operator-route
 import { perform, whyForbidden } from '../../src/operations/perform.ts'
 import { sql } from '../../src/platform/db/db.ts'
 import { type OperatorRole, operatorRoles } from '../../src/platform/http/callers.ts'
+import { openLog } from '../../src/platform/observability/log.ts'
 import { newKey } from '../support/build/keys.ts'
 import { newSession } from '../support/build/sessions.ts'
 import { publicLine, register } from '../support/build/workers.ts'
@@ -20,11 +21,15 @@ import { startService, type TestService } from '../support/start/service.ts'
 
 let service: TestService
 let beside: TestService
+/** The log of `beside`. */
+let logged = ''
 const tokens = {} as Record<OperatorRole, string>
 
 before(async () => {
   service = await startService('https://scores.example.org')
-  beside = await startService('https://scores.example.org', service)
+  beside = await startService('https://scores.example.org', service, {
+    log: openLog({ level: 'debug', to: { write: (text) => void (logged += text) } }),
+  })
   for (const role of operatorRoles) tokens[role] = (await newToken({ role })).secret
   const names = ['ada', 'bob', 'cyd'].map((username) => publicLine({ username }))
   await register(service.database.db, names, new Date())
@@ -699,4 +704,46 @@ test('a user is found by a part of the address, disabled, enabled and erased wit
   assert.deepEqual(erased.json, { userId, invitations: 0 })
   assert.ok(!(await everythingStored(url)).includes(email))
   assert.equal((await change('erase')).error, 'user_not_found')
+})
+
+test('no value of a join file is stored, logged or quoted in an error, also with an Idempotency-Key', async () => {
+  const hidden = ['Quagga', 'Zora Nyme', 'Nairobi, West']
+  const subjects = Array.from({ length: 12 }, (_, at) => `subject-${at}`)
+  const scores = ['subject,score,low', ...subjects.map((one) => `${one},600,400`)].join('\n')
+  const rowOf = (one: string) => `${one},Quagga,"Nairobi, West",Zora Nyme`
+  const groups = ['subject,kind,place,name', ...subjects.map(rowOf)].join('\n')
+  const headers = { 'Idempotency-Key': 'impact-0123456789abcdef' }
+  const compare = (over: object) =>
+    call('POST /reports/impact', {
+      node: beside,
+      headers,
+      body: { scores, groups, by: ['kind', 'place'], ...over },
+    })
+  for (let time = 0; time < 2; time++) {
+    const { status, json } = await compare({})
+    assert.equal(status, 200, JSON.stringify(json))
+    assert.ok((json.rows as Json[]).some(({ category }) => category === 'Quagga, Nairobi, West'))
+  }
+  for (const wrong of [
+    { by: ['age'] },
+    { by: [] },
+    { minCell: 1 },
+    { groups: groups.replace('subject-3,', 'subject-2,') },
+    { groups: `${groups}\nsubject-99,Quagga` },
+    { groups: groups.replace('"Nairobi', 'the "Nairobi') },
+    { groups: 'kind\nQuagga' },
+    { scores: groups },
+    { scores: 7 },
+    { unknown: 'Quagga' },
+  ]) {
+    const { status, json } = await compare(wrong)
+    assert.equal(status, 400, JSON.stringify(wrong))
+    for (const text of hidden) assert.ok(!JSON.stringify(json).includes(text), JSON.stringify(json))
+  }
+  assert.ok(logged.includes('/reports/impact'))
+  const stored = await everythingStored(service.database.url)
+  for (const text of [...hidden, 'subject-3']) {
+    assert.ok(!stored.includes(text), `${text} is stored`)
+    assert.ok(!logged.includes(text), `${text} is logged`)
+  }
 })

@@ -7,6 +7,7 @@ import {
   sourcesResume,
   sourcesSuspend,
 } from '../../evidence/operations.ts'
+import { sourcesReport } from '../../scores/reports/measure-operations.ts'
 import { byOption, formatOption } from '../args.ts'
 import { act, command } from '../command.ts'
 import { usageError } from '../fail.ts'
@@ -38,7 +39,7 @@ export function declareCommand(sources: Command): void {
     .option(...byOption)
     .action(act(register))
 
-  declareOperations(sources, [sourcesList, sourcesSuspend, sourcesResume])
+  declareOperations(sources, [sourcesList, sourcesSuspend, sourcesResume, sourcesReport])
 }
 
 interface SourceFlags {

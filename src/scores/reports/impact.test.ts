@@ -116,3 +116,59 @@ test('the median of an even number of scores is the mean of the middle two', () 
   assert.equal(rowOf(input, 'all', 'score above the median')?.selected, 3)
   assert.equal(rowOf(input, 'all', 'score from 301')?.selected, 4)
 })
+
+test('values with commas are not taken for those of another pair of columns', () => {
+  const input = inputOf([['x', 12, 6]])
+  const rows = input.rows.map((row, at) => ({
+    ...row,
+    values: at < 6 ? ['a, b', 'c'] : ['a', 'b, c'],
+  }))
+  const report = impactOf({ ...input, columns: ['one', 'two'], rows })
+  const both = report.rows.filter(({ by, rule }) => by === 'one, two' && rule === 'score from 600')
+  assert.deepEqual(
+    both.map(({ workers }) => workers),
+    [6, 6],
+  )
+  assert.deepEqual(
+    both.map(({ selected }) => selected).sort((a, b) => (a ?? 0) - (b ?? 0)),
+    [0, 6],
+  )
+})
+
+test('a single category is its own reference, with ratio 1 and no difference', () => {
+  const row = rowOf(inputOf([['only', 40, 20]]), 'only')
+  assert.partialDeepStrictEqual(row, {
+    isReference: true,
+    ratio: 1,
+    belowFourFifths: false,
+    z: 0,
+    significant: false,
+    d: 0,
+  })
+})
+
+test('no worker with a score: nobody is the reference, and no rate is invented', () => {
+  const input = inputOf([['a', 10, 0]])
+  const scores = new Map([...input.scores.keys()].map((one) => [one, { score: null, low: null }]))
+  const row = rowOf({ ...input, scores }, 'a')
+  assert.partialDeepStrictEqual(row, {
+    workers: 10,
+    scored: 0,
+    coverage: 0,
+    rate: null,
+    isReference: false,
+    ratio: null,
+  })
+})
+
+test('a million workers are compared within 10 seconds of processor time', () => {
+  const input = inputOf([
+    ['a', 600_000, 300_000],
+    ['b', 400_000, 180_000],
+  ])
+  const before = process.cpuUsage()
+  const row = rowOf(input, 'b')
+  assert.ok(process.cpuUsage(before).user < 10_000_000)
+  assert.partialDeepStrictEqual(row, { workers: 400_000, ratio: 0.9, belowFourFifths: false })
+  assert.equal(row?.significant, true)
+})

@@ -2,6 +2,7 @@
  * Pure: the adverse-impact report of an auditor. Categories are read, counted in memory and
  * dropped. Rates are compared in whole numbers; ratios are rounded only for print.
  */
+import { addPair, decimals, deviationOf, meanOf, noSums, rounded, type Sums } from './statistics.ts'
 
 /** A worker of the export. */
 export interface Scored {
@@ -79,9 +80,10 @@ export function impactOf(input: ImpactInput): Impact {
   const sets = columns.length > 1 ? [...singles, columns.map((_, at) => at)] : singles
   const report = sets.flatMap((set) => {
     const by = set.map((at) => columns[at]).join(', ')
-    const groups = Map.groupBy(known, ({ values }) => set.map((at) => values[at]).join(', '))
-    const categories = [...groups].map(([category, members]) => ({
-      category,
+    // A value may hold a comma, so that only JSON tells two values from another two.
+    const groups = Map.groupBy(known, ({ values }) => JSON.stringify(set.map((at) => values[at])))
+    const categories = [...groups].map(([key, members]) => ({
+      category: (JSON.parse(key) as string[]).join(', '),
       workers: members.map(({ worker }) => worker),
     }))
     categories.sort((a, b) => (a.category < b.category ? -1 : 1))
@@ -139,7 +141,7 @@ function compared(
       null,
     )
   return counts.map(({ category, n, s, k, scored }): ImpactRow => {
-    const own = moments(scored)
+    const own = sumsOf(scored)
     const row = {
       by,
       category,
@@ -151,12 +153,12 @@ function compared(
       rate: rounded(k, s),
       rateOfAll: rounded(k, n),
       isReference: reference?.category === category,
-      meanScore: decimals(own.mean),
-      sd: decimals(own.sd),
+      meanScore: decimals(meanOf(own)),
+      sd: decimals(deviationOf(own)),
     }
     if (reference === null || s === 0) return { ...nothing, ...row }
     const p = fisher(k, s, reference.k, reference.s)
-    const theirs = moments(reference.scored)
+    const theirs = sumsOf(reference.scored)
     return {
       ...row,
       ratio: reference.k === 0 ? null : rounded(k * reference.s, s * reference.k),
@@ -192,36 +194,17 @@ const nothing: ImpactRow = {
   d: null,
 }
 
-/** Rounds half up to 3 decimals, from whole numbers. */
-function rounded(part: number, whole: number): number | null {
-  return whole === 0 ? null : Math.floor((2_000 * part + whole) / (2 * whole)) / 1_000
+function sumsOf(scores: readonly number[]): Sums {
+  const sums = noSums()
+  for (const score of scores) addPair(sums, score)
+  return sums
 }
 
-function decimals(number: number | null): number | null {
-  return number === null ? null : Math.round(number * 1_000) / 1_000
-}
-
-interface Moments {
-  n: number
-  mean: number | null
-  /** With n − 1. */
-  sd: number | null
-}
-
-/** Sums are whole, so they are exact. */
-function moments(values: readonly number[]): Moments {
-  const n = values.length
-  if (n === 0) return { n, mean: null, sd: null }
-  const sum = values.reduce((a, b) => a + b, 0)
-  const squares = values.reduce((a, b) => a + b * b, 0)
-  const sd = n < 2 ? null : Math.sqrt((n * squares - sum * sum) / (n * (n - 1)))
-  return { n, mean: sum / n, sd }
-}
-
-function distance(a: Moments, b: Moments): number | null {
-  if (a.mean === null || b.mean === null || a.sd === null || b.sd === null) return null
-  const pooled = Math.sqrt(((a.n - 1) * a.sd ** 2 + (b.n - 1) * b.sd ** 2) / (a.n + b.n - 2))
-  return pooled === 0 ? null : (a.mean - b.mean) / pooled
+function distance(a: Sums, b: Sums): number | null {
+  const [sdA, sdB] = [deviationOf(a), deviationOf(b)]
+  if (sdA === null || sdB === null) return null
+  const pooled = Math.sqrt(((a.n - 1) * sdA ** 2 + (b.n - 1) * sdB ** 2) / (a.n + b.n - 2))
+  return pooled === 0 ? null : (a.x / a.n - b.x / b.n) / pooled
 }
 
 function zOf(k: number, s: number, kRef: number, sRef: number): number | null {

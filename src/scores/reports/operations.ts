@@ -8,11 +8,11 @@ import { refuse } from '../../platform/http/errors.ts'
 import { readLineBatches } from '../../platform/line-batches.ts'
 import type { ExplainServices } from '../explain-operation.ts'
 import { impactOf, type Scored } from './impact.ts'
+import { factsOf, flag, madeFrom, minCell, number, version, versionField } from './report-fields.ts'
 import { openExport, pseudonymKeyBytes } from './score-export.ts'
 
 const { change } = operationsFor<ExplainServices>()
 
-const reportVersion = 1
 const rows = Type.Array(Type.Object({}, { additionalProperties: true }))
 
 const scoresExport = change({
@@ -39,10 +39,7 @@ const scoresExport = change({
   },
   output: Type.Object(
     {
-      asOf: Type.String({ format: 'date' }),
-      reportVersion: Type.Integer(),
-      engineSha256: Type.String({ description: 'Of this release.' }),
-      vocabularyHash: Type.String({ description: 'Of this release.' }),
+      ...madeFrom,
       key: Type.String({ description: 'Keep it: it joins names to subjects.', 'x-secret': true }),
       scores: rows,
       skills: rows,
@@ -58,15 +55,9 @@ const scoresExport = change({
     const rules = await services.scoringRules()
     if ('refusal' in rules) return rules
     const key = given === undefined ? randomBytes(pseudonymKeyBytes) : Buffer.from(given, 'hex')
-    const page = await openExport(tx, { key, rules, now, limit: size })(after)
-    const output = {
-      asOf: now.toISOString().slice(0, 10),
-      reportVersion,
-      engineSha256: rules.engine.binarySha256,
-      vocabularyHash: rules.vocabularySha256,
-      key: key.toString('hex'),
-      ...page,
-    }
+    const { read, make } = openExport(tx, { key, rules, now, limit: size })
+    const page = await make(await read(after))
+    const output = { ...factsOf(rules, now), key: key.toString('hex'), ...page }
     const details = { report: 'score-export', rows: page.scores.length } as const
     return changed(output, { subjects: [], details })
   },
@@ -89,9 +80,6 @@ export const scoresRecordExport = change({
     return changed({ workers }, { subjects: [], details })
   },
 })
-
-const number = orNull(Type.Number(), 'Null if it cannot be computed, or the cell is too small.')
-const flag = orNull(Type.Boolean(), 'Null if it cannot be decided.')
 
 const impactRow = Type.Object(
   {
@@ -132,19 +120,14 @@ export const scoresImpact = change({
       maxItems: 2,
       description: 'one or two columns of the groups',
     }),
-    minCell: Type.Integer({
-      minimum: 5,
-      maximum: 1_000,
-      default: 5,
-      description: 'a category with fewer workers is not shown',
-    }),
+    minCell,
     cut: Type.Optional(
       Type.Integer({ minimum: 0, maximum: 1_000, description: 'a further score to select from' }),
     ),
   },
   output: Type.Object(
     {
-      reportVersion: Type.Integer(),
+      ...versionField,
       notInExport: Type.Integer({ description: 'Workers of the groups that the export lacks.' }),
       notInFile: Type.Integer({ description: 'Exported workers that the groups lack.' }),
       rows: Type.Array(impactRow),
@@ -159,6 +142,8 @@ export const scoresImpact = change({
     minCell: 5,
   },
   audit: 'reports.made',
+  // A stored answer would hold categories. A repeated call compares again.
+  keepsKeys: true,
   columns: {
     by: 'by',
     category: 'category',
@@ -175,7 +160,7 @@ export const scoresImpact = change({
     meanScore: 'meanScore',
     d: 'd',
   },
-  async run(_tx, { scores, groups, by, minCell, cut = null }) {
+  async run(_tx, { scores, groups, by, minCell: least, cut = null }) {
     const exported = await recordsOf('scores', scores, ['subject', 'score', 'low'])
     if ('fault' in exported) return refuse('invalid_field', { message: exported.fault })
     const joined = await recordsOf('groups', groups, ['subject', ...by])
@@ -192,11 +177,11 @@ export const scoresImpact = change({
       scores: workers,
       columns: by,
       rows: [...categories.values()],
-      minCell,
+      minCell: least,
       cut,
     })
     const details = { report: 'impact', rows: joined.records.length } as const
-    return changed({ reportVersion, ...report }, { subjects: [], details })
+    return changed({ ...version, ...report }, { subjects: [], details })
   },
 })
 
