@@ -7,6 +7,7 @@ import type { Queryable } from '../platform/db/db.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
 import { dateOfDay } from '../scoring-core/civil-date.ts'
 import type { Evidence, ScoreInput } from '../scoring-core/evidence.ts'
+import { evidenceMax } from '../scoring-core/parameters.ts'
 import { findWorkerId } from '../workers/store.ts'
 import { unknownWorker, usernamePattern } from '../workers/username.ts'
 import { EngineRefused, type PastEngine } from './engine.ts'
@@ -157,6 +158,10 @@ async function explainNow(
   const evidence = found.map(
     ({ state, ...rest }): Evidence => ({ ...rest, excluded: state !== 'active' }),
   )
+  if (evidence.length > evidenceMax) {
+    const message = `The worker has ${evidence.length} items. The engine scores at most ${evidenceMax}.`
+    return refuse('score_not_found', { message })
+  }
   const asOfDay = Math.floor(now.getTime() / 86_400_000)
   const input = { evidence, vocabulary: rules.vocabulary, asOfDay }
   return explained(db, rules.engine, input, { snapshotId: null, workerId, rules })

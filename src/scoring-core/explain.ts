@@ -3,7 +3,7 @@
  * mass parts of a skill, divided by 2^20 and rounded down once, are its mass, and its pulls sum to
  * `rest`.
  */
-import { halfLivesMax, halvesInDays } from './decay.ts'
+import { decayOf, halfLivesMax, halvesInDays, undecayed } from './decay.ts'
 import {
   type DropReason,
   dayMax,
@@ -30,7 +30,10 @@ import { floorOf } from './whole.ts'
 export interface ItemExplanation {
   id: string
   skillId: string
-  /** The reason why the item does not count, or null. Such an item has 0 in the next four fields. */
+  /**
+   * The reason why the item does not count, or null if it counts. If it does not count, `weight`,
+   * `share`, `mass` and `pull` are 0, and so is `effect` if the worker has a score.
+   */
   reason: DropReason | null
   /** Weight of the type × assurance, in millionths of an item. */
   weight: number
@@ -73,8 +76,12 @@ export interface Explanation {
 /** Each effect needs the score of its skill once more, so their time grows with the square. */
 const effectsMax = 1_000
 
-/** @throws RangeError as `score` does */
-export function explain(input: ScoreInput): Explanation {
+/**
+ * A brief explanation has no effects of items and no additions that raise `low`, which take most of
+ * the time.
+ * @throws RangeError as `score` does
+ */
+export function explain(input: ScoreInput, isBrief = false): Explanation {
   const result = score(input)
   const items: ItemExplanation[] = []
   const explained = new Map<string, SkillExplanation>()
@@ -89,7 +96,8 @@ export function explain(input: ScoreInput): Explanation {
     }
     const skillScore = result.skills.find((one) => one.skillId === skillId)
     if (rule === undefined || skill === undefined || skillScore === undefined) continue
-    const given = { own, rule, skillScore, skill, result, asOfDay: input.asOfDay }
+    const { asOfDay } = input
+    const given = { own, rule, skillScore, skill, reasons, result, asOfDay, isBrief }
     items.push(...countedItems(given))
     explained.set(skillId, explainSkill(given))
   }
@@ -105,12 +113,14 @@ interface Given {
   rule: SkillRule
   skill: Skill
   skillScore: SkillScore
+  reasons: ReadonlyMap<string, DropReason>
   result: ScoreResult
   asOfDay: number
+  isBrief: boolean
 }
 
 function countedItems(given: Given): ItemExplanation[] {
-  const { own, rule, skill, skillScore } = given
+  const { own, rule, skill, skillScore, isBrief } = given
   const { skillId, score: point } = skillScore
   const masses: number[] = []
   const pulls: number[] = []
@@ -124,7 +134,7 @@ function countedItems(given: Given): ItemExplanation[] {
     share,
     mass: masses[at] ?? 0,
     pull: pulls[at] ?? 0,
-    effect: own.length > effectsMax ? null : effectOf(item, given),
+    effect: isBrief || own.length > effectsMax ? null : effectOf(item, given),
     halvesInDays: halvesInDays(rule.halfLifeMonths),
   }))
 }
@@ -147,28 +157,48 @@ function withSkill({ rule, skillScore, result, asOfDay }: Given, items: Evidence
 }
 
 function explainSkill(given: Given): SkillExplanation {
-  const { skill, skillScore } = given
+  const { skill, skillScore, isBrief } = given
   const { skillId, score: point } = skillScore
   return {
     skillId,
     rest: point === null ? 0 : walk(skill, point),
     endsOnDay: point === null ? null : endsOnDay(given),
-    raise: raiseOf(given),
+    raise: isBrief ? null : raiseOf(given),
   }
 }
 
-function endsOnDay({ own, rule, asOfDay }: Given): number | null {
+function endsOnDay(given: Given): number | null {
+  const { rule, asOfDay } = given
   const halvings = halvesInDays(rule.halfLifeMonths)
   if (halvings === null) return null
   let last = asOfDay
   let next = asOfDay + halvings * (halfLivesMax + 1)
+  const massOn = massLater(given)
   while (next - last > 1) {
     const middle = floorOf(next - last, 2) + last
-    const mass = skillScoreOf('', skillOf(own, rule, middle)).mass
-    if (mass >= parameters.massMin) last = middle
+    if (massOn(middle) >= parameters.massMin) last = middle
     else next = middle
   }
   return next > dayMax ? null : next
+}
+
+/**
+ * Returns a function that gives the mass on a later day. If only time passes, the items that count
+ * keep their bounded amounts, and their shares fade. Only a future item, and the copy of an item
+ * that expires, begin to count later.
+ */
+function massLater({ own, rule, skill, reasons }: Given): (day: number) => number {
+  for (const reason of reasons.values())
+    if (reason === 'future' || reason === 'duplicate')
+      return (day) => floorOf(walk(skillOf(own, rule, day), null), undecayed)
+  const parts: number[] = []
+  walk(skill, null, parts)
+  return (day) => {
+    let sum = 0
+    for (const [at, { item, share }] of skill.items.entries())
+      sum += ((parts[at] ?? 0) / share) * decayOf(day - item.observedDay, rule.halfLifeMonths)
+    return floorOf(sum, undecayed)
+  }
 }
 
 function raiseOf(given: Given): SkillExplanation['raise'] {

@@ -105,14 +105,12 @@ test('explain: a username selects the active score; an item with a low value has
 test('explain in text: each item is a table row with its day, remaining weight and effect', async () => {
   const { code, out } = await line.run(['scores', 'explain', username])
   assert.equal(code, 0)
-  assert.match(
-    out,
-    new RegExp(`^${second.score} \\[\\d+, \\d+\\] \\w+: 6 items of 2 sources, as of`),
-  )
-  assert.match(out, /raises low most: \w+ of \d+ from a new source of full assurance, to \d+/)
+  assert.match(out, new RegExp(`^ {2}score +${second.score}\\n`))
+  assert.match(out, /^ {2}evidenceCount +6\n {2}sourceCount +2$/m)
+  assert.match(out, /^ {2}raise +low \d+, by \w+ of \d+ from a new group$/m)
   assert.match(out, /2026-05-01 +350000 +9\d\.\d % +\d+ +[+-]?\d+ +[+-]?\d+ +731 days/)
-  assert.match(out, /has no score from \d{4}-\d\d-\d\d on, without new evidence/)
-  assert.match(out, /not counted\n.*\n.* assurance_zero\n/)
+  assert.match(out, /^ {2}endsOn +\d{4}-\d\d-\d\d$/m)
+  assert.match(out, /Not counted:\n.*\n.* assurance_zero\n/)
 })
 
 test('explain: a score and its skills end on the day on which their evidence expires, if that is earlier', async () => {
@@ -231,6 +229,36 @@ test('impact: categories are compared, and none of their values is stored, logge
   assert.ok(stored.length >= 3)
   for (const { details } of stored)
     for (const secret of secrets) assert.ok(!details.includes(secret))
+})
+
+test('sources report and scores reliability: the evidence of the database is measured, small rows show their name alone', async () => {
+  const more = await addPublicWorkers(db, 5)
+  for (const id of more)
+    await addEvidence(db, id, [
+      { value: 900, observedOn: '2026-05-02' },
+      { value: 600, sourceId: 'employer', type: 'work_product' },
+    ])
+  const sources = await line.run(['sources', 'report', '--json'])
+  const { rows, asOf, engineSha256, reportVersion } = JSON.parse(sources.out)
+  assert.match(asOf, /^\d{4}-\d\d-\d\d$/)
+  assert.deepEqual([engineSha256.length, reportVersion], [64, 1])
+  const named = (name: string) => rows.find((row: { name: string }) => row.name === name)
+  assert.partialDeepStrictEqual(named('examiner'), { by: 'source', workers: 7 })
+  assert.partialDeepStrictEqual(named('employer'), { workers: 6, lenient: false })
+  assert.equal(named('self'), undefined)
+  const table = await line.run(['sources', 'report'])
+  assert.match(table.out, /^source +examiner +7 /m)
+  // Only the first worker has a credential, so the row has no number.
+  assert.match(table.out, /^type +credential +<5( +-)+$/m)
+
+  const { agreement, rows: calibrated } = await asked('reliability')
+  assert.equal(agreement.units, 6)
+  assert.deepEqual([calibrated[0].by, calibrated[0].workers, calibrated[0].low], ['all', 6, false])
+  assert.match((await line.run(['scores', 'reliability'])).out, /Scatter of an item: \d/)
+  const entries = await db.rows<{ details: string }>(sql`
+    select details::text as details from audit_log
+    where action = 'reports.made' and details->>'report' in ('sources', 'reliability')`)
+  assert.equal(entries.length, 4)
 })
 
 test('credentials issue: a worker keeps the computed score unless --replace-computed; --dry-run names the superseded credentials', async () => {

@@ -2,16 +2,18 @@
 import type { Command } from 'commander'
 import type { OutputOf } from '../../operations/perform.ts'
 import { counted } from '../../platform/counted.ts'
+import { renderFields } from '../../platform/render-fields.ts'
 import { scoresExplain } from '../../scores/explain-operation.ts'
 import { countSnapshots, findSnapshot, type StoredSnapshot } from '../../scores/history-store.ts'
 import { scoreOperations } from '../../scores/operations.ts'
 import { openMakers, replay } from '../../scores/replay.ts'
 import { type ReplayTally, replayAll, type UnavailableEngine } from '../../scores/replay-all.ts'
+import { scoresReliability } from '../../scores/reports/measure-operations.ts'
 import { parseSha256 } from '../args.ts'
 import { act, command } from '../command.ts'
 import { type CommandContext, withContext } from '../context.ts'
 import { interrupted, usageError } from '../fail.ts'
-import { declareOperations, runOperation } from '../operation-command.ts'
+import { declareOperation, declareOperations, runOperation } from '../operation-command.ts'
 import { done, note, type Outcome } from '../output.ts'
 import { type Columns, renderTable } from '../render.ts'
 import { renderProgress } from '../render-progress.ts'
@@ -20,18 +22,12 @@ import { declareReports } from '../score-reports.ts'
 const exampleId = '1a7674eb4ee78df7e1ac439a93c3fa8e3c945784d4dec9fd8e3011738b2f1d62'
 
 export function declareCommand(scores: Command): void {
-  declareOperations(scores, scoreOperations)
+  declareOperations(scores, [...scoreOperations, scoresReliability])
+  declareOperation(scores, scoresExplain, async (operation, texts, flags) => {
+    const outcome = await runOperation(operation, texts, flags)
+    return { ...outcome, lines: renderExplanation(outcome.report as unknown as Explained) }
+  })
   declareReports(scores)
-
-  command(
-    scores,
-    'explain',
-    'Explain a score, item by item',
-    'assay scores explain ada-lovelace --now',
-  )
-    .argument('<score>', 'a username, or the id of a score')
-    .option('--now', 'explain what the evidence of the worker gives today')
-    .action(act(explain))
 
   command(
     scores,
@@ -44,34 +40,22 @@ export function declareCommand(scores: Command): void {
     .action(act(replayScores, { failureCode: 2 }))
 }
 
-async function explain(
-  score: string,
-  { now = false, json = false }: { now?: boolean; json?: boolean },
-): Promise<Outcome> {
-  const outcome = await runOperation(scoresExplain, { score, now }, { json })
-  return { ...outcome, lines: renderExplanation(outcome.report as unknown as Explained) }
-}
-
 type Explained = OutputOf<typeof scoresExplain>
-type Skill = Explained['skills'][number]
 type Item = Explained['items'][number]
 
+/** A skill with its items, the heaviest first. */
 function renderExplanation({ result, asOf, engine, endsOn, skills, items }: Explained): string[] {
-  const { band, evidenceCount, sourceCount } = result
-  const counts = `${counted(evidenceCount, 'item')} of ${counted(sourceCount, 'source')}`
+  const dropped = items.filter(({ reason }) => reason !== null)
   return [
-    `${renderEstimate(result, band)}: ${counts}, as of ${asOf}, engine ${engine.version}`,
-    ...(endsOn === null ? [] : [`Without new evidence it is withdrawn on ${endsOn}.`]),
-    ...skills.flatMap((skill) => renderSkill(skill, items)),
-    ...renderDropped(items),
+    ...renderFields({ ...result, asOf, engine: engine.version, withdrawnOn: endsOn }),
+    ...skills.flatMap(({ raise, ...skill }) => {
+      const own = items.filter(({ skillId, reason }) => skillId === skill.skillId && !reason)
+      const heaviest = own.toSorted((a, b) => b.mass - a.mass)
+      const best = raise && `low ${raise.low}, by ${raise.type} of ${raise.value} from a new group`
+      return ['', ...renderFields({ ...skill, raise: best }), ...renderTable(heaviest, itemColumns)]
+    }),
+    ...(dropped.length === 0 ? [] : ['', 'Not counted:', ...renderTable(dropped, droppedColumns)]),
   ]
-}
-
-function renderEstimate(
-  { score, low, high }: Pick<Skill, 'score' | 'low' | 'high'>,
-  name: string | null,
-): string {
-  return score === null ? 'no score, too little evidence' : `${score} [${low}, ${high}] ${name}`
 }
 
 const itemColumns: Columns<Item> = {
@@ -93,37 +77,12 @@ function withSign(number: number): string {
   return `${number > 0 ? '+' : ''}${number}`
 }
 
-/** Renders a skill with its items, the heaviest first. */
-function renderSkill(skill: Skill, items: readonly Item[]): string[] {
-  const { skillId, level, verified, mass, cautious, endsOn, raise } = skill
-  const own = items.filter((item) => item.skillId === skillId && item.reason === null)
-  const heaviest = own.toSorted((a, b) => b.mass - a.mass)
-  const caution = cautious === null ? '' : `  counts as ${cautious}`
-  return [
-    '',
-    `${skillId}  ${renderEstimate(skill, level)}${verified ? ', verified' : ''}${caution}  mass ${mass}`,
-    ...(endsOn === null ? [] : [`  has no score from ${endsOn} on, without new evidence`]),
-    ...(raise === null
-      ? []
-      : [
-          `  raises low most: ${raise.type} of ${raise.value} from a new source of full assurance, to ${raise.low}`,
-        ]),
-    ...renderTable(heaviest, itemColumns).map((line) => `  ${line}`),
-  ]
-}
-
 const droppedColumns: Columns<Item> = {
   evidence: ({ id }) => id,
   skill: ({ skillId }) => skillId,
   type: ({ type }) => type,
   group: ({ group }) => group,
   reason: ({ reason }) => reason,
-}
-
-function renderDropped(items: readonly Item[]): string[] {
-  const dropped = items.filter(({ reason }) => reason !== null)
-  if (dropped.length === 0) return []
-  return ['', 'not counted', ...renderTable(dropped, droppedColumns).map((line) => `  ${line}`)]
 }
 
 function replayScores(

@@ -564,8 +564,12 @@ function bounded(sum        , limit        )         {
 /** Each effect needs the score of its skill once more, so their time grows with the square. */
 const effectsMax = 1_000
 
-/** @throws RangeError as `score` does */
-export function explain(input            )              {
+/**
+ * A brief explanation has no effects of items and no additions that raise `low`, which take most of
+ * the time.
+ * @throws RangeError as `score` does
+ */
+export function explain(input            , isBrief = false)              {
   const result = score(input)
   const items                    = []
   const explained = new Map                          ()
@@ -580,7 +584,8 @@ export function explain(input            )              {
     }
     const skillScore = result.skills.find((one) => one.skillId === skillId)
     if (rule === undefined || skill === undefined || skillScore === undefined) continue
-    const given = { own, rule, skillScore, skill, result, asOfDay: input.asOfDay }
+    const { asOfDay } = input
+    const given = { own, rule, skillScore, skill, reasons, result, asOfDay, isBrief }
     items.push(...countedItems(given))
     explained.set(skillId, explainSkill(given))
   }
@@ -592,7 +597,7 @@ export function explain(input            )              {
 const nothing = { weight: 0, share: 0, mass: 0, pull: 0, halvesInDays: null }
 
 function countedItems(given       )                    {
-  const { own, rule, skill, skillScore } = given
+  const { own, rule, skill, skillScore, isBrief } = given
   const { skillId, score: point } = skillScore
   const masses           = []
   const pulls           = []
@@ -606,7 +611,7 @@ function countedItems(given       )                    {
     share,
     mass: masses[at] ?? 0,
     pull: pulls[at] ?? 0,
-    effect: own.length > effectsMax ? null : effectOf(item, given),
+    effect: isBrief || own.length > effectsMax ? null : effectOf(item, given),
     halvesInDays: halvesInDays(rule.halfLifeMonths),
   }))
 }
@@ -629,28 +634,48 @@ function withSkill({ rule, skillScore, result, asOfDay }       , items          
 }
 
 function explainSkill(given       )                   {
-  const { skill, skillScore } = given
+  const { skill, skillScore, isBrief } = given
   const { skillId, score: point } = skillScore
   return {
     skillId,
     rest: point === null ? 0 : walk(skill, point),
     endsOnDay: point === null ? null : endsOnDay(given),
-    raise: raiseOf(given),
+    raise: isBrief ? null : raiseOf(given),
   }
 }
 
-function endsOnDay({ own, rule, asOfDay }       )                {
+function endsOnDay(given       )                {
+  const { rule, asOfDay } = given
   const halvings = halvesInDays(rule.halfLifeMonths)
   if (halvings === null) return null
   let last = asOfDay
   let next = asOfDay + halvings * (halfLivesMax + 1)
+  const massOn = massLater(given)
   while (next - last > 1) {
     const middle = floorOf(next - last, 2) + last
-    const mass = skillScoreOf('', skillOf(own, rule, middle)).mass
-    if (mass >= parameters.massMin) last = middle
+    if (massOn(middle) >= parameters.massMin) last = middle
     else next = middle
   }
   return next > dayMax ? null : next
+}
+
+/**
+ * Returns a function that gives the mass on a later day. If only time passes, the items that count
+ * keep their bounded amounts, and their shares fade. Only a future item, and the copy of an item
+ * that expires, begin to count later.
+ */
+function massLater({ own, rule, skill, reasons }       )                          {
+  for (const reason of reasons.values())
+    if (reason === 'future' || reason === 'duplicate')
+      return (day) => floorOf(walk(skillOf(own, rule, day), null), undecayed)
+  const parts           = []
+  walk(skill, null, parts)
+  return (day) => {
+    let sum = 0
+    for (const [at, { item, share }] of skill.items.entries())
+      sum += ((parts[at] ?? 0) / share) * decayOf(day - item.observedDay, rule.halfLifeMonths)
+    return floorOf(sum, undecayed)
+  }
 }
 
 function raiseOf(given       )                            {
