@@ -8,9 +8,12 @@ import { counted } from '../platform/counted.ts'
 import { csvLine } from '../platform/csv.ts'
 import type { Statement } from '../platform/db/db.ts'
 import { scoresImpact, scoresRecordExport } from '../scores/reports/operations.ts'
+import { factsOf } from '../scores/reports/report-fields.ts'
 import {
+  type ExportPage,
   evidenceColumns,
   openExport,
+  type PageRows,
   pseudonymKeyBytes,
   pseudonymOf,
   scoreColumns,
@@ -100,27 +103,29 @@ async function writeExport(
   const counts = await context.db.transaction(async (tx) => {
     // All pages see the database as it is now.
     await tx.run(oneSnapshot)
-    const read = openExport(tx, { key, rules, now: context.clock(), limit: pageWorkers })
+    const { read, make } = openExport(tx, { key, rules, now: context.clock(), limit: pageWorkers })
     const total = { workers: 0, skills: 0, evidence: 0 }
-    for (let after: string | null = null; ; ) {
-      const page = await read(after)
+    for (let rows: PageRows | null = await read(null); rows !== null; ) {
+      // The database reads the next page while this one is computed and written.
+      const [page, ahead]: [ExportPage, PageRows | null] = await Promise.all([
+        make(rows),
+        rows.next === null ? null : read(rows.next),
+      ])
       await writeRows(scores, scoreColumns, page.scores)
       await writeRows(skills, skillColumns, page.skills)
       await writeRows(evidence, evidenceColumns, page.evidence)
       total.workers += page.scores.length
       total.skills += page.skills.length
       total.evidence += page.evidence.length
-      after = page.next
-      if (after === null) return total
+      rows = ahead
     }
+    return total
   })
   // Not in the snapshot, which does not show the entries that were written since it began.
   const { workers } = counts
   await performHere(context, scoresRecordExport, { input: { workers }, flags: {} })
   for (const file of [scores, skills, evidence]) await file?.close()
-  const { binarySha256 } = rules.engine
-  const facts = { engineSha256: binarySha256, vocabularyHash: rules.vocabularySha256 }
-  return done({ ...counts, ...facts, reportVersion: 1 }, [
+  return done({ ...counts, ...factsOf(rules, context.clock()) }, [
     `${counted(counts.workers, 'worker')}, ${counted(counts.skills, 'skill')} and ${counted(counts.evidence, 'item')} exported to ${out}.`,
     `The key of the pseudonyms is in ${keyFile}. Never give it to the auditor.`,
   ])

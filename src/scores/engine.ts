@@ -32,7 +32,8 @@ export interface Engine {
   /** SHA-256 of the canonical JSON of the decay table. */
   tableSha256: string
   score: (input: ScoreInput) => ScoreResult
-  explain: (input: ScoreInput) => Explanation
+  /** A brief one has no effects of items and no additions. */
+  explain: (input: ScoreInput, isBrief?: boolean) => Explanation
 }
 
 /** An engine of an earlier release, identified by its hash, for replaying its scores. */

@@ -3,10 +3,11 @@
  * HMAC of their id under a key that the operator keeps and the service forgets.
  */
 import { createHmac } from 'node:crypto'
-import { findWorkerEvidence } from '../../evidence/store.ts'
+import { findWorkerEvidence, type WorkerEvidence } from '../../evidence/store.ts'
 import type { Queryable } from '../../platform/db/db.ts'
 import { dateOfDay, dayOfDate } from '../../scoring-core/civil-date.ts'
 import type { Evidence, ScoreInput } from '../../scoring-core/evidence.ts'
+import { evidenceMax } from '../../scoring-core/parameters.ts'
 import type { PastEngine } from '../engine.ts'
 import { isPublished } from '../issue-rule.ts'
 import { daysMax, skillEndsOnDay } from '../published-until.ts'
@@ -86,34 +87,52 @@ export interface ExportOptions {
   limit: number
 }
 
-/** Returns a function that reads one page after another. Engines are loaded once. */
+/** The rows of a page, before their explanation. `next` is the id of its last worker. */
+export interface PageRows {
+  workers: readonly ExportedWorker[]
+  current: ReadonlyMap<string, WorkerEvidence[]>
+  sources: ReadonlyMap<string, ItemSource>
+  next: string | null
+}
+
+/**
+ * `read` reads the rows of a page, and `make` makes the page from them, so a caller reads the next
+ * page while it makes this one. Engines are loaded once.
+ */
 export function openExport(db: Queryable, { key, rules, now, limit }: ExportOptions) {
   const makersOf = openMakers(db)
   const ownMakers: Makers = { engine: rules.engine, vocabulary: rules.vocabulary }
   const today = Math.floor(now.getTime() / 86_400_000)
-  return async (after: string | null): Promise<ExportPage> => {
-    const workers = await findExportPage(db, { after, limit })
-    const ids = workers.map(({ workerId }) => workerId)
-    const unscored = workers.flatMap(({ workerId, asOf }) => (asOf === null ? workerId : []))
-    const current = Map.groupBy(
-      (await findWorkerEvidence(db, unscored)).filter(({ state }) => state === 'active'),
-      ({ workerId }) => workerId,
-    )
-    const sources = new Map((await findItemSources(db, ids)).map((item) => [item.id, item]))
-    const page: ExportPage = { scores: [], skills: [], evidence: [], next: null }
-    for (const worker of workers) {
-      const { engineSha256, vocabularySha256, evidence: stored, asOf } = worker
-      const isScored = stored !== null && engineSha256 !== null && vocabularySha256 !== null
-      const makers = isScored ? await makersOf({ engineSha256, vocabularySha256 }) : ownMakers
-      const evidence: Evidence[] = isScored
-        ? JSON.parse(stored)
-        : (current.get(worker.workerId) ?? []).map(({ state: _state, ...item }) => item)
-      const asOfDay = asOf === null ? today : (dayOfDate(asOf) ?? today)
-      const input = { evidence, vocabulary: makers.vocabulary, asOfDay }
-      addWorker(page, { worker, input, engine: makers.engine, rules, key, sources })
-    }
-    page.next = workers.length < limit ? null : (ids.at(-1) ?? null)
-    return page
+  return {
+    async read(after: string | null): Promise<PageRows> {
+      const workers = await findExportPage(db, { after, limit })
+      const ids = workers.map(({ workerId }) => workerId)
+      const unscored = workers.flatMap(({ workerId, asOf }) => (asOf === null ? workerId : []))
+      const found = unscored.length === 0 ? [] : await findWorkerEvidence(db, unscored)
+      const active = found.filter(({ state }) => state === 'active')
+      const sources = await findItemSources(db, ids)
+      return {
+        workers,
+        current: Map.groupBy(active, ({ workerId }) => workerId),
+        sources: new Map(sources.map((item) => [item.id, item])),
+        next: workers.length < limit ? null : (ids.at(-1) ?? null),
+      }
+    },
+    async make({ workers, current, sources, next }: PageRows): Promise<ExportPage> {
+      const page: ExportPage = { scores: [], skills: [], evidence: [], next }
+      for (const worker of workers) {
+        const { engineSha256, vocabularySha256, evidence: stored, asOf } = worker
+        const isScored = stored !== null && engineSha256 !== null && vocabularySha256 !== null
+        const makers = isScored ? await makersOf({ engineSha256, vocabularySha256 }) : ownMakers
+        const evidence: Evidence[] = isScored
+          ? JSON.parse(stored)
+          : (current.get(worker.workerId) ?? []).map(({ state: _state, ...item }) => item)
+        const asOfDay = asOf === null ? today : (dayOfDate(asOf) ?? today)
+        const input = { evidence, vocabulary: makers.vocabulary, asOfDay }
+        addWorker(page, { worker, input, engine: makers.engine, rules, key, sources })
+      }
+      return page
+    },
   }
 }
 
@@ -128,7 +147,11 @@ interface Exported {
 
 function addWorker(page: ExportPage, { worker, input, engine, rules, key, sources }: Exported) {
   const subject = pseudonymOf(key, worker.workerId)
-  const { result, skills, items } = engine.explain(input)
+  if (input.evidence.length > evidenceMax) {
+    page.scores.push({ ...noScore, subject, state: 'unscorable' })
+    return
+  }
+  const { result, skills, items } = engine.explain(input, true)
   const { score, low, high, band, evidenceCount, sourceCount } = result
   const isScored = worker.asOf !== null
   page.scores.push({
@@ -182,6 +205,19 @@ function addWorker(page: ExportPage, { worker, input, engine, rules, key, source
       pull,
     })
   }
+}
+
+/** The engine rejects a worker with too many items. */
+const noScore = {
+  score: null,
+  low: null,
+  high: null,
+  band: null,
+  evidenceCount: null,
+  sourceCount: null,
+  issuedMonth: null,
+  engineSha256: null,
+  vocabularyHash: null,
 }
 
 /** A worker that awaits its first score counts as scored only when the score is issued. */
