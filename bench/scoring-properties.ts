@@ -1,11 +1,17 @@
 /**
  * Checks the promises of HSC-2 on 50,000 states each, and simulates workers whose true levels are
  * known. `docs/scoring-properties.md` quotes the tables. PROPERTY_STATES and SIMULATED_WORKERS set
- * the numbers of states and of workers a cell; many skills take a quarter of the workers.
+ * the numbers of states and of workers a cell.
  */
 import type { Evidence, SkillRule } from '../src/scoring-core/evidence.ts'
 import { parameters } from '../src/scoring-core/parameters.ts'
-import { ladder, type SkillScore, score } from '../src/scoring-core/score.ts'
+import {
+  ladder,
+  type Skill,
+  type SkillScore,
+  skillOf,
+  skillScoreOf,
+} from '../src/scoring-core/score.ts'
 import { type Draws, draws } from '../test/support/oracle/draws.ts'
 import { firstFault, properties } from '../test/support/oracle/scoring-properties.ts'
 
@@ -47,27 +53,65 @@ function cut(value: number): number {
   return Math.max(0, Math.min(1_000, Math.round(value)))
 }
 
+/** The groups of a worker. They take turns, over all items of the worker. */
+interface Groups {
+  severities: readonly number[]
+  turns: number
+}
+
+function groupsFor(draw: Draws, { severity, groups = 1 + draw(8) }: Model): Groups {
+  return { severities: Array.from({ length: groups }, () => severity * draw.normal()), turns: 0 }
+}
+
+interface Given {
+  level: number
+  items: number
+  skillId: string
+  groups: Groups
+  /** By default each type is drawn. */
+  typesInTurn?: boolean
+}
+
 /** Returns the items of one skill of a worker. */
 function simulated(
   draw: Draws,
-  given: { level: number; items: number; skillId: string },
-  { scatter, severity, groups = 1 + draw(8), assurances = [1_000], ageDaysMax = 1 }: Model,
+  { level, items, skillId, groups, typesInTurn = false }: Given,
+  { scatter, assurances = [1_000], ageDaysMax = 1 }: Model,
 ): Evidence[] {
-  const severities = Array.from({ length: groups }, () => severity * draw.normal())
-  return Array.from({ length: given.items }, (_, at) => {
-    const group = draw(groups)
-    const id = `${given.skillId}-${1_000 + at}`
+  return Array.from({ length: items }, (_, at) => {
+    const group = groups.turns++ % groups.severities.length
+    const id = `${skillId}-${1_000 + at}`
     return {
       id,
-      skillId: given.skillId,
-      type: draw.of(types),
+      skillId,
+      type: (typesInTurn ? types[at % types.length] : draw.of(types)) ?? '',
       group: `g${group}`,
       assurance: draw.of(assurances),
-      value: cut(given.level + (severities[group] ?? 0) + scatter * draw.normal()),
+      value: cut(level + (groups.severities[group] ?? 0) + scatter * draw.normal()),
       observedDay: asOfDay - draw(ageDaysMax),
       digest: id,
     }
   })
+}
+
+let hasLayers = true
+
+/** The score of the items of one skill. */
+function skillScore(evidence: Evidence[]): SkillScore {
+  const skill = skillOf(evidence, rule, asOfDay)
+  return skillScoreOf('', hasLayers ? skill : withoutLayers(skill))
+}
+
+/** One layer holds all items, each with its whole weight, and the bounds are those of a full item. */
+function withoutLayers(skill: Skill): Skill {
+  const items = skill.items.map((item) => ({
+    ...item,
+    permille: item.permille * item.assurance,
+    assurance: 1,
+    massLimit: item.massLimit * 1_000,
+    pullLimit: item.pullLimit * 1_000,
+  }))
+  return { ...skill, items, layers: [{ least: 0, height: 1 }] }
 }
 
 interface Coverage {
@@ -82,9 +126,9 @@ function coverageOf(of: Model, items: number, seed: number): Coverage {
   const sum: Coverage = { scored: 0, covered: 0, width: 0, error: 0 }
   for (let worker = 0; worker < workers; worker++) {
     const level = cut(500 + 150 * draw.normal())
-    const evidence = simulated(draw, { level, items, skillId: 'hss:s' }, of)
-    const [skill] = score({ evidence, vocabulary: { 'hss:s': rule }, asOfDay }).skills
-    if (skill === undefined || skill.score === null) continue
+    const groups = groupsFor(draw, of)
+    const skill = skillScore(simulated(draw, { level, items, skillId: 'hss:s', groups }, of))
+    if (skill.score === null) continue
     const { low, high } = skill as SkillScore & { low: number; high: number }
     sum.scored++
     if (low <= level && level <= high) sum.covered++
@@ -112,7 +156,9 @@ function printCoverage(): void {
 const skillCounts = [1, 2, 3, 5, 10, 20, 50]
 
 function printSelection(): void {
-  print('\nMany skills: score minus the ladder of the true levels; percent of truths not below low')
+  print(
+    '\nMany skills: score minus the ladder of the true levels ± standard error; percent of truths not below low',
+  )
   print(`| skills | ${skillCounts.join(' | ')} |`)
   print(`|---|${skillCounts.map(() => '---').join('|')}|`)
   for (const [name, sd, items] of [
@@ -128,33 +174,32 @@ function printSelection(): void {
 
 function selectionOf(count: number, { sd, items }: { sd: number; items: number }): string {
   const draw = draws(count * 100 + items)
-  const simulatedWorkers = Math.max(1, Math.floor(workers / 4))
-  let scored = 0
-  let bias = 0
+  const biases: number[] = []
   let safe = 0
-  for (let worker = 0; worker < simulatedWorkers; worker++) {
-    const skillIds = Array.from({ length: count }, (_, at) => `hss:s${at}`)
-    const levels = skillIds.map(() => cut(500 + sd * draw.normal()))
-    const evidence = skillIds.flatMap((skillId, at) =>
-      simulated(draw, { level: levels[at] ?? 0, items, skillId }, { ...model, groups: 2 }),
+  for (let worker = 0; worker < workers; worker++) {
+    const levels = Array.from({ length: count }, () => cut(500 + sd * draw.normal()))
+    const groups = groupsFor(draw, model)
+    const skills = levels.map((level, at) =>
+      skillScore(
+        simulated(draw, { level, items, skillId: `hss:s${at}`, groups, typesInTurn: true }, model),
+      ),
     )
-    const vocabulary = Object.fromEntries(skillIds.map((id) => [id, rule]))
-    const { score: whole, low } = score({ evidence, vocabulary, asOfDay })
+    const [whole, low] = [ladder(skills, 'cautious'), ladder(skills, 'low')]
     if (whole === null || low === null) continue
-    const truth =
-      ladder(
-        levels.map((cautious) => ({ cautious }) as SkillScore),
-        'cautious',
-      ) ?? 0
-    scored++
-    bias += whole - truth
+    const truths = levels.map((cautious) => ({ cautious }) as SkillScore)
+    const truth = ladder(truths, 'cautious') ?? 0
+    biases.push(whole - truth)
     if (truth >= low) safe++
   }
-  const points = Math.round(bias / scored)
-  return `${points > 0 ? '+' : ''}${points}, ${((safe * 100) / scored).toFixed(1)} %`
+  const mean = biases.reduce((a, b) => a + b, 0) / biases.length
+  const variance = biases.reduce((sum, bias) => sum + (bias - mean) ** 2, 0) / (biases.length - 1)
+  const error = Math.sqrt(variance / biases.length).toFixed(1)
+  const points = Math.round(mean)
+  const percent = ((safe * 100) / biases.length).toFixed(1)
+  return `${points > 0 ? '+' : ''}${points} ± ${error}, ${percent} %`
 }
 
-/** One parameter is changed at a time. The engine itself is never built with another value. */
+/** One rule is changed at a time. The engine itself is never built with another one. */
 const changes: readonly [name: string, value: number][] = [
   ['reach', 150],
   ['reach', 250],
@@ -180,30 +225,44 @@ function outvotedTo(): number | null {
   })
   const peers = Array.from({ length: 30 }, (_, at) => item(`p${at}`, 'peer_review', 400, 1_000))
   const own = [item('a', 'assessment', 1_000, 400), item('b', 'work_product', 700, 400)]
-  const input = { evidence: [...own, ...peers], vocabulary: { 'hss:s': rule }, asOfDay }
-  return score(input).skills[0]?.score ?? null
+  return skillScore([...own, ...peers]).score
 }
 
 function printSensitivity(): void {
-  print('\nSensitivity: one parameter changed; 3 and 20 items with scatter 160 and severity 100')
+  print('\nSensitivity: one rule changed; 3 and 20 items with scatter 160 and severity 100')
   print(
-    '| changed | covered at 3 | width | covered at 20 | width | mean error at 3 | 30 peers | bias of 5 skills |',
+    '| changed | covered at 3 | width | covered at 20 | width | mixed at 3 | width | mean error at 3 | 30 peers | bias of 5 skills |',
   )
-  print('|---|---|---|---|---|---|---|---|')
+  print('|---|---|---|---|---|---|---|---|---|---|')
+  print(`| nothing | ${sensitivity()} |`)
+  hasLayers = false
+  print(`| no layers | ${sensitivity()} |`)
+  hasLayers = true
   const own = { ...parameters }
-  const wide = { scatter: 160, severity: 100 }
-  for (const [name, value] of [['nothing', null] as const, ...changes]) {
-    Object.assign(parameters, own, value === null ? {} : { [name]: value })
-    const cells = [3, 20].flatMap((items) => {
-      const { scored, covered, width } = coverageOf(wide, items, items)
-      return [((covered * 100) / scored).toFixed(1), Math.round(width / scored)]
-    })
-    const { error, scored } = coverageOf(model, 3, 3)
-    const bias = selectionOf(5, { sd: 100, items: 4 })
-    const row = [...cells, Math.round(error / scored), outvotedTo(), bias]
-    print(`| ${value === null ? name : `${name} ${value}`} | ${row.join(' | ')} |`)
+  for (const [name, value] of changes) {
+    Object.assign(parameters, own, { [name]: value })
+    print(`| ${name} ${value} | ${sensitivity()} |`)
   }
   Object.assign(parameters, own)
+}
+
+function sensitivity(): string {
+  const wide = { scatter: 160, severity: 100 }
+  const mixed = { ...wide, assurances: [100, 400, 700, 1_000] }
+  const covered = ([of, items]: readonly [Model, number]) => {
+    const { scored, covered: inside, width } = coverageOf(of, items, items)
+    return [((inside * 100) / scored).toFixed(1), Math.round(width / scored)]
+  }
+  const cells = (
+    [
+      [wide, 3],
+      [wide, 20],
+      [mixed, 3],
+    ] as const
+  ).flatMap(covered)
+  const { error, scored } = coverageOf(model, 3, 3)
+  const bias = selectionOf(5, { sd: 100, items: 4 })
+  return [...cells, Math.round(error / scored), outvotedTo(), bias].join(' | ')
 }
 
 print(`Promises, ${states} states each`)
