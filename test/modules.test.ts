@@ -17,7 +17,7 @@ const allowed: Record<string, readonly string[]> = {
   accounts: ['platform', 'audit', 'operations'],
   webhooks: ['platform', 'operations'],
   'request-log': ['platform'],
-  health: ['platform'],
+  health: ['platform', 'operations', 'webhooks'],
   'skill-standard': ['platform'],
   'score-credentials': ['platform'],
   workers: ['platform', 'webhooks'],

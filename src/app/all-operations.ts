@@ -11,6 +11,7 @@ import { evidenceOperations } from '../disputes/evidence-operations.ts'
 import { disputeOperations } from '../disputes/operations.ts'
 import { evidenceImport, sourcesImport } from '../evidence/evidence-ingests.ts'
 import { sourceOperations } from '../evidence/operations.ts'
+import { serviceStatus } from '../health/status-operation.ts'
 import { auditOperations } from '../operations/audit-operations.ts'
 import type { AnyIngest } from '../operations/ingest.ts'
 import type { Operation } from '../operations/operation.ts'
@@ -19,6 +20,7 @@ import { credentialOperations } from '../scores/credential-operations.ts'
 import { engineOperations } from '../scores/engine-operations.ts'
 import { scoresExplain } from '../scores/explain-operation.ts'
 import { scoreOperations } from '../scores/operations.ts'
+import { measureOperations } from '../scores/reports/measure-operations.ts'
 import { reportOperations as reportsForAuditors } from '../scores/reports/operations.ts'
 import { consentImport, identityImport } from '../scores/sharing-ingests.ts'
 import { consentOperations, identityOperations } from '../scores/sharing-operations.ts'
@@ -46,6 +48,7 @@ export const allOperations: readonly Operation<Services>[] = [
   ...scoreOperations,
   scoresExplain,
   ...reportsForAuditors,
+  ...measureOperations,
   ...credentialOperations,
   ...engineOperations,
   ...accountOperations,
@@ -60,4 +63,5 @@ export const allOperations: readonly Operation<Services>[] = [
   ...reportOperations,
   ...operatorOperations,
   ...auditOperations,
+  serviceStatus,
 ]

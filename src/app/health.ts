@@ -1,6 +1,7 @@
 /** Composes the health of a process: its heartbeat, its readiness, and the survey of the service. */
 import type { Config } from '../config/config.ts'
 import type { SchemaWatch } from '../database/schema-level.ts'
+import type { SharedCheck } from '../health/checks.ts'
 import { heartbeatSweep, openHeartbeat, type ProcessHeartbeat } from '../health/heartbeat.ts'
 import { jobsFault } from '../health/processes.ts'
 import { openSurvey, publishSurvey, type SurveyReader } from '../health/survey.ts'
@@ -27,7 +28,7 @@ export interface HealthOptions {
 }
 
 export interface Health {
-  readiness(): Promise<Readiness>
+  readiness(): Promise<Partial<Record<SharedCheck, Readiness[string]>>>
   survey: SurveyReader
   /** Jobs of every process. */
   jobs: Job[]

@@ -4,6 +4,7 @@ import type { ReportServices } from '../agent-decisions/operations.ts'
 import type { Config } from '../config/config.ts'
 import type { DisputeServices } from '../disputes/operations.ts'
 import type { EvidenceServices } from '../evidence/evidence-ingests.ts'
+import type { StatusServices } from '../health/status-operation.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
@@ -18,7 +19,8 @@ export type Services = DisputeServices &
   WebhookServices &
   ReportServices &
   CredentialServices &
-  ExplainServices
+  ExplainServices &
+  StatusServices
 
 /** `opened` is what a server has open already. */
 export function openServices(
@@ -69,6 +71,10 @@ export function openServices(
           const { openKeyFolder } = await import('./scoring.ts')
           return openKeyFolder(config)
         }),
+    },
+    async activeKey(db) {
+      const { findKeys } = await import('../score-credentials/key-store.ts')
+      return (await findKeys(db)).find(({ state }) => state === 'active')?.kid ?? null
     },
     async vocabulary() {
       const { releasedVocabulary } = await import('./released-vocabulary.ts')

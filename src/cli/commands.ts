@@ -157,6 +157,12 @@ export const commands: readonly CommandRow[] = [
     load: () => import('./commands/demo.ts'),
   },
   {
+    name: 'status',
+    description:
+      'Show the whole service on one screen: ends with 1 if something needs you, 2 if it fails',
+    load: () => import('./commands/status.ts'),
+  },
+  {
     name: 'doctor',
     description: 'Check the set-up, and say how to repair it',
     load: () => import('./commands/doctor.ts'),

@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts'
 import { compareSchema } from '../database/migrate.ts'
 import { migrationsDirectory } from '../database/open.ts'
 import { failingUrl } from '../demo/receiver.ts'
+import type { SharedCheck } from '../health/checks.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import { type Db, type Queryable, sql } from '../platform/db/db.ts'
@@ -20,6 +21,7 @@ import { countPublicScores } from '../scores/reissue-store.ts'
 import { countDeliveries } from '../webhooks/delivery/delivery-store.ts'
 import { findFailingNow } from '../webhooks/delivery/endpoint-store.ts'
 import { findOldestUndispatched } from '../webhooks/events/store.ts'
+import { checkCalibration } from './doctor-calibration.ts'
 import { type Finding, fail, ok, warn } from './doctor-finding.ts'
 import { checkProcesses } from './doctor-processes.ts'
 import { checkSecrets } from './doctor-secrets.ts'
@@ -49,6 +51,7 @@ export async function checkDatabase(
       await checkStatusLists(db, config),
       await checkPublicScores(db),
       ...(await checkEngine(db)),
+      ...(await checkCalibration(db, config)),
       ...(await checkProcesses(db)),
       await checkWebhooks(db, isDemo),
       await checkApiKeys(db),
@@ -87,7 +90,7 @@ async function checkClock(db: Queryable): Promise<Finding> {
 }
 
 async function checkMigrations(db: Queryable): Promise<Finding> {
-  const check = 'migrations'
+  const check: SharedCheck = 'schema'
   try {
     const { pending, newer, outdated } = await compareSchema(db, migrationsDirectory)
     if (outdated !== null) return fail(check, `${outdated}: install a newer release.`)
@@ -104,7 +107,7 @@ async function checkSigningKey(
   db: Queryable,
   signers: ReadonlyMap<string, Signer>,
 ): Promise<Finding> {
-  const check = 'signing key'
+  const check: SharedCheck = 'signing'
   const keys = await findKeys(db)
   const active = keys.find((key) => key.state === 'active')
   if (active === undefined) {

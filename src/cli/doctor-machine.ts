@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { findRunningServer } from '../app/server-mark.ts'
 import type { Config } from '../config/config.ts'
 import type { SecretFile } from '../config/secret-files.ts'
+import type { SharedCheck } from '../health/checks.ts'
 import { ed25519Library } from '../platform/crypto/ed25519.ts'
 import { connectionsWithin, receiversWithin } from '../platform/open-files.ts'
 import { readSigners } from '../score-credentials/key-files.ts'
@@ -51,7 +52,7 @@ export function checkSignatureLibrary(): Finding {
 
 /** Checks the engine against its golden vectors, as the server does at its start. */
 export async function checkScoringEngine(): Promise<Finding> {
-  const check = 'engine'
+  const check: SharedCheck = 'engine'
   try {
     const { id, version, binarySha256 } = await loadEngine()
     return ok(check, `${id} ${version}, SHA-256 ${binarySha256}`)

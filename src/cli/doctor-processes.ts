@@ -2,6 +2,7 @@
  * The checks of `assay doctor` on the running processes: whether background work is done, which
  * work waits, and which releases run.
  */
+import type { SharedCheck } from '../health/checks.ts'
 import { countAbilities } from '../health/processes.ts'
 import { readSurvey, type Survey } from '../health/survey.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
@@ -26,7 +27,7 @@ function checkLive({ live, releases }: Survey): Finding {
 
 /** Returns no finding if nothing runs: then the service is stopped. */
 async function checkJobs(db: Queryable, { live, lastWithJobs, jobs }: Survey): Promise<Finding[]> {
-  const check = 'jobs'
+  const check: SharedCheck = 'jobs'
   if (live.length === 0) return []
   const working = live.filter((one) => one.jobs !== null)
   if (working.length === 0) {

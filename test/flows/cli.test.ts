@@ -671,6 +671,18 @@ test('serve --demo: the printed commands work, verify --url shows each lesson, d
     ofService.filter(({ level }: { level: string }) => level !== 'ok'),
     [],
   )
+  // What a probe checks, doctor checks under the same name.
+  const { checks } = (await (await fetch(`${url}/readyz`)).json()) as { checks: object }
+  const named = new Set(findings.map(({ check }: { check: string }) => check))
+  assert.deepEqual(
+    Object.keys(checks).filter((name) => !named.has(name)),
+    [],
+  )
+  const status = await run(['status'])
+  assert.ok(status.code === 0 || status.code === 1, status.err)
+  assert.match(status.out, /^processes 1 serve requests, 1 run background jobs; release /m)
+  assert.match(status.out, /^keys +signing key z6Mk/m)
+  assert.match(status.out, /^webhooks +\d+ active endpoints?: \d fail/m)
   child.kill('SIGINT')
   assert.equal((await stopped).code, 0)
   const gone = await run(['credentials', 'verify', demo('valid'), '--url', url])
@@ -700,15 +712,15 @@ test('doctor: names each problem with its remedy, and ends with 1 only if a prob
   const { run, keys, file, env } = await installation(await emptyDatabase())
   const unmigrated = await run(['doctor'])
   assert.equal(unmigrated.code, 1)
-  assert.match(unmigrated.out, /^fail +migrations .*assay migrate/m)
+  assert.match(unmigrated.out, /^fail +schema .*assay migrate/m)
   assert.doesNotMatch(unmigrated.out, /make room on its disk/)
   await run(['migrate'])
   const keyless = await run(['doctor'])
   assert.equal(keyless.code, 0)
-  assert.match(keyless.out, /^warn +signing key +none is active: .*assay keys create/m)
+  assert.match(keyless.out, /^warn +signing +none is active: .*assay keys create/m)
   await run(['keys', 'create'])
   const keyed = await run(['doctor'])
-  assert.match(keyed.out, /^ok +signing key/m)
+  assert.match(keyed.out, /^ok +signing/m)
   assert.match(keyed.out, /^ok +settings kept +all \d+ .*in force/m)
   assert.match(keyed.out, /^ok +mail +off.*SMTP_URL.*sign-in-link/m)
   assert.match(keyed.out, /^ok +provider +off.*OIDC_ISSUER/m)
@@ -720,7 +732,7 @@ test('doctor: names each problem with its remedy, and ends with 1 only if a prob
   const open = await run(['doctor'])
   assert.match(open.out, /^ok +security +security\.txt names mailto:security@example\.org$/m)
   assert.match(open.out, /^warn +secret files +other users can read .*database-url: chmod 600$/m)
-  assert.match(open.out, /^ok +migrations/m)
+  assert.match(open.out, /^ok +schema/m)
   chmodSync(env.DATABASE_URL_FILE, 0o600)
   assert.match((await run(['doctor'])).out, /^ok +secret files +DATABASE_URL_FILE$/m)
   env.OIDC_ISSUER = 'http://127.0.0.1:1'

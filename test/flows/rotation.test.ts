@@ -84,7 +84,7 @@ async function readiness({ base }: ServerProcess): Promise<[number, unknown]> {
 async function doctorOfSigning(): Promise<[string, string]> {
   const { out } = await assay(['doctor', '--json'], env)
   const { findings } = JSON.parse(out) as { findings: Record<string, string>[] }
-  const { level = '', message = '' } = findings.find(({ check }) => check === 'signing key') ?? {}
+  const { level = '', message = '' } = findings.find(({ check }) => check === 'signing') ?? {}
   return [level, message]
 }
 

@@ -147,7 +147,7 @@ test('503: a node that is older than the schema says so, serves public documents
   const asked = await assay(['migrate', '--status'], env)
   assert.deepEqual([asked.ended, words.test(asked.out)], [1, true])
   const doctor = await assay(['doctor'], env)
-  assert.match(doctor.out, /^fail +migrations .*install a newer release/m)
+  assert.match(doctor.out, /^fail +schema .*install a newer release/m)
 
   assert.equal(server.hasEnded(), false)
   server.signal('SIGINT')

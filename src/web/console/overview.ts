@@ -1,6 +1,8 @@
 /** The first page of the console, by hand: what needs the operator, and how large the service is. */
 
 import { consolePath } from '../../accounts/sign-in.ts'
+import { type Need, needsOf } from '../../health/needs.ts'
+import type { Survey } from '../../health/survey.ts'
 import { countedMax, type Totals } from '../../health/totals.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import {
@@ -22,36 +24,11 @@ import { type Console, type Visiting } from './console.ts'
 import { auditPath, recordPath } from './nouns.ts'
 import { rowsOf, rowsTable } from './values.ts'
 
-/** The processes, their jobs and the work that waits, read at most once in ten seconds. */
-export interface ServiceState {
-  at: Date
-  live: readonly {
-    processId: string
-    node: string
-    release: string
-    serves: boolean
-    jobs: object | null
-    seenAt: Date
-  }[]
-  jobs: readonly { name: string; succeededAt: Date | null; error: string | null; isLate: boolean }[]
-  backlog: {
-    scoreDueSince: Date | null
-    eventUndispatchedSince: Date | null
-    mailsWaiting: number
-    disputesOverdue: number
-    apiKeysEnding: number
-    booksDiffering: number
-    scoresWithoutCredential: number
-  }
-}
-
 export interface OverviewOptions {
-  state(): Promise<ServiceState>
+  /** The processes, their jobs and the work that waits, read at most once in ten seconds. */
+  state(): Promise<Survey>
   totals(): Promise<Totals>
 }
-
-/** Work that waits longer needs an operator. */
-const waitMsMax = 60_000
 
 export function overviewPage<Services>(
   console: Console<Services>,
@@ -112,68 +89,6 @@ function about(value: number): string {
   return value > countedMax ? `≈ ${count(value)}` : count(value)
 }
 
-interface Need {
-  title: string
-  text: string
-  url?: string
-}
-
-function needsOf({ backlog, jobs, live }: ServiceState, now: Date): Need[] {
-  const isOld = (since: Date | null) =>
-    since !== null && now.getTime() - since.getTime() > waitMsMax
-  const late = jobs.filter(({ isLate, error }) => isLate || error !== null)
-  const needs: (Need | false)[] = [
-    !live.some((one) => one.jobs !== null) && {
-      title: 'No process runs background jobs',
-      text: 'Scores, events and mails wait. Start `assay jobs`.',
-    },
-    late.length > 0 && {
-      title: counted(
-        late.length,
-        'background job fails or is late',
-        'background jobs fail or are late',
-      ),
-      text: late.map(({ name, error }) => (error === null ? name : `${name}: ${error}`)).join('; '),
-    },
-    backlog.disputesOverdue > 0 && {
-      title: counted(backlog.disputesOverdue, 'dispute is overdue', 'disputes are overdue'),
-      text: 'Decide them: their workers wait longer than you promised.',
-      url: `${consolePath}/disputes`,
-    },
-    backlog.booksDiffering > 0 && {
-      title: counted(backlog.booksDiffering, 'account is suspended', 'accounts are suspended'),
-      text: 'The balance is not the sum of the entries. Check the books.',
-      url: `${consolePath}/credits`,
-    },
-    backlog.scoresWithoutCredential > 0 && {
-      title: counted(
-        backlog.scoresWithoutCredential,
-        'score waits for a new credential',
-        'scores wait for new credentials',
-      ),
-      text: 'A machine with the signing key issues them.',
-    },
-    isOld(backlog.scoreDueSince) && {
-      title: 'Workers wait to be scored',
-      text: 'The oldest has waited for more than a minute.',
-    },
-    isOld(backlog.eventUndispatchedSince) && {
-      title: 'Events wait to be dispatched',
-      text: 'The oldest is more than a minute old.',
-      url: `${consolePath}/webhooks`,
-    },
-    backlog.apiKeysEnding > 0 && {
-      title: counted(
-        backlog.apiKeysEnding,
-        'API key ends within 7 days',
-        'API keys end within 7 days',
-      ),
-      text: 'Tell their accounts to rotate them.',
-    },
-  ]
-  return needs.filter((one) => one !== false)
-}
-
 function needsCard(needs: readonly Need[]): Html {
   return card({
     title: 'Needs attention',
@@ -189,13 +104,14 @@ function needsCard(needs: readonly Need[]): Html {
   })
 }
 
-function needLine({ title, text, url }: Need): Html {
-  const shown: Part = url === undefined ? title : html`<a href="${url}">${title}</a>`
+function needLine({ title, text, noun }: Need): Html {
+  const shown: Part =
+    noun === undefined ? title : html`<a href="${consolePath}/${noun}">${title}</a>`
   return html`<li class="need">${icon('alert')}<div><strong>${shown}</strong><p class="small muted break">${text}</p></div></li>`
 }
 
-function processCard({ live, at }: ServiceState, now: Date): Html {
-  type Process = ServiceState['live'][number]
+function processCard({ live, at }: Survey, now: Date): Html {
+  type Process = Survey['live'][number]
   const columns: Column<Process>[] = [
     { head: 'Machine', cell: ({ node }) => html`<strong class="break">${node}</strong>` },
     {

@@ -1,0 +1,178 @@
+/** One screen of the whole service: processes, jobs, work that waits, and what needs the operator. */
+import { Type } from 'typebox'
+import { closed, orNull } from '../operations/fields.ts'
+import { operationsFor } from '../operations/operation.ts'
+import { wireTime } from '../platform/clock.ts'
+import { counted } from '../platform/counted.ts'
+import type { Queryable } from '../platform/db/db.ts'
+import { countDeliveries } from '../webhooks/delivery/delivery-store.ts'
+import { needsOf } from './needs.ts'
+import { readSurvey } from './survey.ts'
+
+export interface StatusServices {
+  /** The kid of the active signing key, or null. */
+  activeKey(db: Queryable): Promise<string | null>
+}
+
+const { read } = operationsFor<StatusServices>()
+
+const count = Type.Integer()
+const time = Type.String({ format: 'date-time' })
+const sinceOrNull = orNull(time, 'Null if nothing waits.')
+
+const status = Type.Object(
+  {
+    asOf: time,
+    processes: Type.Array(
+      Type.Object(
+        {
+          node: Type.String(),
+          pid: count,
+          release: Type.String(),
+          serves: Type.Boolean(),
+          runsJobs: Type.Boolean(),
+          signs: Type.Boolean(),
+          seenAt: time,
+        },
+        closed,
+      ),
+    ),
+    jobs: Type.Array(
+      Type.Object(
+        {
+          name: Type.String(),
+          succeededAt: orNull(time, 'Null if it has not succeeded yet.'),
+          error: orNull(Type.String(), 'Null unless the last run failed.'),
+          late: Type.Boolean(),
+        },
+        closed,
+      ),
+    ),
+    queues: Type.Object(
+      {
+        scoreDueSince: sinceOrNull,
+        eventUndispatchedSince: sinceOrNull,
+        deliveriesPending: count,
+        mailsWaiting: count,
+        scoresWithoutCredential: count,
+      },
+      closed,
+    ),
+    keys: Type.Object(
+      {
+        signingKey: orNull(Type.String(), 'Null if none is active.'),
+        statusListPublishedAt: orNull(time, 'Of the oldest list; null if there is none.'),
+        apiKeysEnding: count,
+      },
+      closed,
+    ),
+    booksDiffering: count,
+    disputesOverdue: count,
+    webhooks: Type.Object(
+      { active: count, failing: count, paused: count, disabled: count },
+      closed,
+    ),
+    needs: Type.Array(Type.String(), {
+      description: 'What needs the operator; empty if all is well.',
+    }),
+  },
+  closed,
+)
+
+export const serviceStatus = read({
+  name: 'service status',
+  http: 'GET /status',
+  summary: 'Show processes, jobs, queues, books, keys and failing endpoints on one screen',
+  who: { operator: 'viewer' },
+  path: {},
+  input: {},
+  output: status,
+  refusals: [],
+  example: {},
+  finding: 'needs',
+  renderLines({ processes, jobs, queues, keys, booksDiffering, disputesOverdue, webhooks, needs }) {
+    const serving = processes.filter(({ serves }) => serves).length
+    const working = processes.filter(({ runsJobs }) => runsJobs).length
+    const releases = [...new Set(processes.map(({ release }) => release))].join(' and ')
+    const failing = jobs.filter(({ late, error }) => late || error !== null)
+    const line = (name: string, text: string) => `${name.padEnd(10)}${text}`
+    return [
+      line(
+        'processes',
+        processes.length === 0
+          ? 'none runs'
+          : `${serving} serve requests, ${working} run background jobs; release ${releases}`,
+      ),
+      line('jobs', `${counted(jobs.length, 'job')}, ${failing.length} fail or are late`),
+      line(
+        'queues',
+        `scores due since ${queues.scoreDueSince ?? '-'}, events since ${queues.eventUndispatchedSince ?? '-'}; ${counted(queues.deliveriesPending, 'delivery', 'deliveries')} and ${counted(queues.mailsWaiting, 'mail')} wait`,
+      ),
+      line('books', `${counted(booksDiffering, 'account')} suspended because the books differ`),
+      line('disputes', `${disputesOverdue} overdue`),
+      line(
+        'keys',
+        `signing key ${keys.signingKey ?? 'none is active'}; oldest status list ${keys.statusListPublishedAt ?? '-'}; ${counted(keys.apiKeysEnding, 'API key')} end within 7 days`,
+      ),
+      line(
+        'webhooks',
+        `${counted(webhooks.active, 'active endpoint')}: ${webhooks.failing} fail, ${webhooks.paused} paused; ${webhooks.disabled} disabled`,
+      ),
+      ...(needs.length === 0 ? ['', 'All is well.'] : ['', 'Needs you:']),
+      ...needs.map((need) => `  ${need}`),
+    ]
+  },
+  async run(db, _input, { now, services }) {
+    const [survey, deliveries, activeKey] = await Promise.all([
+      readSurvey(db, now),
+      countDeliveries(db, now),
+      services.activeKey(db),
+    ])
+    const { live, jobs, backlog } = survey
+    const { pending, active, failing, paused, disabled } = deliveries
+    const needs = needsOf(survey, now).map(({ title, text }) => `${title}. ${text}`)
+    if (activeKey === null) needs.push('No signing key is active. Run `assay keys create`.')
+    if (failing > 0)
+      needs.push(
+        `${counted(failing, 'endpoint')} of ${active} fail. See \`assay webhooks failing\`.`,
+      )
+    return {
+      asOf: wireTime(now),
+      processes: live.map(({ node, pid, release, serves, signs, seenAt, jobs: own }) => ({
+        node,
+        pid,
+        release,
+        serves,
+        runsJobs: own !== null,
+        signs,
+        seenAt: wireTime(seenAt),
+      })),
+      jobs: jobs.map(({ name, succeededAt, error, isLate }) => ({
+        name,
+        succeededAt: timeOrNull(succeededAt),
+        error,
+        late: isLate,
+      })),
+      queues: {
+        scoreDueSince: timeOrNull(backlog.scoreDueSince),
+        eventUndispatchedSince: timeOrNull(backlog.eventUndispatchedSince),
+        deliveriesPending: pending,
+        mailsWaiting: backlog.mailsWaiting,
+        scoresWithoutCredential: backlog.scoresWithoutCredential,
+      },
+      keys: {
+        signingKey: activeKey,
+        statusListPublishedAt: timeOrNull(backlog.listPublishedAt),
+        apiKeysEnding: backlog.apiKeysEnding,
+      },
+      booksDiffering: backlog.booksDiffering,
+      disputesOverdue: backlog.disputesOverdue,
+      webhooks: { active, failing, paused, disabled },
+      needs,
+    }
+  },
+})
+
+function timeOrNull(at: Date | null): string | null {
+  return at === null ? null : wireTime(at)
+}
