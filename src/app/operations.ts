@@ -6,6 +6,7 @@ import type { DisputeServices } from '../disputes/operations.ts'
 import type { EvidenceServices } from '../evidence/evidence-ingests.ts'
 import type { StatusServices } from '../health/status-operation.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
+import type { Resolve } from '../platform/egress/names.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { CredentialServices } from '../scores/credential-operations.ts'
@@ -21,6 +22,20 @@ export type Services = DisputeServices &
   CredentialServices &
   ExplainServices &
   StatusServices
+
+/** Asks the DNS as deliveries do. A process asks it seldom, so the resolver is opened by the first. */
+function nameCheckOf({ rules, proxyUrl }: Config['webhooks']) {
+  if (proxyUrl !== undefined) return null
+  let resolve: Resolve | undefined
+  return async (host: string) => {
+    const [{ checkName }, { strangerResolver }] = await Promise.all([
+      import('../platform/egress/check-name.ts'),
+      import('../platform/egress/client.ts'),
+    ])
+    resolve ??= strangerResolver(rules)
+    return checkName(host, { rules, resolve })
+  }
+}
 
 /** `opened` is what a server has open already. */
 export function openServices(
@@ -53,6 +68,7 @@ export function openServices(
     webhooks: {
       rules: config.webhooks.rules,
       activeMax: config.webhookEndpointsMax,
+      checkName: nameCheckOf(config.webhooks),
       async ring() {
         if (opened.secrets !== undefined) return opened.secrets
         const { openSecretsKeyring } = await import('./secrets-keyring.ts')

@@ -31,6 +31,12 @@ export const accountActions = {
     account: 'given',
     details: Type.Object({ eventId: Type.String({ pattern: '^evt_[0-9a-f]{32}$' }) }, closed),
   }),
+  'webhooks.bulk_resent': facts({
+    meaning: 'Several events were queued for a webhook endpoint once more.',
+    subject: uuid,
+    account: 'given',
+    details: Type.Object({ count }, closed),
+  }),
   'webhooks.replayed': facts({
     meaning: 'Events that a webhook endpoint missed were queued for it.',
     subject: uuid,

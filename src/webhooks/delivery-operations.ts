@@ -17,8 +17,16 @@ import { wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import { refuse } from '../platform/http/errors.ts'
 import { findAttempts, findExhausted } from './delivery/delivery-store.ts'
+import { markDnsCheck } from './delivery/endpoint-store.ts'
 import { unknownEndpoint } from './delivery/own-endpoint.ts'
-import { queueTestEvent, replayDaysMax, replaySince, resendEvent } from './delivery/resend.ts'
+import {
+  bulkResendMax,
+  queueTestEvent,
+  replayDaysMax,
+  replaySince,
+  resendEvent,
+  resendEvents,
+} from './delivery/resend.ts'
 import { delivery } from './endpoints/schema.ts'
 import { wireDelivery } from './endpoints/wire.ts'
 import { eventTypeNames } from './events/event-types.ts'
@@ -132,18 +140,17 @@ const webhooksExhausted = read({
   },
 })
 
+const eventId = Type.String({
+  pattern: '^evt_(test_)?[0-9a-f]{32}$',
+  description: 'must be the id of an event, evt_…',
+})
+
 export const webhooksResend = change({
   name: 'webhooks resend',
   http: 'POST /webhooks/{endpointId}/events/{eventId}/resend',
   summary: 'Send one event to an endpoint once more',
   who: { operator: 'support', member: 'member' },
-  path: {
-    endpointId,
-    eventId: Type.String({
-      pattern: '^evt_(test_)?[0-9a-f]{32}$',
-      description: 'must be the id of an event, evt_…',
-    }),
-  },
+  path: { endpointId, eventId },
   input: {},
   output: Type.Object({ endpointId: Type.String(), eventId: Type.String() }, closed),
   refusals: ['webhook_endpoint_not_found', 'webhook_endpoint_disabled', 'webhook_event_not_found'],
@@ -164,6 +171,64 @@ export const webhooksResend = change({
 })
 
 const dayMs = 86_400_000
+
+/** Events of one bulk resend by their ids. */
+export const resentIdsMax = 100
+
+export const webhooksResendMany = change({
+  name: 'webhooks resend-many',
+  http: 'POST /webhooks/{endpointId}/resend',
+  summary: 'Send an endpoint several events once more: chosen ones, or all that it has not taken',
+  who: { operator: 'support', member: 'member' },
+  path: { endpointId },
+  input: {
+    eventIds: Type.Optional(
+      Type.Array(eventId, {
+        minItems: 1,
+        maxItems: resentIdsMax,
+        uniqueItems: true,
+        description: `must be 1 to ${resentIdsMax} different ids of events`,
+        'x-flag': 'event',
+        'x-help': `these events, at most ${resentIdsMax}; without it, all that were not delivered`,
+      }),
+    ),
+    eventType: Type.Optional(
+      Type.Enum([...eventTypeNames], {
+        type: 'string',
+        description: eventTypeNames.join(', '),
+        'x-flag': 'type',
+        'x-help': 'of the events that were not delivered, only this type',
+      }),
+    ),
+    since: Type.Optional(
+      timeField('only events that were not delivered since this time; the last 14 days without it'),
+    ),
+  },
+  output: Type.Object({ endpointId: Type.String(), queued: Type.Integer() }, closed),
+  refusals: [
+    'webhook_endpoint_not_found',
+    'webhook_endpoint_disabled',
+    'webhook_event_not_found',
+    'webhook_resend_running',
+  ],
+  example: { endpointId: exampleId, eventType: 'score.updated' },
+  audit: 'webhooks.bulk_resent',
+  said: ({ queued }) => [
+    `${counted(queued, 'event')} will be sent once more, twenty a second.${queued === bulkResendMax ? ' More may be left: call again once they are sent.' : ''}`,
+  ],
+  async run(tx, { endpointId: id, eventIds = null, eventType = null, since }, context) {
+    const { now: at } = context
+    const from = since === undefined ? new Date(+at - replayDaysMax * dayMs) : new Date(since)
+    const of = endpointOf(id, context)
+    const resent = await resendEvents(tx, { ...of, eventIds, eventType, since: from, at })
+    if ('refusal' in resent) return resent
+    const { endpoint, count } = resent
+    const output = { endpointId: id, queued: count }
+    return count > 0
+      ? changed(output, { ...entryOf(endpoint), details: { count } })
+      : unchanged(output)
+  },
+})
 
 const webhooksReplay = change({
   name: 'webhooks replay',
@@ -237,10 +302,59 @@ export const webhooksTest = change({
   },
 })
 
+export const webhooksDns = read({
+  name: 'webhooks dns',
+  http: 'GET /webhooks/{endpointId}/dns',
+  summary: 'Ask the DNS for the addresses of an endpoint, at most once a minute',
+  who: { operator: 'support', member: 'member' },
+  path: { endpointId },
+  input: {},
+  output: Type.Object(
+    {
+      host: Type.String(),
+      addresses: Type.Array(
+        Type.Object(
+          {
+            address: Type.String(),
+            isAllowed: Type.Boolean({ description: 'Whether events may be sent there.' }),
+          },
+          closed,
+        ),
+      ),
+      problem: orNull(Type.String(), 'Why there is no address.'),
+    },
+    closed,
+  ),
+  refusals: ['webhook_endpoint_not_found', 'rate_limited'],
+  example: { endpointId: exampleId },
+  columns: { address: 'address', allowed: 'isAllowed' },
+  none: 'There is no address.',
+  said: ({ problem }) => (problem === null ? [] : [`No address: ${problem}.`]),
+  async run(db, { endpointId: id }, context) {
+    const { checkName } = context.services.webhooks
+    const of = endpointOf(id, context)
+    const marked = await markDnsCheck(db, of, context.now)
+    if (marked === undefined) return unknownEndpoint(of)
+    if (marked.isEarly)
+      return refuse('rate_limited', {
+        message: 'The DNS of an endpoint is asked once a minute.',
+        headers: { 'Retry-After': '60' },
+      })
+    const host = new URL(marked.url).hostname
+    const found =
+      checkName === null
+        ? { addresses: [], problem: 'the proxy of this service asks the DNS' }
+        : await checkName(host)
+    return { host, ...found }
+  },
+})
+
 export const deliveryOperations = [
   webhooksDeliveries,
   webhooksExhausted,
   webhooksResend,
+  webhooksResendMany,
   webhooksReplay,
   webhooksTest,
+  webhooksDns,
 ] as const

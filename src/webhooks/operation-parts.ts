@@ -4,6 +4,7 @@ import { type AccountServices, accountField } from '../operations/account-field.
 import { idField } from '../operations/fields.ts'
 import { type Context, operationsFor } from '../operations/operation.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
+import type { NameCheck } from '../platform/egress/check-name.ts'
 import type { EgressRules } from '../platform/egress/rules.ts'
 import { type Refusal, refuse } from '../platform/http/errors.ts'
 import type { EndpointOf } from './delivery/endpoint-store.ts'
@@ -14,6 +15,8 @@ export interface WebhookServices extends AccountServices {
     rules: EgressRules
     /** Maximum of active endpoints of one account. */
     activeMax: number
+    /** Asks the DNS for a host. Null: a proxy does that. */
+    checkName: ((host: string) => Promise<NameCheck>) | null
     /** The keyring that encrypts signing secrets, or null. */
     ring(): Promise<Keyring | null>
     /** Called if a repeated creation shows a signing secret again. */

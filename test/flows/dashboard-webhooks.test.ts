@@ -1,7 +1,9 @@
 /** Webhook endpoints in the dashboard. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { sql } from '../../src/platform/db/db.ts'
 import { findAttempts } from '../../src/webhooks/delivery/delivery-store.ts'
+import { findAttemptsAt } from '../../src/webhooks/delivery/history-store.ts'
 import { createEndpoint, happen, receiver, startDelivering } from '../support/build/webhooks.ts'
 import { ask } from '../support/start/ask.ts'
 import { inspectUrl, noBrowser } from '../support/start/browser.ts'
@@ -23,7 +25,13 @@ async function busyAccount() {
   const owner = await dashboard.newUser()
   const server = await receiver((response, { path }) =>
     path.endsWith('/broken')
-      ? response.writeHead(503).end(markup)
+      ? response
+          .writeHead(503, {
+            'X-Request-Id': 'theirs',
+            Server: markup.replaceAll(/[^\x20-\x7e]/g, ''),
+            'Set-Cookie': 'secret-cookie=1',
+          })
+          .end(markup)
       : response.writeHead(200).end('{"taken":true}'),
   )
   const userId = owner.accountId
@@ -52,7 +60,10 @@ test('every webhook page of a busy account: axe finds nothing, and no text of a 
     webhooks: '/dashboard/webhooks',
     'endpoint good': `/dashboard/webhooks/${good.id}`,
     'endpoint failing': endpoint,
-    'endpoint filtered': `${endpoint}?status=succeeded`,
+    'endpoint filtered': `${endpoint}?state=delivered&answer=5xx&time=1h`,
+    health: `${endpoint}/health`,
+    configuration: `${endpoint}/configuration`,
+    resend: `${endpoint}/resend`,
     event: `${endpoint}/events/${failed.eventId}`,
     disable: `${endpoint}/disable`,
     rotate: `${endpoint}/rotate`,
@@ -147,13 +158,15 @@ for (const javaScriptEnabled of [true, false])
     await page.getByRole('button', { name: 'Resume' }).click()
     await page.getByText('The endpoint receives again.').waitFor()
 
+    await page.getByRole('link', { name: 'Configuration and secret' }).click()
     await page.getByRole('link', { name: 'Rotate secret', exact: true }).last().click()
     await page.getByRole('button', { name: 'Rotate secret' }).click()
     const announced = await page.locator('#secret').textContent()
     assert.notEqual(announced, secret)
-    await page.goto(endpointUrl)
+    await page.goto(`${endpointUrl}/configuration`)
     await page.getByRole('button', { name: 'Activate it now' }).click()
     await page.getByText('The new secret signs now.').waitFor()
+    await page.getByRole('link', { name: 'Configuration and secret' }).click()
     await page.getByText((announced ?? '').slice(0, 18)).waitFor()
 
     await page.getByRole('link', { name: 'Replace a leaked secret' }).last().click()
@@ -162,7 +175,7 @@ for (const javaScriptEnabled of [true, false])
     await page.getByLabel(/to confirm/).fill('hooks.example.com')
     await replace.click()
     const replaced = await page.locator('#secret').textContent()
-    await page.goto(endpointUrl)
+    await page.goto(`${endpointUrl}/configuration`)
     await page.getByText((replaced ?? '').slice(0, 18)).waitFor()
 
     await page.goto(`${endpointUrl}/disable`)
@@ -207,7 +220,16 @@ test('404: every webhook page and form answers for a foreign endpoint as for an 
   const { id } = await createEndpoint(db, 'https://mine.example.com/', { userId: owner.accountId })
   const unknown = '019e2cbb-7a00-7c1e-9f27-8b5a1c2d3e4f'
   const event = 'evt_019e25b6d9d870008000000000000001'
-  for (const rest of ['', '/disable', '/rotate', '/replace-secret', `/events/${event}`]) {
+  for (const rest of [
+    '',
+    '/health',
+    '/configuration',
+    '/resend',
+    '/disable',
+    '/rotate',
+    '/replace-secret',
+    `/events/${event}`,
+  ]) {
     const read = (endpoint: string) =>
       ask(service.base, {
         path: `/dashboard/webhooks/${endpoint}${rest}`,
@@ -223,6 +245,9 @@ test('404: every webhook page and form answers for a foreign endpoint as for an 
     ['', { do: 'resume' }],
     ['', { do: 'enable' }],
     ['', { do: 'activate' }],
+    ['', { do: 'resend', all: 'true' }],
+    ['', { do: 'resend', [`event:${event}`]: 'on' }],
+    ['', { do: 'dns' }],
     ['/disable', { do: 'disable', confirm: 'mine.example.com' }],
     ['/rotate', { do: 'rotate' }],
     ['/replace-secret', { do: 'replace', confirm: 'mine.example.com', secretPrefix: '' }],
@@ -277,7 +302,74 @@ test('a resend is sent once more, and the page of the event shows every attempt'
   await delivering.deliver()
   await page.reload()
   await page.getByText('Your server took the event.').waitFor()
-  assert.equal(await page.locator('tbody tr').count(), 2)
+  assert.equal(await page.locator('.timeline > li').count(), 2)
   assert.deepEqual(faults, [])
   await page.context().close()
+})
+
+test('a member chooses events that failed and sends them again, or all of them, with a key once', {
+  skip: noBrowser,
+}, async () => {
+  const { owner, broken, failed } = await busyAccount()
+  const { db } = service.database
+  const path = `/dashboard/webhooks/${broken.id}`
+  const { page, faults } = await dashboard.visit(path, { of: owner, javaScriptEnabled: false })
+  const row = page.locator('tbody tr:has(input)').first()
+  await row.locator('summary').click()
+  await page.getByText('Attempt 1: 503').first().waitFor()
+  await page.getByRole('button', { name: 'Resend chosen events' }).click()
+  await page.getByText('Choose at least one event.').waitFor()
+  for (const box of (await page.getByRole('checkbox').all()).slice(0, 2)) await box.check()
+  await page.getByRole('button', { name: 'Resend chosen events' }).click()
+  await page.getByText('2 events are sent once more.').waitFor()
+  await page.goto(`${service.base}${path}/resend`)
+  await page.getByText('Resend 3 events?').waitFor()
+  await page.getByRole('button', { name: 'Resend events' }).click()
+  await page.getByText('Events of the last bulk resend are still waiting.').waitFor()
+  await db.run(sql`
+    update webhook_deliveries set status = 'cancelled', finished_at = now()
+    where endpoint_id = ${broken.id}::uuid and trigger = 'manual'`)
+  const key = '4e0e4ac0-7e77-4d1c-9b0e-0f6a1e8f8a01'
+  const all = { do: 'resend', [`event:${failed.eventId}`]: 'on', key }
+  for (let n = 0; n < 2; n++)
+    assert.equal(
+      (await dashboard.send(owner, path, all)).headers.location,
+      `${path}?done=resent&count=1`,
+    )
+  assert.deepEqual(faults, [])
+  await page.context().close()
+})
+
+test('an attempt shows what was sent and received: no cookie, and no signature before five minutes', async () => {
+  const { db } = service.database
+  const { owner, broken, failed } = await busyAccount()
+  const of = { endpointId: broken.id, userId: owner.accountId, eventId: failed.eventId }
+  const [attempt] = await findAttemptsAt(db, { ...of, limit: 1 })
+  const signature =
+    attempt?.signatures?.['Service-Webhook-Signature'] ?? assert.fail('no signature')
+  const path = `/dashboard/webhooks/${broken.id}/events/${failed.eventId}`
+  const read = async () => String((await ask(service.base, { path, headers: owner.headers })).body)
+  const early = await read()
+  assert.match(early, /<dt>service-webhook-attempt<\/dt><dd>1<\/dd>/)
+  assert.match(early, /<dt>x-request-id<\/dt><dd>theirs<\/dd>/)
+  assert.doesNotMatch(early, /secret-cookie/)
+  assert.ok(!early.includes(signature))
+  await db.run(sql`
+    update webhook_attempts set sent_at = sent_at - interval '5 minutes'
+    where id = ${attempt?.id}::uuid`)
+  assert.ok((await read()).includes(signature))
+})
+
+test('the DNS is asked again once a minute, and a name without an address says what to do', async () => {
+  const { db } = service.database
+  const owner = await dashboard.newUser()
+  const { id } = await createEndpoint(db, 'https://127.0.0.1/', { userId: owner.accountId })
+  const path = `/dashboard/webhooks/${id}`
+  const [first, second] = [
+    await dashboard.send(owner, path, { do: 'dns' }),
+    await dashboard.send(owner, path, { do: 'dns' }),
+  ]
+  assert.equal(first.status, 200)
+  assert.match(String(first.body), /leads to an address that this service does not call/)
+  assert.equal(second.headers.location, `${path}?done=dns_asked`)
 })

@@ -136,8 +136,11 @@ async function dispatcherOf(
   return new Agent({ ...shared, connect })
 }
 
-/** With an allow-list, hosts of the operator's own networks are named in the hosts file as well. */
-function strangerResolver({ allow }: EgressRules, deadlineMs: number): Resolve {
+/** Resolves the names of strangers. With an allow-list, hosts of the operator's own networks are named in the hosts file as well. */
+export function strangerResolver(
+  { allow }: EgressRules,
+  deadlineMs = usualDeadlines().dnsMs,
+): Resolve {
   const resolve = ownResolver({ deadlineMs })
   return allow.length === 0 ? resolve : withHostsFile(resolve, { networks: allow })
 }

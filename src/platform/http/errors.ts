@@ -329,6 +329,12 @@ export const errorTable = {
     advice: 'Create another endpoint, or ask the operator to enable this one.',
     command: 'Run `assay webhooks enable` first.',
   },
+  webhook_resend_running: {
+    status: 409,
+    message: 'A bulk resend to this webhook endpoint is under way.',
+    advice: 'Wait until its events are sent; they leave at twenty a second.',
+    isOperatorOnly: true,
+  },
   webhook_secret_rotating: {
     status: 409,
     message: 'A rotation of the signing secret is under way.',
@@ -628,8 +634,13 @@ export interface ErrorCauses {
   score_credential_not_found: NotFoundCause
   webhook_endpoints_maximum: { count: number; max: number }
   api_keys_maximum: { count: number; max: number }
+  idempotency_key_reused: { made: KeyedThing }
+  idempotency_key_spent: { made: KeyedThing }
   invalid_api_key: { endedAt: string; successorId: string | null }
 }
+
+/** The thing that a call with an Idempotency-Key makes. */
+type KeyedThing = 'a webhook endpoint' | 'an agent decision report'
 
 /** How much of the not-found limit of the key is used. */
 export interface NotFoundCause {

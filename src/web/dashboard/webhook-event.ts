@@ -5,40 +5,33 @@ import { memberCaller } from '../../operations/callers.ts'
 import { perform } from '../../operations/perform.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { refuse } from '../../platform/http/errors.ts'
+import { unsignedHeaders } from '../../webhooks/delivery/attempt-request.ts'
 import type { ShownAttempt } from '../../webhooks/delivery/delivery-store.ts'
 import {
   type EndpointHealth,
-  findAttemptsBy,
+  findAttemptsAt,
   findEndpointHealth,
   findEndpointsOfEvent,
   findSentEvent,
   type SentEvent,
+  type WholeAttempt,
 } from '../../webhooks/delivery/history-store.ts'
 import { webhooksResend } from '../../webhooks/delivery-operations.ts'
 import type { WebhookPerformer } from '../../webhooks/endpoints/handlers.ts'
 import { endpointIdPath } from '../../webhooks/endpoints/schema.ts'
-import {
-  actionForm,
-  badge,
-  card,
-  code,
-  empty,
-  facts,
-  idValue,
-  notice,
-  pageHead,
-} from '../components.ts'
-import { type Html, html } from '../html.ts'
+import { actionForm, card, code, empty, facts, idValue, notice, pageHead } from '../components.ts'
+import { attributes, type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import { dashboardPage, type PagesContext, queryText } from '../page.ts'
-import { count, fullTime, timeTag } from '../text.ts'
-import { eventAttemptTable } from './webhook.ts'
+import { count, dueTag, duration, fullTime, timeTag } from '../text.ts'
+import { attemptIcon, eventBadge } from './webhook-events.ts'
 import { hintFor } from './webhook-hints.ts'
 import {
   answerWord,
   endpointPath,
   eventPath,
   hostOf,
+  triggerTag,
   urlText,
   webhooksPath,
 } from './webhook-words.ts'
@@ -93,11 +86,10 @@ function eventOfEndpointPage({
     queryParameters: Type.Object({ done: queryText }),
     async show({ session, path: { endpointId, eventId }, query, now }) {
       const userId = session.accountId
-      const everything = { status: null, eventType: null, before: null, limit: attemptsShown }
       const [[endpoint], event, attempts] = await Promise.all([
         findEndpointHealth(db, { userId, endpointId }, now),
         findSentEvent(db, { endpointId, userId, eventId }),
-        findAttemptsBy(db, { endpointId, userId, eventId, ...everything }),
+        findAttemptsAt(db, { endpointId, userId, eventId, limit: attemptsShown }),
       ])
       if (endpoint === undefined || event === undefined)
         return refuse('not_found', { message: noEvent })
@@ -108,13 +100,13 @@ function eventOfEndpointPage({
         failed === undefined || attempts[0]?.status === 'succeeded'
           ? null
           : hintFor(failed, hostOf(endpoint.url))
-      const answered = attempts.find(({ responseBody }) => responseBody !== null)
+      const answeredId = attempts.find(({ responseBody }) => responseBody !== null)?.id
       return {
         title: `Event ${eventId}`,
         main: html`${queuedNotice(query.done, { event, endpoint, latest: attempts[0], now })}
 ${pageHead({
   title: event.type,
-  badge: html`${statusBadge(event, isTest)}${isTest && html`<span class="tag">Test</span>`}`,
+  badge: html`${eventBadge({ ...event, attempts: attempts.length, trigger: isTest ? 'test' : 'event' })}${isTest && html`<span class="tag">Test</span>`}`,
   text: html`Sent to ${urlText(endpoint.url)}`,
   above: [
     { title: 'Webhooks', url: webhooksPath },
@@ -140,9 +132,8 @@ ${card({
   body:
     attempts.length === 0
       ? empty({ icon: 'clock', title: 'Not sent yet', text: waitingText(event, { endpoint, now }) })
-      : eventAttemptTable(attempts, now),
+      : html`<div class="card-body"><ol class="timeline">${attempts.map((attempt, i) => attemptItem(attempt, { isOpen: i === 0, isAnswer: attempt.id === answeredId, secretPrefix: endpoint.secretPrefix, now }))}</ol></div>`,
 })}
-${answered !== undefined && answerCard(answered)}
 ${code({ id: 'payload', label: 'Payload, indented for reading', text: indented(event.body), isJson: true })}
 </div>
 ${card({
@@ -224,14 +215,6 @@ function queuedNotice(
       })
 }
 
-/** A test event has one attempt, so nothing is given up. */
-function statusBadge({ status }: SentEvent, isTest: boolean): Html {
-  if (status === 'succeeded') return badge('positive', 'check', 'Delivered')
-  if (status === 'exhausted') return badge('negative', 'cross', isTest ? 'Failed' : 'Given up')
-  if (status === 'cancelled') return badge('neutral', 'cross', 'Cancelled')
-  return badge('info', 'clock', status === 'sending' ? 'Sending' : 'Waiting')
-}
-
 function waitingText(
   { dueAt, status }: SentEvent,
   { endpoint, now }: { endpoint: EndpointHealth; now: Date },
@@ -244,14 +227,68 @@ function waitingText(
     : html`The first attempt begins any moment.`
 }
 
-function answerCard(attempt: ShownAttempt): Html {
-  return code({
-    id: 'answer',
-    label: `Latest answer of your server: ${answerWord(attempt)}`,
-    text: attempt.responseBody ?? '',
-    isWrapped: true,
-    isShort: true,
-  })
+interface Item {
+  isOpen: boolean
+  /** The latest attempt with an answer. */
+  isAnswer: boolean
+  secretPrefix: string
+  now: Date
+}
+
+/**
+ * Receivers accept a signature for five minutes. A screen that shows it earlier could be used to
+ * send the event once more.
+ */
+const signatureHiddenMs = 300_000
+
+/** One attempt: what was sent and what came back, behind one line. */
+function attemptItem(attempt: WholeAttempt, { isOpen, isAnswer, secretPrefix, now }: Item): Html {
+  const { status, durationMs, requestedAt, errorCause, responseBody, responseHeaders } = attempt
+  const { nextAttemptAt } = attempt
+  const took = durationMs === null ? '' : ` · ${duration(durationMs)}`
+  const next =
+    nextAttemptAt !== null && nextAttemptAt > now && html` · next ${dueTag(nextAttemptAt, now)}`
+  const received =
+    attempt.responseStatus !== null &&
+    headerList('Received', [
+      ['status', String(attempt.responseStatus)],
+      ...Object.entries(responseHeaders ?? {}),
+    ])
+  const body =
+    responseBody !== null &&
+    code({
+      id: isAnswer ? 'answer' : `answer-${attempt.id}`,
+      label: 'Body',
+      text: responseBody,
+      isWrapped: true,
+      isShort: true,
+    })
+  return html`<li>${attemptIcon(status)}<details class="fold inline"${attributes({ open: isOpen })}><summary><strong class="strong">Attempt ${count(attempt.attempt)}: ${answerWord(attempt)}</strong>${triggerTag(attempt)} <span class="muted">· ${timeTag(requestedAt, now)}${took}${next}</span></summary><div class="stack">${errorCause !== null && html`<p class="small break">${errorCause}</p>`}${sentHeaders(attempt, { secretPrefix, now })}${received}${body}</div></details></li>`
+}
+
+function sentHeaders(
+  attempt: WholeAttempt,
+  { secretPrefix, now }: Pick<Item, 'secretPrefix' | 'now'>,
+): Html {
+  const { sentAt, signatures, id, eventId, eventType, position, trigger } = attempt
+  if (sentAt === null)
+    return html`<p class="small muted">No request was sent, so there is no header and no answer.</p>`
+  const isTest = trigger === 'test'
+  const sent = { id, eventId, eventType, attempt: attempt.attempt, position, isTest }
+  const isHidden = now.getTime() < sentAt.getTime() + signatureHiddenMs
+  const shown = Object.entries(signatures ?? {}).map(([name, value]): [string, string] => [
+    name,
+    isHidden ? 'shown 5 minutes after it was sent' : value,
+  ])
+  return headerList(
+    'Sent',
+    [...Object.entries(unsignedHeaders(sent, sentAt)), ...shown],
+    html`<p class="small muted">Signed with the secret of that time. The one of today begins with <code>${secretPrefix}</code>.</p>`,
+  )
+}
+
+function headerList(title: string, rows: readonly [string, string][], more: Part = false): Html {
+  return html`<div class="stack tight"><h3 class="small">${title}</h3><dl class="headers">${rows.map(([name, value]) => html`<dt>${name.toLowerCase()}</dt><dd>${value}</dd>`)}</dl>${more}</div>`
 }
 
 function indented(body: string): string {

@@ -50,10 +50,15 @@ export function disabledText({ disabledReason }: EndpointHealth): string {
   return disabledReason === null ? '' : disabledReasons[disabledReason]
 }
 
-export function attemptBadge(status: ShownAttempt['status']): Html {
-  if (status === 'succeeded') return badge('positive', 'check', 'Delivered')
-  if (status === 'failed') return badge('negative', 'cross', 'Failed')
-  return badge('neutral', 'refresh', 'Interrupted')
+const triggerTags: Partial<Record<ShownAttempt['trigger'], string>> = {
+  manual: 'Resent',
+  recovery: 'Replayed',
+  test: 'Test',
+}
+
+export function triggerTag({ trigger }: Pick<ShownAttempt, 'trigger'>): Html | false {
+  const tag = triggerTags[trigger]
+  return tag !== undefined && html` <span class="tag">${tag}</span>`
 }
 
 const errorWords: Readonly<Record<string, string>> = {

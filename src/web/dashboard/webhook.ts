@@ -1,45 +1,48 @@
-/** The page of one webhook endpoint: how it does, what was sent to it, and what can be done. */
+/** The pages of one webhook endpoint: its events, how it does, and its configuration. */
+import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
 import { memberCaller } from '../../operations/callers.ts'
 import type { Operation } from '../../operations/operation.ts'
-import { perform, performAny } from '../../operations/perform.ts'
+import { type OutputOf, perform, performAny } from '../../operations/perform.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { type ErrorName, refuse } from '../../platform/http/errors.ts'
-import type { ShownAttempt } from '../../webhooks/delivery/delivery-store.ts'
+import { uuidForm } from '../../platform/http/fields.ts'
+import { findUndelivered, type ShownAttempt } from '../../webhooks/delivery/delivery-store.ts'
 import {
   type EndpointHealth,
-  findAttemptsBy,
   findEndpointHealth,
+  findEvents,
   findHours,
-  type HourOfDeliveries,
+  findLatestFailure,
 } from '../../webhooks/delivery/history-store.ts'
-import { attemptResults } from '../../webhooks/delivery/outcome.ts'
-import { webhooksTest } from '../../webhooks/delivery-operations.ts'
+import { bulkResendMax, replayDaysMax } from '../../webhooks/delivery/resend.ts'
+import {
+  resentIdsMax,
+  webhooksDns,
+  webhooksResendMany,
+  webhooksTest,
+} from '../../webhooks/delivery-operations.ts'
 import type { WebhookPerformer } from '../../webhooks/endpoints/handlers.ts'
 import { endpointIdPath } from '../../webhooks/endpoints/schema.ts'
 import { eventTypeNames } from '../../webhooks/events/event-types.ts'
 import type { WebhookServices } from '../../webhooks/operation-parts.ts'
 import { webhooksEnable, webhooksPause, webhooksResume } from '../../webhooks/operations.ts'
 import { webhooksActivateSecret } from '../../webhooks/secret-operations.ts'
-import { barChart, legend, sparkline } from '../chart.ts'
 import {
   actionForm,
-  type Column,
+  badge,
   card,
+  chosenBoxes,
+  confirmation,
   empty,
   facts,
   hidden,
   idValue,
   menu,
-  none,
   notice,
   pageHead,
-  pagination,
   selectField,
-  submit,
   table,
-  textField,
-  tiles,
 } from '../components.ts'
 import { attributes, type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
@@ -49,22 +52,14 @@ import {
   type PagesContext,
   queryText,
   type Shown,
+  type View,
+  type Visit,
 } from '../page.ts'
-import {
-  count,
-  counted,
-  dateTag,
-  dueTag,
-  duration,
-  fullTime,
-  percent,
-  shortId,
-  timeTag,
-} from '../text.ts'
+import { count, counted, dateTag, dueTag, fullTime, timeTag } from '../text.ts'
+import { eventsCard, eventsFilterOf, eventsPageLength, sinceOf } from './webhook-events.ts'
+import { chartCard, healthSince, summaryTiles } from './webhook-health.ts'
 import { hintFor } from './webhook-hints.ts'
 import {
-  answerWord,
-  attemptBadge,
   disabledText,
   endpointPath,
   eventPath,
@@ -75,11 +70,7 @@ import {
   webhooksPath,
 } from './webhook-words.ts'
 
-const pageLength = 20
-const hourMs = 3_600_000
-const hoursShown = 24
 const testPauseMs = 60_000
-const eventIdForm = /^evt_(test_)?[0-9a-f]{32}$/
 
 export interface WebhookPageOptions extends PagesContext {
   performer: WebhookPerformer
@@ -107,6 +98,23 @@ const problemNotices: Readonly<Record<string, { title: string; text: string }>> 
     title: 'The endpoint was not enabled.',
     text: 'The account has its maximum of active endpoints. Disable another one first.',
   },
+  webhook_resend_running: {
+    title: 'No event was sent again.',
+    text: 'Events of the last bulk resend are still waiting. Try again once they are sent.',
+  },
+  webhook_event_not_found: {
+    title: 'No event was sent again.',
+    text: 'One of the events is no longer kept, or may no longer be sent.',
+  },
+  unchosen: { title: 'No event was sent again.', text: 'Choose at least one event.' },
+  none: {
+    title: 'No event was sent again.',
+    text: 'Every event of the last 14 days was delivered.',
+  },
+  dns_asked: {
+    title: 'The DNS was not asked.',
+    text: 'It is asked once a minute for an endpoint. Try again in a minute.',
+  },
   webhook_endpoint_disabled: {
     title: 'Nothing was changed.',
     text: 'The endpoint is disabled. Enable it first.',
@@ -115,13 +123,41 @@ const problemNotices: Readonly<Record<string, { title: string; text: string }>> 
 
 const queryParameters = Type.Object({
   done: queryText,
-  status: queryText,
+  count: queryText,
+  state: queryText,
+  answer: queryText,
   type: queryText,
+  time: queryText,
   event: queryText,
   before: queryText,
 })
 
+const tabs = [
+  { end: '', title: 'Events' },
+  { end: '/health', title: 'Health' },
+  { end: '/configuration', title: 'Configuration and secret' },
+] as const
+
 export function webhookPage(options: WebhookPageOptions): Endpoint[] {
+  return [
+    ...eventsTab(options),
+    ...tab(options, '/health', async (endpoint, { session, now }) => {
+      const since = healthSince(now)
+      const of = { endpointId: endpoint.id, userId: session.accountId, since }
+      const hours = await findHours(options.db, of)
+      return html`${summaryTiles(endpoint, hours, now)}${chartCard(hours, { since, now })}`
+    }),
+    ...tab(
+      options,
+      '/configuration',
+      async (endpoint, { now }) =>
+        html`<div class="columns half even">${configuration(endpoint)}${secretCard(endpoint, now)}</div>`,
+    ),
+    ...bulkResendPage(options),
+  ]
+}
+
+function eventsTab(options: WebhookPageOptions): Endpoint[] {
   const { db } = options
   return dashboardPage(options, {
     name: 'webhookPage',
@@ -131,38 +167,127 @@ export function webhookPage(options: WebhookPageOptions): Endpoint[] {
     queryParameters,
     async show({ session, path: { endpointId }, query, now }) {
       const userId = session.accountId
-      const filter = filterOf(query)
-      const since = new Date(
-        Math.floor(now.getTime() / hourMs) * hourMs - (hoursShown - 1) * hourMs,
-      )
-      const [[endpoint], hours, attempts] = await Promise.all([
+      const filter = eventsFilterOf(query)
+      const { time: _, ...wanted } = { ...filter, since: sinceOf(filter, now) }
+      const limit = eventsPageLength + 1
+      const [[endpoint], failure, found] = await Promise.all([
         findEndpointHealth(db, { userId, endpointId }, now),
-        findHours(db, { endpointId, userId, since }),
-        findAttemptsBy(db, { endpointId, userId, ...filter, limit: pageLength + 1 }),
+        findLatestFailure(db, { userId, endpointId }),
+        findEvents(db, { endpointId, userId, ...wanted, limit }),
       ])
       if (endpoint === undefined) return refuse('not_found', { message: noEndpoint })
-      const isActive = endpoint.disabledAt === null
-      const deliveries = deliveriesCard(endpoint, { attempts, filter, now })
-      const test = isActive && testCard(endpoint, now)
-      const wasUsed =
-        attempts.length > 0 || hours.some(({ hour }) => hour !== null) || endpoint.waiting > 0
-      const isShort = !wasUsed && !isFiltered(filter)
-      return {
-        title: `Endpoint ${endpoint.url}`,
-        main: html`${resultNotice(query.done)}
-${headOf(endpoint, now)}
-${query.done !== 'paused' && stateNotice(endpoint, attempts, now)}
-${
-  isShort
-    ? html`<div class="columns even${isActive && ' main-side'}">${deliveries}${test}</div>`
-    : html`${summaryTiles(endpoint, hours, now)}
-<div class="columns even${isActive && ' main-side'}">${chartCard(hours, { since, now })}${test}</div>
-${deliveries}`
-}
-<div class="columns half even">${configuration(endpoint)}${secretCard(endpoint, now)}</div>`,
-      }
+      const events = eventsCard(endpoint, { ...found, filter, key: randomUUID(), now })
+      const result = resultNotice(query.done, query.count)
+      const test = endpoint.disabledAt === null && testCard(endpoint, now)
+      return framed(endpoint, {
+        end: '',
+        now,
+        failure,
+        result,
+        main: html`<div class="stack loose">${events}${test}</div>`,
+      })
     },
     actions: endpointActions(options),
+  })
+}
+
+type Visited = Visit<{ endpointId: string }, object>
+
+/** A tab that shows one part and takes no form. */
+function tab(
+  options: WebhookPageOptions,
+  end: '/health' | '/configuration',
+  partOf: (endpoint: EndpointHealth, visit: Visited) => Promise<Html>,
+): Endpoint[] {
+  const { db } = options
+  return dashboardPage(options, {
+    name: `webhookPage${end}`,
+    path: `${webhooksPath}/{endpointId}${end}`,
+    entry: webhooksPath,
+    pathParameters: endpointIdPath,
+    async show(visit) {
+      const { session, path, now } = visit
+      const of = { userId: session.accountId, endpointId: path.endpointId }
+      const [[endpoint], failure] = await Promise.all([
+        findEndpointHealth(db, of, now),
+        findLatestFailure(db, of),
+      ])
+      if (endpoint === undefined) return refuse('not_found', { message: noEndpoint })
+      return framed(endpoint, { end, now, failure, main: await partOf(endpoint, visit) })
+    },
+  })
+}
+
+interface Framed {
+  end: (typeof tabs)[number]['end']
+  now: Date
+  failure: ShownAttempt | undefined
+  result?: Html | false
+  main: Html
+}
+
+/** The head of the endpoint, its state, and one of its tabs. */
+function framed(
+  endpoint: EndpointHealth,
+  { end, now, failure, result = false, main }: Framed,
+): View {
+  const links = tabs.map(
+    ({ end: one, title }) =>
+      html`<a href="${`${endpointPath(endpoint.id)}${one}`}"${attributes({ 'aria-current': one === end && 'page' })}>${title}</a>`,
+  )
+  return {
+    title: `Endpoint ${endpoint.url}`,
+    main: html`${result}
+${headOf(endpoint, now)}
+${result === false && stateNotice(endpoint, failure, now)}
+<nav class="tabs" aria-label="Endpoint">${links}</nav>
+${main}`,
+  }
+}
+
+const resendDaysMs = replayDaysMax * 86_400_000
+
+/** Confirms the resend of all events that were not delivered, with their number. */
+function bulkResendPage(options: WebhookPageOptions): Endpoint[] {
+  const { db } = options
+  return dashboardPage(options, {
+    name: 'resendWebhookEventsPage',
+    path: `${webhooksPath}/{endpointId}/resend`,
+    entry: webhooksPath,
+    pathParameters: endpointIdPath,
+    async show({ session, path: { endpointId }, now }) {
+      const [endpoint] = await findEndpointHealth(
+        db,
+        { userId: session.accountId, endpointId },
+        now,
+      )
+      if (endpoint === undefined) return refuse('not_found', { message: noEndpoint })
+      const since = new Date(now.getTime() - resendDaysMs)
+      const of = { endpointId, eventType: null, since, limit: bulkResendMax + 1 }
+      const found = (await findUndelivered(db, of)).length
+      if (found === 0) return back(endpointId, 'none')
+      const events =
+        found > bulkResendMax
+          ? `The oldest ${count(bulkResendMax)} events`
+          : counted(found, 'event that was not delivered', 'events that were not delivered')
+      return {
+        title: 'Resend events',
+        main: confirmation({
+          title: `Resend ${found > bulkResendMax ? `${count(bulkResendMax)} events` : counted(found, 'event')}?`,
+          text: `${events} of the last ${replayDaysMax} days ${found === 1 ? 'is' : 'are'} sent to ${hostOf(endpoint.url)} once more, twenty a second. ${endpoint.pausedAt === null ? 'Your server sees the same event ids again.' : 'Nothing is sent while paused.'}`,
+          url: endpointPath(endpointId),
+          action: 'resend',
+          fields: { all: 'true', key: randomUUID() },
+          button: 'Resend events',
+          isDestructive: false,
+          cancel: { label: 'Resend nothing', url: endpointPath(endpointId) },
+          above: [
+            { title: 'Webhooks', url: webhooksPath },
+            { title: 'Endpoint', url: endpointPath(endpointId) },
+          ],
+        }),
+      }
+    },
   })
 }
 
@@ -187,6 +312,26 @@ function endpointActions({ performer }: WebhookPageOptions): Actions {
       if ('refusal' in queued) return refused(endpointId, queued.refusal)
       return { redirectTo: `${eventPath(endpointId, queued.output.eventId)}?done=queued` }
     },
+    async resend({ session, requestId, path: { endpointId } }, { all, key = '', ...fields }) {
+      const eventIds = chosenBoxes(fields, 'event').slice(0, resentIdsMax)
+      if (all !== 'true' && eventIds.length === 0) return back(endpointId, 'unchosen')
+      const member = memberCaller(session, requestId)
+      const input = { endpointId, ...(all === 'true' ? {} : { eventIds }) }
+      const idempotencyKey = uuidForm.test(key) ? key : null
+      const resent = await performAny(performer, webhooksResendMany, member, input, {
+        idempotencyKey,
+      })
+      if ('refusal' in resent) return refused(endpointId, resent.refusal)
+      const { queued } = resent.output as OutputOf<typeof webhooksResendMany>
+      return { redirectTo: `${endpointPath(endpointId)}?done=resent&count=${queued}` }
+    },
+    async dns({ session, requestId, path: { endpointId } }) {
+      const member = memberCaller(session, requestId)
+      const asked = await perform(performer, webhooksDns, member, { endpointId })
+      return 'refusal' in asked
+        ? refused(endpointId, asked.refusal === 'rate_limited' ? 'dns_asked' : asked.refusal)
+        : dnsView(endpointId, asked.output)
+    },
     pause: by(webhooksPause, 'paused'),
     resume: by(webhooksResume, 'resumed'),
     enable: by(webhooksEnable, 'enabled'),
@@ -195,7 +340,7 @@ function endpointActions({ performer }: WebhookPageOptions): Actions {
   }
 }
 
-function refused(endpointId: string, refusal: ErrorName): Shown {
+function refused(endpointId: string, refusal: ErrorName | 'dns_asked'): Shown {
   if (refusal === 'webhook_endpoint_not_found') return refuse('not_found', { message: noEndpoint })
   return back(endpointId, refusal === 'webhook_secret_not_announced' ? 'activated' : refusal)
 }
@@ -206,7 +351,67 @@ function back(endpointId: string, done: string): { redirectTo: string } {
   return { redirectTo: `${endpointPath(endpointId)}?done=${done}` }
 }
 
-function resultNotice(done: string | undefined): Html | false {
+/** The answer of the DNS, shown once. */
+function dnsView(
+  endpointId: string,
+  { host, addresses, problem }: OutputOf<typeof webhooksDns>,
+): View {
+  const blocked = addresses.some(({ isAllowed }) => !isAllowed)
+  const tone = problem !== null || blocked ? 'warning' : 'positive'
+  const title =
+    problem !== null
+      ? `DNS has no address for ${host}: ${problem}.`
+      : blocked
+        ? `${host} leads to an address that this service does not call.`
+        : `DNS has ${counted(addresses.length, 'address', 'addresses')} for ${host}.`
+  return {
+    title: 'DNS',
+    main: html`${notice({ tone, title, isResult: true })}
+${pageHead({
+  title: 'DNS',
+  text: html`The answer to this service, now. Waiting events use it at their next attempt.`,
+  above: [
+    { title: 'Webhooks', url: webhooksPath },
+    { title: 'Endpoint', url: endpointPath(endpointId) },
+  ],
+})}
+${card({
+  title: 'Addresses',
+  isFlush: true,
+  body:
+    addresses.length === 0
+      ? empty({
+          icon: 'search',
+          title: 'No address',
+          text: 'Add an A or AAAA record, or correct the host. A private zone is not visible here.',
+        })
+      : table<(typeof addresses)[number]>({
+          label: 'Addresses',
+          rows: addresses,
+          columns: [
+            { head: 'Address', cell: ({ address }) => html`<code>${address}</code>` },
+            {
+              head: 'Use',
+              cell: ({ isAllowed }) =>
+                isAllowed
+                  ? badge('positive', 'check', 'Public')
+                  : badge('negative', 'cross', 'Private, not called'),
+            },
+          ],
+        }),
+})}
+<p><a class="button" href="${endpointPath(endpointId)}">Back to the endpoint</a></p>`,
+  }
+}
+
+function resultNotice(done: string | undefined, queued: string | undefined): Html | false {
+  if (done === 'resent' && /^[1-9]\d{0,3}$/.test(queued ?? ''))
+    return notice({
+      tone: 'positive',
+      title: `${counted(Number(queued), 'event is', 'events are')} sent once more.`,
+      text: 'They leave at twenty a second. While the endpoint is paused they wait.',
+      isResult: true,
+    })
   const good = doneNotices[done ?? '']
   const bad = problemNotices[done ?? '']
   if (good !== undefined) return notice({ tone: 'positive', ...good, isResult: true })
@@ -239,7 +444,7 @@ function headOf(endpoint: EndpointHealth, now: Date): Html {
 
 function stateNotice(
   endpoint: EndpointHealth,
-  attempts: readonly ShownAttempt[],
+  failed: ShownAttempt | undefined,
   now: Date,
 ): Html | false {
   const { id, disabledAt, pausedAt, consecutiveFailures, nextDueAt, waiting } = endpoint
@@ -256,117 +461,21 @@ function stateNotice(
       text: html`It was paused ${timeTag(pausedAt, now)}. ${waiting === 0 ? 'Nothing waits.' : `${counted(waiting, 'delivery waits', 'deliveries wait')} until you resume it.`}`,
     })
   if (!isFailing(endpoint)) return false
-  const failed = attempts.find(({ status }) => status === 'failed')
   const hint = failed === undefined ? null : hintFor(failed, hostOf(endpoint.url))
   return notice({
     tone: 'warning',
     title: `The last ${count(consecutiveFailures)} attempts failed.`,
     text: html`${hint !== null && html`${hint} `}${nextDueAt !== null && html`The next attempt is ${dueTag(nextDueAt, now)}. `}If nothing but failures follow for 5 days, the endpoint is disabled.${
       failed !== undefined &&
-      html` <a href="${eventPath(id, failed.eventId)}">See the answer of your server</a>`
-    }`,
+      html` <a href="${eventPath(id, failed.eventId)}">See the latest attempt</a>`
+    }${isOfDns(failed) && html` ${actionForm(endpointPath(id), 'dns', { label: 'Check DNS again', isSmall: true })}`}`,
   })
 }
 
-function summaryTiles(
-  { waiting, nextDueAt }: EndpointHealth,
-  hours: readonly HourOfDeliveries[],
-  now: Date,
-): Html {
-  const all = hours.find(({ hour }) => hour === null)
-  const [succeeded, failed] = [all?.succeeded ?? 0, all?.failed ?? 0]
-  return tiles([
-    {
-      label: 'Delivered, 24 h',
-      value: percent(succeeded, succeeded + failed),
-      comparison:
-        succeeded + failed === 0
-          ? 'Nothing sent'
-          : `${count(succeeded)} of ${counted(succeeded + failed, 'attempt')}`,
-    },
-    {
-      label: 'Failed, 24 h',
-      value: count(failed),
-      comparison: failed === 0 ? 'No attempt' : `Of ${counted(succeeded + failed, 'attempt')}`,
-    },
-    {
-      label: 'Median duration, 24 h',
-      value: all?.medianMs == null ? '–' : duration(all.medianMs),
-      comparison: all?.p95Ms == null ? 'Nothing sent' : `p95 ${duration(all.p95Ms)}`,
-    },
-    {
-      label: 'Waiting',
-      value: count(waiting),
-      comparison:
-        nextDueAt !== null
-          ? html`Next ${dueTag(nextDueAt, now)}`
-          : waiting === 0
-            ? 'Nothing to send'
-            : 'Nothing is sent while paused',
-    },
-  ])
-}
+const causesOfDns = new Set(['dns_error', 'blocked_address'])
 
-function chartCard(
-  hours: readonly HourOfDeliveries[],
-  { since, now }: { since: Date; now: Date },
-): Html {
-  const byHour = new Map(hours.map((hour) => [hour.hour?.getTime(), hour]))
-  const shown = Array.from({ length: hoursShown }, (_, i) => {
-    const start = since.getTime() + i * hourMs
-    const found = byHour.get(start)
-    return {
-      label: `${new Date(start).toISOString().slice(11, 13)}:00`,
-      good: found?.succeeded ?? 0,
-      bad: found?.failed ?? 0,
-      medianMs: found?.medianMs ?? null,
-    }
-  })
-  const total = shown.reduce((sum, { good, bad }) => sum + good + bad, 0)
-  const body =
-    total === 0
-      ? empty({
-          icon: 'chart',
-          title: 'Nothing was sent in the last 24 hours',
-          text: 'Send a test event to see how your server answers.',
-        })
-      : html`<figure>${barChart({
-          sentence: `Attempts in each of the last 24 hours until ${fullTime(now)}. Table below.`,
-          bars: shown,
-          goodWord: 'delivered',
-          badWord: 'failed',
-        })}</figure>
-${durationLine(shown.map(({ medianMs }) => medianMs))}
-<details class="fold inline"><summary>Show as a table</summary>${table<(typeof shown)[number]>({
-          label: 'Deliveries by hour',
-          isTall: true,
-          rows: shown.toReversed(),
-          columns: [
-            { head: 'Hour (UTC)', cell: ({ label }) => label },
-            { head: 'Delivered', isNumber: true, cell: ({ good }) => count(good) },
-            { head: 'Failed', isNumber: true, cell: ({ bad }) => count(bad) },
-            {
-              head: 'Median',
-              isNumber: true,
-              cell: ({ medianMs }) => (medianMs === null ? none : duration(medianMs)),
-            },
-          ],
-        })}</details>`
-  return card({
-    title: 'Deliveries by hour, UTC',
-    ...(total === 0 ? {} : { aside: legend('Delivered', 'Failed') }),
-    body,
-  })
-}
-
-/** The median duration of each hour, as a line. */
-function durationLine(medians: readonly (number | null)[]): Html | false {
-  const known = medians.filter((median) => median !== null)
-  if (known.length < 3) return false
-  const [low, high] = [Math.min(...known), Math.max(...known)]
-  const range = `${duration(low)} to ${duration(high)}`
-  const last = duration(known.at(-1) ?? 0)
-  return html`<div class="stack tight"><div class="row apart small"><span>Median duration</span><span class="muted number">${range}, now <strong>${last}</strong></span></div>${sparkline({ sentence: `Median duration by hour: ${range}, now ${last}. Table below.`, values: medians })}</div>`
+function isOfDns(failed: ShownAttempt | undefined): boolean {
+  return causesOfDns.has(failed?.errorCode ?? '')
 }
 
 function testCard({ id, testedAt, eventTypes }: EndpointHealth, now: Date): Html {
@@ -387,166 +496,6 @@ function testCard({ id, testedAt, eventTypes }: EndpointHealth, now: Date): Html
       },
     )}<button class="button primary" type="submit" id="send-test">${icon('send')}Send test event</button>${timer}</form>`,
   })
-}
-
-interface Filter {
-  status: ShownAttempt['status'] | null
-  eventType: string | null
-  eventId: string | null
-  before: { startedAt: Date; id: string } | null
-}
-
-function isFiltered({ status, eventType, eventId, before }: Filter): boolean {
-  return status !== null || eventType !== null || eventId !== null || before !== null
-}
-
-/** Reads the filter. Ignores unknown values, so that an old link still shows the page. */
-function filterOf(query: Readonly<Record<string, string | undefined>>): Filter {
-  const { status, type, event = '', before = '' } = query
-  const [, at = '', id = ''] = /^(\d{1,15})\.([0-9a-f-]{36})$/.exec(before) ?? []
-  return {
-    status: attemptResults.find((known) => known === status) ?? null,
-    eventType: eventTypeNames.find((known) => known === type) ?? null,
-    eventId: eventIdForm.test(event.trim()) ? event.trim() : null,
-    before: at === '' ? null : { startedAt: new Date(Number(at)), id },
-  }
-}
-
-function deliveriesCard(
-  { id }: EndpointHealth,
-  { attempts, filter, now }: { attempts: readonly ShownAttempt[]; filter: Filter; now: Date },
-): Html {
-  const path = endpointPath(id)
-  const { status, eventType, eventId, before } = filter
-  const hasFilter = isFiltered({ ...filter, before: null })
-  const rows = attempts.slice(0, pageLength)
-  const last = attempts.length > pageLength ? rows.at(-1) : undefined
-  const url = (more: Record<string, string>) => {
-    const query = new URLSearchParams({
-      ...(status === null ? {} : { status }),
-      ...(eventType === null ? {} : { type: eventType }),
-      ...(eventId === null ? {} : { event: eventId }),
-      ...more,
-    })
-    return `${path}?${query.toString()}#deliveries`
-  }
-  const filters = html`<form class="filters" method="get" action="${path}#deliveries">
-${selectField({
-  name: 'status',
-  label: 'Status',
-  value: status ?? '',
-  choices: [
-    { value: '', label: 'All' },
-    { value: 'succeeded', label: 'Delivered' },
-    { value: 'failed', label: 'Failed' },
-    { value: 'interrupted', label: 'Interrupted' },
-  ],
-})}${selectField({
-  name: 'type',
-  label: 'Type',
-  value: eventType ?? '',
-  choices: [
-    { value: '', label: 'All' },
-    ...eventTypeNames.map((name) => ({ value: name, label: name })),
-  ],
-})}${textField({ name: 'event', label: 'Event ID', value: eventId ?? '' })}${submit({ label: 'Apply' })}${hasFilter && html`<a class="button quiet" href="${path}#deliveries">Clear filters</a>`}</form>`
-  const nothing = hasFilter
-    ? empty({
-        icon: 'search',
-        title: 'No delivery fits these filters',
-        text: 'Deliveries are kept for 30 days.',
-        action: html`<a class="button" href="${path}#deliveries">Clear filters</a>`,
-      })
-    : empty({
-        icon: 'send',
-        title: 'Nothing was sent yet',
-        text: 'Send a test event, or wait for the next event of the chosen types. It appears here with the answer of your server.',
-      })
-  return card({
-    title: 'Deliveries',
-    isFlush: true,
-    body: html`${(hasFilter || attempts.length > 0) && filters}${
-      rows.length === 0 ? nothing : attemptTable(id, rows, now)
-    }${
-      (last !== undefined || before !== null) &&
-      pagination({
-        summary: before === null ? counted(rows.length, 'newest attempt') : 'Older attempts',
-        newer: before === null ? undefined : url({}),
-        older:
-          last === undefined
-            ? undefined
-            : url({ before: `${last.requestedAt.getTime()}.${last.id}` }),
-      })
-    }`,
-  })
-}
-
-const triggerTags: Partial<Record<ShownAttempt['trigger'], string>> = {
-  manual: 'Resent',
-  recovery: 'Replayed',
-  test: 'Test',
-}
-
-function triggerTag({ trigger }: ShownAttempt): Html | false {
-  const tag = triggerTags[trigger]
-  return tag !== undefined && html` <span class="tag">${tag}</span>`
-}
-
-/** Attempts of all events of an endpoint. */
-function attemptTable(endpointId: string, rows: readonly ShownAttempt[], now: Date): Html {
-  const event: Column<ShownAttempt> = {
-    head: 'Event',
-    cell: (row) =>
-      html`<a class="break" href="${eventPath(endpointId, row.eventId)}">${row.eventType}</a>${triggerTag(row)}<span class="sub mono keep" title="${row.eventId}">${shortId(row.eventId)}</span><span class="sub narrow-only">${timeTag(row.requestedAt, now)} · ${answerWord(row)}${row.durationMs !== null && ` · ${duration(row.durationMs)}`}</span>`,
-  }
-  const attempt: Column<ShownAttempt> = {
-    head: 'Attempt',
-    priority: 3,
-    isNumber: true,
-    cell: ({ attempt }) => count(attempt),
-  }
-  const [status, ...rest] = attemptColumns(now)
-  return table({ label: 'Deliveries', rows, columns: [status, event, attempt, ...rest] })
-}
-
-/** Attempts of one event. */
-export function eventAttemptTable(rows: readonly ShownAttempt[], now: Date): Html {
-  const attempt: Column<ShownAttempt> = {
-    head: 'Attempt',
-    cell: (row) =>
-      html`${count(row.attempt)}${triggerTag(row)}<span class="sub narrow-only">${timeTag(row.requestedAt, now)}${row.durationMs !== null && ` · ${duration(row.durationMs)}`}</span>`,
-  }
-  const [status, answer, ...rest] = attemptColumns(now)
-  const shown = {
-    ...answer,
-    cell: (row: ShownAttempt) =>
-      html`<span class="break">${answerWord(row)}</span>${row.errorCause !== null && html`<span class="sub break">${row.errorCause}</span>`}`,
-  }
-  delete shown.priority
-  return table({ label: 'Attempts', rows, columns: [status, attempt, shown, ...rest] })
-}
-
-function attemptColumns(
-  now: Date,
-): [Column<ShownAttempt>, Column<ShownAttempt>, ...Column<ShownAttempt>[]] {
-  return [
-    { head: 'Status', isFit: true, cell: ({ status }) => attemptBadge(status) },
-    { head: 'Answer', priority: 2, cell: answerWord },
-    {
-      head: 'Duration',
-      priority: 2,
-      isNumber: true,
-      cell: ({ durationMs }) => (durationMs === null ? none : duration(durationMs)),
-    },
-    {
-      head: 'Next attempt',
-      priority: 3,
-      // A time that has passed belongs to an attempt with a row of its own.
-      cell: ({ nextAttemptAt }) =>
-        nextAttemptAt !== null && nextAttemptAt > now ? timeTag(nextAttemptAt, now) : none,
-    },
-    { head: 'Sent', priority: 2, isNumber: true, cell: (row) => timeTag(row.requestedAt, now) },
-  ]
 }
 
 function configuration({ id, url, eventTypes }: EndpointHealth): Html {

@@ -20,6 +20,11 @@ export interface Acknowledgement {
   errorCode: string | null
   errorCause: string | null
   responseBody: string | null
+  /** As JSON. */
+  responseHeaders: string | null
+  sentAt: Date | null
+  /** As JSON. */
+  signatures: string | null
 }
 
 /** The effect of a batch of attempts on one endpoint. */
@@ -64,9 +69,10 @@ export async function acknowledge(
         ${column('attempt')}::smallint[], ${column('startedAt')}::timestamptz[],
         ${column('durationMs')}::int[], ${column('responseStatus')}::smallint[],
         ${column('errorCode')}::text[], ${column('errorCause')}::text[],
-        ${column('responseBody')}::text[])
+        ${column('responseBody')}::text[], ${column('responseHeaders')}::jsonb[],
+        ${column('sentAt')}::timestamptz[], ${column('signatures')}::jsonb[])
         as e(id, lease_id, status, due_at, attempt, started_at, duration_ms, response_status,
-          error_code, error_cause, response_body)
+          error_code, error_cause, response_body, response_headers, sent_at, signatures)
     ), noted as materialized (
       select * from unnest(${healthColumn('endpointId')}::uuid[], ${healthColumn('successes')}::int[],
         ${healthColumn('failures')}::int[], ${healthColumn('isStrained')}::boolean[],
@@ -115,10 +121,11 @@ export async function acknowledge(
     ), attempts as (
       insert into webhook_attempts (id, delivery_id, endpoint_id, event_id, event_type, attempt,
         trigger, result, started_at, duration_ms, response_status, error_code, error_cause,
-        response_body, next_attempt_at)
+        response_body, next_attempt_at, response_headers, sent_at, signatures)
       select e.lease_id, d.id, d.endpoint_id, d.event_id, d.event_type, e.attempt, d.trigger,
         case when e.status = 'succeeded' then 'succeeded' else 'failed' end, e.started_at,
-        e.duration_ms, e.response_status, e.error_code, e.error_cause, e.response_body, e.due_at
+        e.duration_ms, e.response_status, e.error_code, e.error_cause, e.response_body, e.due_at,
+        e.response_headers, e.sent_at, e.signatures
       from ended e join webhook_deliveries d on d.id = e.id
       where e.started_at is not null
       on conflict (id) do nothing

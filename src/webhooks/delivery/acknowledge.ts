@@ -11,7 +11,16 @@ import type { Outcome } from './outcome.ts'
 export interface AttemptEnd extends Pick<Acknowledgement, 'status' | 'dueAt'> {
   delivery: ClaimedDelivery
   /** Null if nothing was sent. */
-  sent: { outcome: Outcome; startedAt: Date; durationMs: number } | null
+  sent: SentAttempt | null
+}
+
+export interface SentAttempt {
+  outcome: Outcome
+  startedAt: Date
+  durationMs: number
+  /** The time in the headers, and their signatures. Absent: no byte was sent. */
+  sentAt?: Date
+  signatures?: Readonly<Record<string, string>>
 }
 
 /**
@@ -72,7 +81,14 @@ function acknowledgementOf({ delivery, status, dueAt, sent }: AttemptEnd): Ackno
     errorCode: sent?.outcome.errorCode ?? null,
     errorCause: sent?.outcome.errorCause ?? null,
     responseBody: sent?.outcome.responseBody ?? null,
+    responseHeaders: jsonOf(sent?.outcome.responseHeaders),
+    sentAt: sent?.sentAt ?? null,
+    signatures: jsonOf(sent?.signatures),
   }
+}
+
+function jsonOf(headers: Readonly<Record<string, string>> | null | undefined): string | null {
+  return headers == null ? null : JSON.stringify(headers)
 }
 
 function healthOf(ends: readonly AttemptEnd[]): EndpointHealth[] {

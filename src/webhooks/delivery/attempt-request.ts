@@ -38,24 +38,42 @@ export function attemptHeaders(
   now: Date,
 ): Record<string, string> {
   const { eventId, body } = attempt
-  const timestamp = Math.floor(now.getTime() / 1_000)
+  const timestamp = timestampOf(now)
   const signed = { timestamp, body }
   const secrets = [current, next, previous].filter((secret) => secret !== undefined)
+  return {
+    ...unsignedHeaders(attempt, now),
+    [webhookHeader('Signature')]: signatureHeader(current, signed),
+    ...(next && { [webhookHeader('Signature-Next')]: signatureHeader(next, signed) }),
+    ...(previous && { [webhookHeader('Signature-Previous')]: signatureHeader(previous, signed) }),
+    'webhook-signature': standardSignature(secrets, { eventId, ...signed }),
+  }
+}
+
+/** Returns the headers that need no secret, so that a page can show them again. */
+export function unsignedHeaders(attempt: Omit<Attempt, 'body'>, now: Date): Record<string, string> {
+  const { eventId } = attempt
+  const timestamp = String(timestampOf(now))
   return {
     'Content-Type': 'application/json',
     'User-Agent': webhookUserAgent,
     [webhookHeader('Id')]: eventId,
     [webhookHeader('Event')]: attempt.eventType,
     [webhookHeader('Delivery')]: attempt.id,
-    [webhookHeader('Timestamp')]: String(timestamp),
-    [webhookHeader('Signature')]: signatureHeader(current, signed),
-    ...(next && { [webhookHeader('Signature-Next')]: signatureHeader(next, signed) }),
-    ...(previous && { [webhookHeader('Signature-Previous')]: signatureHeader(previous, signed) }),
+    [webhookHeader('Timestamp')]: timestamp,
     [webhookHeader('Attempt')]: String(attempt.attempt),
     ...(attempt.position !== null && { [webhookHeader('Sequence')]: String(attempt.position) }),
     ...(attempt.isTest && { [webhookHeader('Test')]: 'true' }),
     'webhook-id': eventId,
-    'webhook-timestamp': String(timestamp),
-    'webhook-signature': standardSignature(secrets, { eventId, ...signed }),
+    'webhook-timestamp': timestamp,
   }
+}
+
+/** Returns the headers of a request that hold a signature. */
+export function signaturesIn(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => /signature/i.test(name)))
+}
+
+function timestampOf(now: Date): number {
+  return Math.floor(now.getTime() / 1_000)
 }

@@ -79,7 +79,10 @@ export async function hasResend(
   return rows.length > 0
 }
 
-/** Inserts deliveries in the order of the feed, due at twenty a second. */
+/**
+ * Inserts deliveries in the order of the feed, due at twenty a second. Calls for one endpoint take
+ * turns by its lock, and each begins where the deliveries of the one before end.
+ */
 export async function insertRecovery(
   tx: Tx,
   { endpointId, eventTypes, since, at, ref, limit }: RecoveryRows,
@@ -88,7 +91,11 @@ export async function insertRecovery(
     insert into webhook_deliveries
       (endpoint_id, event_seq, event_id, event_type, trigger, trigger_ref, due_at, created_at)
     select ${endpointId}::uuid, seq, id, type, 'recovery', ${ref},
-      ${at}::timestamptz + row_number() over (order by position) * interval '50 milliseconds', ${at}
+      greatest(${at}::timestamptz, (
+        select max(due_at) from webhook_deliveries
+        where endpoint_id = ${endpointId}::uuid and status = 'pending' and attempts = 0
+          and trigger in ('recovery', 'manual')
+      )) + row_number() over (order by position) * interval '50 milliseconds', ${at}
     from (
       select e.seq, e.id, e.type, e.position from webhook_events e
       where e.created_at >= ${since} and e.type = any(${eventTypes}::text[])
@@ -100,6 +107,77 @@ export async function insertRecovery(
       order by e.position limit ${limit}
     ) missed
     on conflict (event_seq, endpoint_id, trigger_ref) do nothing`)
+}
+
+/** The events of a bulk resend: the named ones, or those that the endpoint has not taken. */
+export interface BulkOf {
+  eventIds: readonly string[] | null
+  /** Of events without a name: only this type, and only deliveries since this time. */
+  eventType: string | null
+  since: Date
+}
+
+interface BulkRows extends BulkOf {
+  endpointId: string
+  at: Date
+  ref: string
+  limit: number
+}
+
+/**
+ * Inserts deliveries of a bulk resend like `insertRecovery`, and returns the ids of their events. An
+ * event without a name is chosen if its latest delivery failed at least once and did not succeed.
+ */
+export async function insertBulkResend(tx: Tx, bulk: BulkRows): Promise<string[]> {
+  const { endpointId, eventIds, eventType, since, at, ref, limit } = bulk
+  const chosen =
+    eventIds === null
+      ? await findUndelivered(tx, { endpointId, eventType, since, limit })
+      : eventIds
+  const rows = await tx.rows<{ eventId: string }>(sql`
+    insert into webhook_deliveries
+      (endpoint_id, event_seq, event_id, event_type, trigger, trigger_ref, due_at, created_at)
+    select ${endpointId}::uuid, seq, id, type, 'manual', ${ref},
+      greatest(${at}::timestamptz, (
+        select max(due_at) from webhook_deliveries
+        where endpoint_id = ${endpointId}::uuid and status = 'pending' and attempts = 0
+          and trigger in ('recovery', 'manual')
+      )) + row_number() over (order by position) * interval '50 milliseconds', ${at}
+    from webhook_events
+    where id = any(${chosen}::text[]) and position is not null and withheld_at is null
+    returning event_id as "eventId"`)
+  return rows.map(({ eventId }) => eventId)
+}
+
+/** Returns the events that an endpoint has not taken, oldest first, without test events. */
+export async function findUndelivered(
+  db: Queryable,
+  {
+    endpointId,
+    eventType,
+    since,
+    limit,
+  }: Omit<BulkOf, 'eventIds'> & { endpointId: string; limit: number },
+): Promise<string[]> {
+  const rows = await db.rows<{ eventId: string }>(sql`
+    select d.event_id as "eventId" from webhook_deliveries d
+    where d.endpoint_id = ${endpointId}::uuid and d.created_at >= ${since}
+      and (d.status = 'exhausted' or (d.status = 'pending' and d.attempts > 0))
+      and d.event_seq is not null and (${eventType}::text is null or d.event_type = ${eventType})
+      and not exists (
+        select from webhook_deliveries n
+        where n.event_seq = d.event_seq and n.endpoint_id = d.endpoint_id and n.id > d.id)
+    order by d.id limit ${limit}`)
+  return rows.map(({ eventId }) => eventId)
+}
+
+/** Returns how many deliveries of a bulk resend wait for their first attempt. */
+export async function countBulkWaiting(db: Queryable, endpointId: string): Promise<number> {
+  const [row] = await db.rows<{ count: number }>(sql`
+    select count(*)::int as count from webhook_deliveries
+    where endpoint_id = ${endpointId}::uuid and status in ('pending', 'sending')
+      and attempts = 0 and trigger_ref like 'bulk %'`)
+  return row?.count ?? 0
 }
 
 interface RecoveryRows {

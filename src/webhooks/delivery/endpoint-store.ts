@@ -63,6 +63,30 @@ export async function findNewestSecret(
 }
 
 /**
+ * Marks a check of the DNS, and returns the URL to check. `isEarly`: the last check was less than a
+ * minute ago, so nothing was marked. Returns undefined for an unknown endpoint.
+ */
+export async function markDnsCheck(
+  db: Queryable,
+  { endpointId, owner }: EndpointOf,
+  now: Date,
+): Promise<{ url: string; isEarly: boolean } | undefined> {
+  const userId = ownerId(owner)
+  const [row] = await db.rows<{ url: string; isEarly: boolean }>(sql`
+    with known as (
+      select id, url from webhook_endpoints
+      where id = ${endpointId}::uuid and (${userId}::uuid is null or user_id = ${userId}::uuid)
+    ), marked as (
+      update webhook_endpoints n set dns_checked_at = ${now} from known k
+      where n.id = k.id and (n.dns_checked_at is null
+        or n.dns_checked_at <= ${now}::timestamptz - interval '1 minute')
+      returning n.id
+    )
+    select url, not exists (select from marked) as "isEarly" from known`)
+  return row
+}
+
+/**
  * A time before the clock of every process. A secret that begins or ends then does so at the
  * commit, also for a process whose clock is behind.
  */

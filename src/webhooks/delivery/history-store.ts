@@ -100,40 +100,184 @@ export function findHours(
     group by grouping sets ((h.hour), ()) order by h.hour`)
 }
 
-export interface AttemptFilter {
+/** Returns the latest failed attempt at an endpoint of the account. */
+export async function findLatestFailure(
+  db: Queryable,
+  { endpointId, userId }: { endpointId: string; userId: string },
+): Promise<ShownAttempt | undefined> {
+  const [attempt] = await db.rows<ShownAttempt>(sql`
+    select a.id, a.event_id as "eventId", a.event_type as "eventType", a.attempt, a.trigger,
+      a.result as status, a.response_status as "responseStatus", a.error_code as "errorCode",
+      a.error_cause as "errorCause", null as "requestId", a.duration_ms as "durationMs",
+      a.response_body as "responseBody", a.started_at as "requestedAt", null as "nextAttemptAt"
+    from webhook_endpoints n cross join lateral (
+      select * from webhook_attempts a where a.endpoint_id = n.id and n.failing_since is not null
+        and a.started_at >= n.failing_since - interval '1 minute' and a.result = 'failed'
+        and a.trigger <> 'test'
+      order by a.started_at desc, a.id desc limit 1) a
+    where n.id = ${endpointId}::uuid and n.user_id = ${userId}`)
+  return attempt
+}
+
+/** States of an event at an endpoint. `undelivered`: retried, or given up. */
+export const eventStates = ['undelivered', 'waiting', 'delivered', 'given_up'] as const
+/** Answers of the latest attempt. */
+export const eventAnswers = ['5xx', '4xx', 'timeout', 'dns', 'tls'] as const
+
+export interface EventFilter {
   endpointId: string
   /** The account that must own the endpoint. */
   userId: string
-  status: ShownAttempt['status'] | null
+  state: (typeof eventStates)[number] | null
+  answer: (typeof eventAnswers)[number] | null
   eventType: string | null
   eventId: string | null
-  /** Only attempts older than this one; null: from the newest. */
-  before: { startedAt: Date; id: string } | null
+  since: Date | null
+  /** Only deliveries older than this one; null: from the newest. */
+  before: number | null
   limit: number
 }
 
-/** Returns attempts at an endpoint of the account, newest first. */
-export function findAttemptsBy(
+export interface EventAttempt {
+  attempt: number
+  result: ShownAttempt['status']
+  responseStatus: number | null
+  errorCode: string | null
+  errorCause: string | null
+  durationMs: number | null
+  startedAt: Date
+}
+
+/** An event at an endpoint: its latest delivery, and the attempts at all its deliveries. */
+export interface EventRow {
+  deliveryId: number
+  eventId: string
+  eventType: EventType
+  trigger: ShownAttempt['trigger']
+  status: SentEvent['status']
+  dueAt: Date
+  createdAt: Date
+  attempts: number
+  /** The newest ten, oldest first. */
+  newest: EventAttempt[]
+}
+
+/** Deliveries that one look goes through. */
+const lookedAtMax = 2_000
+
+/**
+ * Returns the events of an endpoint of the account, the latest delivery first, among the newest
+ * deliveries that one look goes through; and the delivery where the look ended, if older ones are
+ * left.
+ */
+export async function findEvents(
   db: Queryable,
-  { endpointId, userId, status, eventType, eventId, before, limit }: AttemptFilter,
-): Promise<ShownAttempt[]> {
-  return db.rows<ShownAttempt>(sql`
+  filter: EventFilter,
+): Promise<{ events: EventRow[]; lookedTo: number | null }> {
+  const { endpointId, userId, state, answer, eventType, eventId, since, before, limit } = filter
+  const rows = await db.rows<EventRow & { fits: boolean; place: number }>(sql`
+    select d.id as "deliveryId", d.event_id as "eventId", d.event_type as "eventType", d.trigger,
+      d.status, d.due_at as "dueAt", d.created_at as "createdAt", a.attempts, a.newest, f.fits,
+      d.place
+    from (
+      select d.*, row_number() over (order by d.id desc)::int as place from webhook_deliveries d
+      where d.endpoint_id = ${endpointId}::uuid
+        and d.id < coalesce(${before}::bigint, 9223372036854775807)
+        and exists (
+          select from webhook_endpoints n where n.id = ${endpointId}::uuid and n.user_id = ${userId})
+      order by d.id desc limit ${lookedAtMax}
+    ) d
+    cross join lateral (
+      select d.created_at >= coalesce(${since}, '-infinity'::timestamptz)
+        and (${eventType}::text is null or d.event_type = ${eventType})
+        and (${eventId}::text is null or d.event_id = ${eventId})
+        and case ${state}::text
+          when 'undelivered' then d.status = 'exhausted' or d.attempts > 0 and d.status = 'pending'
+          when 'waiting' then d.status in ('pending', 'sending') and d.attempts = 0
+          when 'delivered' then d.status = 'succeeded'
+          when 'given_up' then d.status = 'exhausted'
+          else true end
+        and not exists (
+          select from webhook_deliveries n
+          where n.event_seq = d.event_seq and n.endpoint_id = d.endpoint_id and n.id > d.id)
+        and (${answer}::text is null or ${answer} = (
+          select case when a.response_status >= 500 then '5xx' when a.response_status >= 400 then '4xx'
+            when a.error_code in ('timeout', 'connect_timeout') then 'timeout'
+            when a.error_code = 'dns_error' then 'dns' when a.error_code = 'tls_error' then 'tls' end
+          from webhook_attempts a where a.delivery_id = d.id
+          order by a.started_at desc, a.id desc limit 1)) as fits
+      offset 0
+    ) f
+    cross join lateral (
+      select count(*)::int as attempts, coalesce(jsonb_agg(jsonb_build_object(
+          'attempt', a.attempt, 'result', a.result, 'responseStatus', a.response_status,
+          'errorCode', a.error_code, 'errorCause', a.error_cause, 'durationMs', a.duration_ms,
+          'startedAt', a.started_at) order by a.started_at, a.id) filter (where a.nth <= 10), '[]')
+        as newest
+      from (
+        select a.*, row_number() over (order by a.started_at desc, a.id desc) as nth
+        from webhook_attempts a where f.fits and a.delivery_id = any(array(
+          select o.id from webhook_deliveries o
+          where o.event_seq = d.event_seq and o.endpoint_id = d.endpoint_id
+          union select d.id))
+      ) a
+    ) a
+    where f.fits or d.place = ${lookedAtMax}
+    order by d.id desc limit ${limit}`)
+  const end = rows.at(-1)
+  return {
+    events: rows.flatMap(({ fits, place: _, newest, ...row }) =>
+      fits ? [{ ...row, newest: newest.map(dated) }] : [],
+    ),
+    lookedTo: end?.place === lookedAtMax ? end.deliveryId : null,
+  }
+}
+
+function dated(attempt: EventAttempt): EventAttempt {
+  return { ...attempt, startedAt: new Date(attempt.startedAt) }
+}
+
+/** An attempt with the headers of both sides. */
+export interface WholeAttempt extends ShownAttempt {
+  /** Position of the event in the feed. */
+  position: number | null
+  /** Null: no byte was sent. */
+  sentAt: Date | null
+  signatures: Readonly<Record<string, string>> | null
+  responseHeaders: Readonly<Record<string, string>> | null
+}
+
+/** Returns the attempts at an event at an endpoint of the account, newest first. */
+export function findAttemptsAt(
+  db: Queryable,
+  { endpointId, userId, eventId, limit }: OfEvent & { limit: number },
+): Promise<WholeAttempt[]> {
+  return db.rows<WholeAttempt>(sql`
     select a.id, a.event_id as "eventId", a.event_type as "eventType", a.attempt, a.trigger,
       a.result as status, a.response_status as "responseStatus", a.error_code as "errorCode",
       a.error_cause as "errorCause", d.request_id as "requestId",
       a.duration_ms as "durationMs", a.response_body as "responseBody",
       a.started_at as "requestedAt",
       case when d.finished_at is null and n.paused_at is null
-        then a.next_attempt_at end as "nextAttemptAt"
-    from webhook_endpoints n join webhook_attempts a on a.endpoint_id = n.id
-    join webhook_deliveries d on d.id = a.delivery_id
+        then a.next_attempt_at end as "nextAttemptAt",
+      e.position, a.sent_at as "sentAt", a.signatures, a.response_headers as "responseHeaders"
+    from webhook_endpoints n
+    cross join lateral (
+      select d.* from webhook_deliveries d
+      where d.event_seq = (select seq from webhook_events where id = ${eventId})
+        and d.endpoint_id = n.id
+      union all select d.* from webhook_deliveries d
+      where d.event_seq is null and d.event_id = ${eventId} and d.endpoint_id = n.id) d
+    join webhook_attempts a on a.delivery_id = d.id
+    left join webhook_events e on e.seq = d.event_seq
     where n.id = ${endpointId}::uuid and n.user_id = ${userId}
-      and (${status}::text is null or a.result = ${status})
-      and (${eventType}::text is null or a.event_type = ${eventType})
-      and (${eventId}::text is null or a.event_id = ${eventId})
-      and (${before?.startedAt ?? null}::timestamptz is null
-        or (a.started_at, a.id) < (${before?.startedAt ?? null}, ${before?.id ?? null}::uuid))
     order by a.started_at desc, a.id desc limit ${limit}`)
+}
+
+interface OfEvent {
+  endpointId: string
+  userId: string
+  eventId: string
 }
 
 export interface SentEvent {
@@ -155,10 +299,14 @@ export async function findEndpointsOfEvent(
   const rows = await db.rows<{ id: string }>(sql`
     select n.id from webhook_endpoints n
     cross join lateral (
-      select d.id from webhook_deliveries d
-      where d.endpoint_id = n.id and d.event_id = ${eventId}
-      order by d.id desc limit 1) latest
-    where n.user_id = ${userId}
+      select max(id) as id from (
+        select d.id from webhook_deliveries d
+        where d.event_seq = (select seq from webhook_events where id = ${eventId})
+          and d.endpoint_id = n.id
+        union all select d.id from webhook_deliveries d
+        where d.event_seq is null and d.event_id = ${eventId} and d.endpoint_id = n.id) d
+    ) latest
+    where n.user_id = ${userId} and latest.id is not null
     order by latest.id desc`)
   return rows.map(({ id }) => id)
 }
@@ -166,13 +314,18 @@ export async function findEndpointsOfEvent(
 /** Returns an event that was or will be sent to an endpoint of the account. */
 export async function findSentEvent(
   db: Queryable,
-  { endpointId, userId, eventId }: { endpointId: string; userId: string; eventId: string },
+  { endpointId, userId, eventId }: OfEvent,
 ): Promise<SentEvent | undefined> {
   const [event] = await db.rows<SentEvent>(sql`
     select d.event_id as id, d.event_type as type, coalesce(d.body, e.body) as body,
       coalesce(e.created_at, d.created_at) as "createdAt", d.status, d.due_at as "dueAt"
     from webhook_endpoints n
-    join webhook_deliveries d on d.endpoint_id = n.id and d.event_id = ${eventId}
+    cross join lateral (
+      select d.* from webhook_deliveries d
+      where d.event_seq = (select seq from webhook_events where id = ${eventId})
+        and d.endpoint_id = n.id
+      union all select d.* from webhook_deliveries d
+      where d.event_seq is null and d.event_id = ${eventId} and d.endpoint_id = n.id) d
     left join webhook_events e on e.seq = d.event_seq
     where n.id = ${endpointId}::uuid and n.user_id = ${userId}
       and (d.event_seq is null or e.withheld_at is null)

@@ -23,6 +23,8 @@ export interface Outcome {
   responseStatus: number | null
   /** Shown to the owner of the endpoint: text of at most 2 KiB. */
   responseBody: string | null
+  /** Shown to the owner as well. Null: there was no answer. */
+  responseHeaders: Readonly<Record<string, string>> | null
   /** The receiver answered 410: it wants no more events. */
   isGone: boolean
   /** A sign of overload or outage: the endpoint gets fewer deliveries at once. */
@@ -45,6 +47,7 @@ export function outcomeOf(answer: EgressAnswer, now: Date): Outcome {
       errorCause: failureCause(answer.failure, answer.error) ?? null,
       responseStatus: null,
       responseBody: null,
+      responseHeaders: null,
       isGone: false,
       isStrained: answer.failure !== 'blocked_address',
       retryAfter: null,
@@ -58,6 +61,7 @@ export function outcomeOf(answer: EgressAnswer, now: Date): Outcome {
     errorCause: null,
     responseStatus: status,
     responseBody: body.length === 0 ? null : shown(body),
+    responseHeaders: shownHeaders(headers),
     isGone: status === 410,
     isStrained: status >= 500 || status === 429 || status === 408,
     retryAfter:
@@ -68,6 +72,35 @@ export function outcomeOf(answer: EgressAnswer, now: Date): Outcome {
 }
 
 const shownCharactersMax = 2_048
+const headerCharactersMax = 200
+
+/** The headers that help to find a fault. None of them holds a secret, such as a cookie. */
+const shownHeaderNames = [
+  'content-type',
+  'content-length',
+  'date',
+  'server',
+  'via',
+  'location',
+  'retry-after',
+  'allow',
+  'www-authenticate',
+  'x-request-id',
+  'x-amzn-trace-id',
+  'cf-ray',
+] as const
+
+function shownHeaders(
+  headers: Record<string, string | string[] | undefined>,
+): Record<string, string> {
+  return Object.fromEntries(
+    shownHeaderNames.flatMap((name) => {
+      const value = headers[name]
+      if (value === undefined) return []
+      return [[name, escaped(String(value)).slice(0, headerCharactersMax)]]
+    }),
+  )
+}
 
 /**
  * Returns text of at most 2 KiB in which control characters and characters that reorder text are
@@ -75,9 +108,12 @@ const shownCharactersMax = 2_048
  */
 export function shown(body: Uint8Array): string {
   const text = new TextDecoder().decode(body.subarray(0, shownCharactersMax))
-  const escaped = text.replace(
+  return escaped(text).slice(0, shownCharactersMax)
+}
+
+function escaped(text: string): string {
+  return text.replace(
     /[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
-  return escaped.slice(0, shownCharactersMax)
 }

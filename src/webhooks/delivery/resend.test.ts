@@ -25,7 +25,7 @@ import { fanOutEvents } from '../events/fan-out.ts'
 import { acknowledgeBatch } from './acknowledge.ts'
 import { findAttempts } from './delivery-store.ts'
 import { outcomeOf } from './outcome.ts'
-import { queueTestEvent, replaySince, resendEvent } from './resend.ts'
+import { queueTestEvent, replaySince, resendEvent, resendEvents } from './resend.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -216,4 +216,71 @@ test('an event that may no longer be sent is neither resent nor replayed', async
     update webhook_events set withheld_at = ${began} returning id`)
   assert.equal(refusalOf(await resend(id, event?.id ?? '')), 'webhook_event_not_found')
   assert.deepEqual(await replayed(id), [0, false])
+})
+
+/** Due times of the pending deliveries that were never tried, in seconds after `began`. */
+const dueIn = async (trigger: string) =>
+  (
+    await db.rows<{ dueAt: Date }>(sql`
+      select due_at as "dueAt" from webhook_deliveries
+      where status = 'pending' and attempts = 0 and trigger = ${trigger} order by due_at, id`)
+  ).map(({ dueAt }) => (+dueAt - +began) / 1_000)
+
+test('calls in a row send twenty events a second in all, not each', async () => {
+  const { url } = await receiver(ok)
+  await happen(db, 'score.updated', { count: 6 })
+  await fanOutEvents(db)
+  const { id } = await createEndpoint(db, url)
+  const first = () =>
+    db.transaction((tx) =>
+      replaySince(tx, { endpointId: id, owner: 'any', since: began, at: began, limit: 2 }),
+    )
+  for (let n = 0; n < 3; n++) await first()
+  assert.deepEqual(await dueIn('recovery'), [0.05, 0.1, 0.15, 0.2, 0.25, 0.3])
+})
+
+test('a bulk resend sends chosen events or all that failed, once at a time, and nothing unknown', async () => {
+  const { url, received } = await receiver((response) =>
+    response.writeHead(received.length > 4 ? 200 : 500).end(),
+  )
+  const { id } = await createEndpoint(db, url)
+  await happen(db, 'score.updated', { count: 3 })
+  await happen(db, 'dispute.opened')
+  const deliverer = startDelivering(db)
+  await deliverer.deliver()
+  const ids = received
+    .filter(({ headers }) => headers['service-webhook-event'] === 'score.updated')
+    .map(({ headers }) => String(headers['service-webhook-id']))
+  const many = (over: Partial<Parameters<typeof resendEvents>[1]>) =>
+    db.transaction(async (tx) => {
+      const of = { endpointId: id, owner: 'any', eventIds: null, eventType: null } as const
+      const resent = await resendEvents(tx, { ...of, since: began, at: began, ...over })
+      return 'refusal' in resent ? resent.refusal : resent.count
+    })
+  const unknown = `evt_${'0'.repeat(32)}`
+  await assert.rejects(
+    db.transaction(async (tx) => {
+      const of = { endpointId: id, owner: 'any', eventType: null, since: began, at: began } as const
+      const { refusal } = (await resendEvents(tx, {
+        ...of,
+        eventIds: [ids[0] ?? '', unknown],
+      })) as { refusal?: string }
+      throw new Error(refusal)
+    }),
+    /webhook_event_not_found/,
+  )
+  assert.equal(await many({ eventIds: ids.slice(0, 1) }), 1)
+  assert.equal(await many({}), 'webhook_resend_running')
+  deliverer.moveBy(1)
+  await deliverer.deliver()
+  assert.equal(await many({ eventType: 'dispute.opened' }), 1)
+  deliverer.moveBy(1)
+  await deliverer.deliver()
+  assert.equal(await many({}), 2, 'the two that were never delivered')
+  assert.deepEqual(await dueIn('manual'), [0.05, 0.1])
+  deliverer.moveBy(1)
+  await deliverer.deliver()
+  assert.equal(await many({}), 0)
+  await disable(db, id, deliverer.now())
+  assert.equal(await many({}), 'webhook_endpoint_disabled')
 })

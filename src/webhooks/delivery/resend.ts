@@ -7,7 +7,15 @@ import type { Tx } from '../../platform/db/db.ts'
 import { type Refusal, refuse } from '../../platform/http/errors.ts'
 import { envelopeText, eventId, eventIdRandomBytes } from '../events/envelope.ts'
 import { type EventType, eventTypes } from '../events/event-types.ts'
-import { hasResend, insertRecovery, insertResend, insertTest } from './delivery-store.ts'
+import {
+  type BulkOf,
+  countBulkWaiting,
+  hasResend,
+  insertBulkResend,
+  insertRecovery,
+  insertResend,
+  insertTest,
+} from './delivery-store.ts'
 import { type EndpointOf, type EndpointState, setTested } from './endpoint-store.ts'
 import { lockActive } from './own-endpoint.ts'
 
@@ -44,6 +52,40 @@ export interface Resend extends EndpointOf {
   /** Calls with one key, such as a form that is sent twice, send the event once. */
   key?: string | null
   at: Date
+}
+
+/** Events of one bulk resend. */
+export const bulkResendMax = 1_000
+
+/**
+ * Sends events to an endpoint once more, twenty a second: the named ones, or those that it has not
+ * taken. One bulk resend at a time is under way at an endpoint.
+ */
+export async function resendEvents(
+  tx: Tx,
+  { eventIds, eventType, since, at, ...of }: EndpointOf & BulkOf & { at: Date },
+): Promise<
+  | { endpoint: EndpointState; count: number }
+  | Unsendable
+  | Refusal<'webhook_event_not_found' | 'webhook_resend_running'>
+> {
+  const endpoint = await lockActive(tx, of)
+  if ('refusal' in endpoint) return endpoint
+  const { id: endpointId } = endpoint
+  const waiting = await countBulkWaiting(tx, endpointId)
+  if (waiting > 0)
+    return refuse('webhook_resend_running', {
+      message: `${waiting} events of the last bulk resend are still waiting. Try again once they are sent.`,
+    })
+  const ref = `bulk ${randomBytes(8).toString('hex')}`
+  const chosen = { eventIds, eventType, since, limit: bulkResendMax }
+  const sent = new Set(await insertBulkResend(tx, { endpointId, at, ref, ...chosen }))
+  const unknown = eventIds?.find((id) => !sent.has(id))
+  if (unknown !== undefined)
+    return refuse('webhook_event_not_found', {
+      message: `${unknown}: There is no such event, or it may no longer be sent. Nothing was sent again.`,
+    })
+  return { endpoint, count: sent.size }
 }
 
 export const replayDaysMax = 14

@@ -7,7 +7,7 @@ import { deadlineMs } from '../../platform/deadlines.ts'
 import type { Egress } from '../../platform/egress/client.ts'
 import type { EgressAnswer } from '../../platform/egress/exchange.ts'
 import type { AttemptEnd } from './acknowledge.ts'
-import { attemptHeaders, type SigningSecrets } from './attempt-request.ts'
+import { attemptHeaders, type SigningSecrets, signaturesIn } from './attempt-request.ts'
 import type { DeliveryMeter } from './delivery-metrics.ts'
 import { type ClaimedDelivery, findLeaseSecrets } from './leasing-store.ts'
 import { outcomeOf } from './outcome.ts'
@@ -53,12 +53,13 @@ export function sender(options: SenderOptions) {
     const startedAt = clock()
     const began = performance.now()
     const isTest = trigger === 'test'
-    const answer = await post({ ...options, leaseSecrets }, leased)
+    const posted = await post({ ...options, leaseSecrets }, leased)
     // Consent was withdrawn or the endpoint was disabled since the lease.
-    if (answer === null) {
+    if (posted === null) {
       meter.settled('cancelled')
       return { delivery, status: 'cancelled', dueAt: null, sent: null }
     }
+    const { answer, ...signed } = posted
     // Our own lack of descriptors is no fault of the receiver: no attempt is counted.
     if ('failure' in answer && answer.failure === 'no_descriptors') {
       meter.settled('postponed')
@@ -69,7 +70,7 @@ export function sender(options: SenderOptions) {
     const failedAt = clock()
     const outcome = outcomeOf(answer, failedAt)
     meter.attempted(outcome, durationMs / 1_000)
-    const sent = { outcome, startedAt, durationMs }
+    const sent = { outcome, startedAt, durationMs, ...(hasBegun(answer) ? signed : null) }
     if (outcome.succeeded) {
       meter.settled('succeeded')
       return { delivery, status: 'succeeded', dueAt: null, sent }
@@ -87,27 +88,43 @@ interface PostOptions extends Pick<SenderOptions, 'egress' | 'clock' | 'ring'> {
   leaseSecrets(delivery: ClaimedDelivery): Promise<readonly DatedSecret[] | null>
 }
 
+interface Posted {
+  answer: EgressAnswer
+  sentAt: Date
+  signatures: Record<string, string>
+}
+
+const failuresAfterBegin = new Set<string>(['timeout', 'reset', 'body_error'])
+
+/** Returns whether the receiver may have got the request. */
+function hasBegun(answer: EgressAnswer): boolean {
+  return !('failure' in answer) || failuresAfterBegin.has(answer.failure)
+}
+
 /** Returns null if the delivery may no longer be sent; nothing was sent then. */
 async function post(
   { egress, clock, ring, leaseSecrets }: PostOptions,
   { delivery, secrets, leasedAt }: Leased,
-): Promise<EgressAnswer | null> {
+): Promise<Posted | null> {
   const { body, leaseId: id, trigger, url } = delivery
   if (body === null) return null
   const giveUpAt = performance.now() + deadlineMs('deliveryBegin')
   let signing = secrets
   for (let mayBeginFrom = leasedAt; ; ) {
     const attempt = { ...delivery, id, body, isTest: trigger === 'test' }
+    const sentAt = clock()
+    const headers = attemptHeaders(attempt, signing, sentAt)
     const answer = await egress.send({
       method: 'POST',
       url,
-      headers: attemptHeaders(attempt, signing, clock()),
+      headers,
       body,
       bodyWithinMs: deadlineMs('deliveryAnswerBody'),
       beginBy: mayBeginFrom + startWithinMs,
     })
     const isTooLate = 'failure' in answer && answer.failure === 'not_begun'
-    if (!isTooLate || performance.now() > giveUpAt) return answer
+    if (!isTooLate || performance.now() > giveUpAt)
+      return { answer, sentAt, signatures: signaturesIn(headers) }
     mayBeginFrom = performance.now()
     const current = await leaseSecrets(delivery)
     if (current === null) return null

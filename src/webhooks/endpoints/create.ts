@@ -70,7 +70,7 @@ async function findReplay(
   const before = await findKeyedCreation(db, { userId, idempotencyKey })
   if (before === undefined) return null
   if (!before.fingerprint.equals(requestFingerprint(request)))
-    return refuse('idempotency_key_reused')
+    return refuse('idempotency_key_reused', { cause: { made: 'a webhook endpoint' } })
   const { endpointId, secret } = before
   const [endpoint] = await findEndpoints(db, [endpointId], now)
   if (endpoint === undefined) throw new Error(`webhook endpoint ${endpointId} has no secret`)

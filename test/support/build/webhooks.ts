@@ -245,6 +245,7 @@ export function webhookPerformer(
       webhooks: {
         rules: strangerRules(),
         activeMax: 20,
+        checkName: null,
         onSecretShown: () => {},
         ring: async () => ring,
         ...more,
