@@ -3,7 +3,9 @@ import type { Config } from '../config/config.ts'
 import type { SchemaWatch } from '../database/schema-level.ts'
 import type { SharedCheck } from '../health/checks.ts'
 import { heartbeatSweep, openHeartbeat, type ProcessHeartbeat } from '../health/heartbeat.ts'
+import type { Facts } from '../health/parts.ts'
 import { jobsFault } from '../health/processes.ts'
+import { openStatusHistory, type StatusHistory, statusRecorder } from '../health/status-record.ts'
 import { openSurvey, publishSurvey, type SurveyReader } from '../health/survey.ts'
 import { openDb, sqlState } from '../platform/db/db.ts'
 import { withDeadline } from '../platform/deadlines.ts'
@@ -30,6 +32,7 @@ export interface HealthOptions {
 export interface Health {
   readiness(): Promise<Partial<Record<SharedCheck, Readiness[string]>>>
   survey: SurveyReader
+  history: StatusHistory
   /** Jobs of every process. */
   jobs: Job[]
 }
@@ -68,7 +71,13 @@ export async function openHealth(
   const survey = openSurvey(db, clock)
   return {
     survey,
-    jobs: [heartbeat.job, ...(records === null ? [] : [heartbeatSweep(db, clock)])],
+    history: openStatusHistory(db, clock),
+    jobs: [
+      heartbeat.job,
+      ...(records === null
+        ? []
+        : [heartbeatSweep(db, clock), ...statusRecorder({ db, clock }, () => jobFacts(survey))]),
+    ],
     async readiness() {
       const [database, schemaFault, jobs] = await Promise.all([
         databaseState(heartbeat),
@@ -85,6 +94,11 @@ export async function openHealth(
       }
     },
   }
+}
+
+async function jobFacts(survey: SurveyReader): Promise<Omit<Facts, 'isDatabaseUp'>> {
+  const { live, jobs } = await survey.read()
+  return { hasJobs: live.some((one) => one.jobs !== null), jobs }
 }
 
 /** Publishes the figures about the whole service, in the one process of a node that is scraped. */

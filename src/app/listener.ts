@@ -9,7 +9,7 @@ import { databaseRateLimiter } from '../platform/rate-limit/shared-limiter.ts'
 import { type CallWriter, callWriter } from '../request-log/writer.ts'
 import { liveness, probe, readiness } from '../server/health.ts'
 import { createServer, type Server } from '../server/server.ts'
-import { statusPage } from '../web/public/status.ts'
+import { statusPages } from '../web/public/status.ts'
 import { siteOf } from '../web/public-page.ts'
 import { forkServing, type Serving } from './children.ts'
 import type { AppContext } from './context.ts'
@@ -57,10 +57,13 @@ export async function listen(config: Config, own: ServingOptions): Promise<Liste
       filesMax,
       connectionsMax,
     })
-  const status = statusPage(siteOf(config.publicUrl), {
+  const status = statusPages(siteOf(config.publicUrl, config.operatorName), {
     clock: context.clock,
     probe: () => probe(health.readiness),
-    state: health.survey.last,
+    survey: health.survey.last,
+    history: health.history.read,
+    release: context.release.version,
+    startedAt: context.clock(),
   })
   const shared = {
     limiter: databaseRateLimiter({
@@ -82,7 +85,7 @@ export async function listen(config: Config, own: ServingOptions): Promise<Liste
     },
   }
   const { operator } = config
-  const publicEndpoints = [...service.endpoints, ...service.pages, status]
+  const publicEndpoints = [...service.endpoints, ...service.pages, ...status]
   const server = createServer({
     ...shared,
     endpoints:

@@ -18,6 +18,8 @@ const nothing = [] as const
 export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   schema_migrations: read,
   process_heartbeats: ['select', 'insert', 'update'],
+  status_changes: read,
+  status_looks: nothing,
   backlog: read,
   signing_keys: read,
   status_lists: read,

@@ -9,6 +9,8 @@ import { openDb, sql, sqlState } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import { openHeartbeat } from './heartbeat.ts'
 import { deleteOldHeartbeats, findBacklog, findHeartbeats } from './heartbeat-store.ts'
+import { statusRecorder } from './status-record.ts'
+import { findStatusChanges } from './status-store.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -117,4 +119,53 @@ test('a worker is due in the backlog once no import that names it runs, or after
   // A crash leaves the row of the import behind.
   await db.transaction((tx) => renewImport(tx, importId, ago(11)))
   assert.deepEqual(await markedAt(ago(300)), ago(300))
+})
+
+test('the history of the status holds each change once, and tells an outage of the database from one of the jobs', async () => {
+  let now = new Date('2026-05-14T09:00:00Z')
+  const clock = () => now
+  const wait = (seconds: number) => {
+    now = new Date(now.getTime() + seconds * 1_000)
+  }
+  let isLate = false
+  const facts = async () => ({
+    hasJobs: true,
+    jobs: ['fan out events', 'deliver webhooks'].map((name) => ({ name, isLate })),
+  })
+  const jobsProcess = () => {
+    const [job] = statusRecorder({ db, clock }, facts)
+    return () => job?.run(new AbortController().signal)
+  }
+  const [first, second] = [jobsProcess(), jobsProcess()]
+  const history = async () =>
+    (await findStatusChanges(db, new Date(0))).map(({ part, state, beganAt, endedAt }) => [
+      part,
+      state,
+      beganAt.toISOString().slice(11, 19),
+      endedAt?.toISOString().slice(11, 19) ?? null,
+    ])
+  await first()
+  isLate = true
+  wait(10)
+  await Promise.all([first(), second(), second()])
+  assert.deepEqual(await history(), [['webhooks', 'fails', '09:00:10', null]])
+  isLate = false
+  wait(10)
+  await first()
+  assert.deepEqual(await history(), [['webhooks', 'fails', '09:00:10', '09:00:20']])
+  wait(300)
+  await jobsProcess()()
+  assert.deepEqual((await history()).slice(1), [
+    ['mail', 'fails', '09:00:20', '09:05:20'],
+    ['scoring', 'fails', '09:00:20', '09:05:20'],
+    ['webhooks', 'fails', '09:00:20', '09:05:20'],
+  ])
+  wait(120)
+  await first()
+  const outage = (await history()).slice(4)
+  assert.equal(outage.length, 7, 'this process lived, so the database was away')
+  assert.ok(outage.every(([, state, from]) => state === 'fails' && from === '09:05:20'))
+  wait(10)
+  await second()
+  assert.equal((await history()).length, 11)
 })

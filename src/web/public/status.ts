@@ -1,14 +1,25 @@
 /**
- * The state of this service for people. It names no reasons: those are for the operator, who reads
- * `/readyz`.
+ * The state of this service for people, and its twin for programs. It names no reasons: those are
+ * for the operator, who reads `/readyz`.
  */
+import {
+  daysOf,
+  historyDays,
+  type PartName,
+  type PartState,
+  partNames,
+  parts,
+  type StatusChange,
+  statesOf,
+} from '../../health/parts.ts'
+import type { Heartbeat, JobHistory } from '../../health/processes.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { RateLimits } from '../../platform/http/contract.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { type Html, html } from '../html.ts'
 import { type IconName, icon } from '../icons.ts'
 import { type PublicView, publicEndpoint, type Site, viewAnswer } from '../public-page.ts'
-import { fullTime } from '../text.ts'
+import { counted, fullTime, shortDate, timeTag } from '../text.ts'
 
 export interface Probe {
   isReady: boolean
@@ -16,34 +27,101 @@ export interface Probe {
   checks: Record<string, string>
 }
 
-/** The background jobs of all processes, and the releases that run. */
-export interface ServiceState {
-  releases: readonly string[]
-  jobs: readonly { name: string; ranAt: Date | null; succeededAt: Date | null; isLate: boolean }[]
-}
-
 export interface StatusPageOptions {
   clock: Clock
   probe: () => Promise<Probe>
-  /** Read after the probe. Undefined: not known yet. */
-  state: () => ServiceState | undefined
+  /** The processes and their jobs, read by the probe. Undefined: not known yet. */
+  survey: () =>
+    | {
+        live: readonly Pick<Heartbeat, 'jobs'>[]
+        jobs: readonly Pick<JobHistory, 'name' | 'isLate'>[]
+      }
+    | undefined
+  history: () => Promise<readonly StatusChange[]>
+  release: string
+  startedAt: Date
 }
 
 const limits: RateLimits = { perMinute: 120, perDay: 20_000 }
 
-export function statusPage(site: Site, { clock, probe, state }: StatusPageOptions): Endpoint {
-  return publicEndpoint(site, {
-    name: 'status page',
-    path: '/status',
-    limits,
-    async answer() {
-      const found = await probe()
-      return viewAnswer(site, statusView(found, { now: clock(), site, state: state() }))
-    },
-  })
+export function statusPages(site: Site, options: StatusPageOptions): Endpoint[] {
+  return [
+    publicEndpoint(site, {
+      name: 'status page',
+      path: '/status',
+      limits,
+      answer: async () => viewAnswer(site, statusView(await readStatus(options), site)),
+    }),
+    publicEndpoint(site, {
+      name: 'status as JSON',
+      path: '/status.json',
+      limits,
+      answer: async () => ({ status: 200, body: statusBody(await readStatus(options)) }),
+    }),
+  ]
 }
 
-type State = 'works' | 'limited' | 'fails'
+interface PartNow {
+  name: PartName
+  state: PartState
+  /** Since when the part has not worked, if that is recorded. */
+  since: Date | null
+  changes: readonly StatusChange[]
+}
+
+interface Status extends Pick<StatusPageOptions, 'release' | 'startedAt'> {
+  state: PartState
+  parts: readonly PartNow[]
+  now: Date
+}
+
+async function readStatus(options: StatusPageOptions): Promise<Status> {
+  const { isReady, checks } = await options.probe()
+  const history = await options.history()
+  const survey = options.survey()
+  const states = statesOf({
+    isDatabaseUp: isReady && checks.database === 'ok',
+    // Before the first survey nothing is known of the jobs.
+    hasJobs: survey === undefined || survey.live.some(({ jobs }) => jobs !== null),
+    jobs: survey?.jobs ?? [],
+  })
+  const all = partNames.flatMap((name) => {
+    const state = states[name]
+    if (state === undefined) return []
+    const changes = history.filter(({ part }) => part === name)
+    const last = changes.findLast(({ endedAt }) => endedAt === null)
+    return [{ name, state, since: state === 'works' ? null : (last?.beganAt ?? null), changes }]
+  })
+  const worst = (state: PartState) => all.some((one) => one.state === state)
+  return {
+    state: worst('fails') ? 'fails' : worst('limited') ? 'limited' : 'works',
+    parts: all,
+    now: options.clock(),
+    release: options.release,
+    startedAt: options.startedAt,
+  }
+}
+
+/** A member of each part: the state now, and the times of the last 90 days in which it differed. */
+function statusBody({ state, parts: all, now, release, startedAt }: Status) {
+  return {
+    state,
+    checkedAt: now.toISOString(),
+    release,
+    startedAt: startedAt.toISOString(),
+    parts: all.map(({ name, state, since, changes }) => ({
+      name,
+      title: parts[name].title,
+      state,
+      since: since?.toISOString() ?? null,
+      changes: changes.map(({ state, beganAt, endedAt }) => ({
+        state,
+        beganAt: beganAt.toISOString(),
+        endedAt: endedAt?.toISOString() ?? null,
+      })),
+    })),
+  }
+}
 
 interface Look {
   tone: 'positive' | 'warning' | 'negative'
@@ -51,88 +129,72 @@ interface Look {
   word: string
 }
 
-const looks: Record<State, Look> = {
+const looks: Record<PartState, Look> = {
   works: { tone: 'positive', sign: 'check', word: 'Works' },
   limited: { tone: 'warning', sign: 'alert', word: 'Works in part' },
   fails: { tone: 'negative', sign: 'cross', word: 'Does not work' },
 }
 
-const summaries: Record<State, { title: string; sentence: string }> = {
+const summaries: Record<PartState, { title: string; sentence: string }> = {
   works: { title: 'All systems work', sentence: 'Every part of this service answers.' },
   limited: {
-    title: 'This service works',
-    sentence: 'Credentials are checked and scores are read. Another part works only in part.',
+    title: 'A part of this service works only in part',
+    sentence: 'The others work. What waits is done later.',
   },
   fails: {
     title: 'A part of this service does not work',
-    sentence:
-      'The skill standard and the documentation still answer. Checks of credentials may not.',
+    sentence: 'The skill standard and the documentation still answer.',
   },
 }
 
-/** The parts that the checks watch, in the words of their users. */
-const parts: Readonly<Record<string, { title: string; text: string }>> = {
-  database: { title: 'Registry', text: 'Keeps credentials, scores and their revocation.' },
-  schema: { title: 'Schema', text: 'The registry has the form that this release expects.' },
-  engine: { title: 'Scoring engine', text: 'Computes scores from evidence.' },
-  signing: { title: 'Signing', text: 'Signs new credentials and status lists.' },
-  keys: { title: 'API keys', text: 'Lets developers and agents call the service.' },
-  payments: { title: 'Payments', text: 'Takes payments for one request, without a key.' },
-  jobs: { title: 'Background work', text: 'Computes scores, and sends webhooks and mails.' },
-}
-
-function stateOf(answer: string): State {
-  if (answer === 'ok') return 'works'
-  return answer.startsWith('degraded: ') ? 'limited' : 'fails'
-}
-
 function statusView(
-  { isReady, checks }: Probe,
-  { now, site: { host }, state: whole }: { now: Date; site: Site; state: ServiceState | undefined },
+  { state, parts: all, now, release, startedAt }: Status,
+  site: Site,
 ): PublicView {
-  const rows = Object.entries(checks).map(([name, answer]) => ({
-    name,
-    state: stateOf(answer),
-  }))
-  const isLimited = rows.some(({ state }) => state === 'limited')
-  const state: State = !isReady ? 'fails' : isLimited ? 'limited' : 'works'
-  const { tone, sign } = looks[isReady ? 'works' : 'fails']
+  const { host } = site
+  const { tone, sign } = looks[state]
   const { title, sentence } = summaries[state]
   return {
     title,
     description: `The state of the parts of ${host}.`,
     current: '/status',
+    alternates: [{ path: '/status.json', type: 'application/json' }],
     main: html`<div class="page-head"><h1>Status of ${host}</h1></div>
-<section class="verdict" data-tone="${tone}" data-service="${isReady ? 'works' : 'fails'}" aria-labelledby="status-title">
+<section class="verdict" data-tone="${tone}" data-service="${state === 'fails' ? 'fails' : 'works'}" aria-labelledby="status-title">
 <div class="verdict-head"><span class="seal">${icon(sign)}</span><div><h2 id="status-title">${title}</h2><p>${sentence}</p></div></div>
-<table class="table checks">
-<caption class="hidden-visually">The parts of this service and their state</caption>
-<thead><tr><th scope="col">Part</th><th scope="col">State</th></tr></thead>
-<tbody>${rows.map(rowOf)}</tbody>
-</table>
 </section>
-${whole === undefined ? '' : jobsTable(whole)}
-<p class="small muted">Checked at ${fullTime(now)}, with this request.</p>`,
+<ul class="parts">${all.map((part) => partItem(part, now))}</ul>
+<p class="small muted">Checked ${timeTag(now, now)}, at ${fullTime(now)}. Release ${release}, running since ${fullTime(startedAt)}.</p>`,
   }
 }
 
-function rowOf({ name, state }: { name: string; state: State }): Html {
+function partItem({ name, state, since, changes }: PartNow, now: Date): Html {
   const { tone, sign, word } = looks[state]
-  const { title, text } = parts[name] ?? { title: name, text: '' }
-  return html`<tr><th scope="row">${title}<span class="sub wide-only">${text}</span></th><td><span class="mark ${tone}">${icon(sign)}${word}</span></td></tr>\n`
+  const { title, text } = parts[name]
+  const days = daysOf(changes, now)
+  const bad = days.filter((day) => day.state !== 'works')
+  const sentence =
+    bad.length === 0
+      ? `No interruption in ${historyDays} days.`
+      : `${counted(bad.length, 'day')} with an interruption in ${historyDays} days.`
+  const width = 100 / historyDays
+  const bars = days.map(
+    (day, i) =>
+      html`<rect class="${day.state}" x="${(i * width).toFixed(2)}%" width="${(width * 0.7).toFixed(2)}%" height="28"><title>${dayText(day)}</title></rect>`,
+  )
+  const table =
+    bad.length > 0 &&
+    html`<details class="fold inline"><summary>Show as a table</summary><div class="table-box"><table class="table"><thead><tr><th scope="col">Day</th><th scope="col">State</th><th scope="col" class="end">Minutes</th></tr></thead><tbody>${bad.toReversed().map((day) => html`<tr><td>${dateOf(day.day)}</td><td>${looks[day.state].word}</td><td class="end">${day.minutes}</td></tr>\n`)}</tbody></table></div></details>`
+  return html`<li class="card"><div class="card-body stack"><div class="row apart"><div><h2>${title}</h2><p class="small muted">${text}</p></div><span class="mark ${tone}">${icon(sign)}${word}${since !== null && html` since ${timeTag(since, now)}`}</span></div>
+<svg class="days" width="100%" height="28" role="img" aria-label="${sentence}">${bars}</svg><p class="row apart small muted"><span>${historyDays} days ago</span><span>${sentence}</span><span>Today</span></p>${table}</div></li>`
 }
 
-function jobsTable({ jobs, releases }: ServiceState): Html {
-  const time = (at: Date | null): Html | string => (at === null ? 'Not yet' : fullTime(at))
-  return html`<section aria-labelledby="jobs-title">
-<h2 id="jobs-title">Background jobs</h2>
-<div class="table-box"><table class="table">
-<thead><tr><th scope="col">Job</th><th scope="col">Last run</th><th scope="col">Last success</th></tr></thead>
-<tbody>${jobs.map(
-    ({ name, ranAt, succeededAt, isLate }) =>
-      html`<tr><th scope="row">${name}${isLate ? html` <span class="mark warning">${icon('alert')}Late</span>` : ''}</th><td>${time(ranAt)}</td><td>${time(succeededAt)}</td></tr>\n`,
-  )}</tbody>
-</table></div>
-<p class="small muted">${releases.length === 1 ? 'Release' : 'Releases'} ${releases.join(' and ')}.</p>
-</section>`
+function dateOf(day: string): string {
+  return shortDate(new Date(`${day}T00:00:00Z`))
+}
+
+function dayText({ day, state, minutes }: ReturnType<typeof daysOf>[number]): string {
+  return state === 'works'
+    ? `${dateOf(day)}: no interruption`
+    : `${dateOf(day)}: ${state === 'fails' ? 'did not work' : 'worked in part'} for ${counted(minutes, 'minute')}`
 }
