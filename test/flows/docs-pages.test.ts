@@ -5,6 +5,9 @@ import { after, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { pagePathOf } from '../../src/discovery/docs-page.ts'
 import { type ErrorRow, errorTable } from '../../src/platform/http/errors.ts'
+import { newSession } from '../support/build/sessions.ts'
+import { publicLine, register } from '../support/build/workers.ts'
+import { ask } from '../support/start/ask.ts'
 import {
   inspectPage,
   inspectUrl,
@@ -41,6 +44,12 @@ test('docs: every page answers as HTML, and with .md behind its path with the by
     assert.deepEqual([markdown.status, markdown.type], [200, 'text/markdown; charset=utf-8'], path)
     assert.equal(markdown.text, readFileSync(source, 'utf8'))
   }
+})
+
+test('docs: commands of a guide call this deployment, and its Markdown is the file', async () => {
+  const { text } = await get('/docs/agents')
+  assert.ok(text.includes(`BASE<span class="tok-k">=</span>${publicUrl}`), 'the variable BASE')
+  assert.doesNotMatch(text, /BASE[^\n]{0,40}localhost:8080/)
 })
 
 test('docs: every page of docs/ is in the navigation or is a decision', async () => {
@@ -153,6 +162,49 @@ test('api: the filter of operations works as a form, and the language stays on e
     [],
   )
   await context.close()
+})
+
+test('api: the form of an operation sends public reads and reads of the sandbox alone, never a write', async () => {
+  const contract = JSON.parse((await get('/api/v1/openapi.json')).text)
+  const sent: string[] = []
+  for (const methods of Object.values<Record<string, { operationId: string }>>(contract.paths))
+    for (const [method, { operationId }] of Object.entries(methods)) {
+      const { text } = await get(`/docs/api/${operationId}`)
+      const [, path, posts] = /data-send="([^"]+)"( data-method="POST")?/.exec(text) ?? []
+      if (path === undefined) continue
+      sent.push(`${posts === undefined ? 'GET' : 'POST'} ${path}`)
+      assert.ok(method === 'get' || operationId === 'verifyScoreCredential', operationId)
+    }
+  assert.deepEqual(
+    sent.filter((one) => one.startsWith('POST') || one.includes('/api/account/')),
+    [
+      'GET /api/account/developer/sandbox/candidates/search',
+      'GET /api/account/developer/sandbox/candidates/{username}',
+      'POST /api/v1/score-vc/verify',
+      'GET /api/account/developer/sandbox/scores/{scoreId}',
+    ],
+  )
+  // What a changed page could send: the routes themselves refuse it.
+  const { db } = service.database
+  const { headers } = await newSession(db, { publicUrl })
+  await register(db, [publicLine({ username: 'a-real-person' })])
+  const sandbox = '/api/account/developer/sandbox'
+  const real = await get(`${sandbox}/candidates/a-real-person`, headers)
+  const unknown = await get(`${sandbox}/candidates/nobody-at-all`, headers)
+  assert.deepEqual([real.status, real.text], [404, unknown.text])
+  const write = await ask(service.base, {
+    method: 'POST',
+    path: `${sandbox}/candidates/search?q=typescript`,
+    headers,
+  })
+  assert.equal(write.status, 405)
+  const huge = await ask(service.base, {
+    method: 'POST',
+    path: '/api/v1/score-vc/verify',
+    headers: { ...headers, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ a: 'x'.repeat(1_000_000) }),
+  })
+  assert.equal(huge.status, 413)
 })
 
 test('search: results are grouped with marked words, and an id leads to its page', async () => {

@@ -1,6 +1,7 @@
 /** Pure: the reference of the API, rendered from the OpenAPI document. */
 import { colouredCode } from '../coloured-code.ts'
-import { attributes, Html, html, type Part } from '../html.ts'
+import { methodTag, pathText } from '../components.ts'
+import { attributes, type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import type { PublicView } from '../public-page.ts'
 import { codeBlock, table } from './blocks.ts'
@@ -158,33 +159,35 @@ export function operationView(
       { path: '/docs', title: 'Docs' },
       { path: apiPath, title: 'API reference' },
     ],
-    lead: html`<p>${methodTag(method)} <code>${pathText(path)}</code></p>`,
-    sections: [
-      { id: 'request', title: 'Request' },
-      { id: 'response', title: 'Response' },
-      { id: 'errors', title: 'Errors' },
-    ],
+    lead: html`<p>${methodTag(method)} <code>${pathText(path)}</code></p>${operation.description !== undefined && html`<p>${operation.description}</p>`}${access(operation)}`,
+    reference: {
+      groups: document.tags.map(({ name }) => ({
+        title: sentence(name),
+        operations: all
+          .filter((one) => one.operation.tags[0] === name)
+          .map((one) => ({
+            path: operationPath(one.operation),
+            title: one.operation.summary,
+            method: one.method,
+          })),
+      })),
+      call: html`<h2 class="hidden-visually" id="request">Request</h2>${languageBlock(call)}${sendForm(call, { method, path, operation }, values)}${answered.map((response, i) => responseExample(document, response))}`,
+    },
     previous: neighbour(all[at - 1]),
     next: neighbour(all[at + 1]),
-    main: html`${operation.description !== undefined && html`<p>${operation.description}</p>`}
-${access(operation)}
-<h2 id="request">Request</h2>
-${languageBlock(call)}${sendForm(call, { method, path, operation }, values)}
-${
-  parameters.length > 0 &&
-  html`<h3 id="parameters">Parameters</h3>${table(
-    'Parameters',
-    ['Name', 'Type', 'Meaning'],
-    parameters.map((one) => [
-      html`<code>${one.name}</code><br><span class="small muted">${one.in}${one.required === true && ', required'}</span>`,
-      typeOf(document, one.schema),
-      one.description ?? '',
-    ]),
-  )}`
-}
-${body !== undefined && html`<h3 id="body">Body</h3>${fields(document, 'Body', body[1].schema)}`}
+    main: html`${
+      parameters.length > 0 &&
+      html`<h2 id="parameters">Parameters</h2>${members(
+        parameters.map(({ name, in: place, required, schema, description }) => ({
+          name,
+          about: [place, typeOf(document, schema), required === true && 'required'],
+          text: description,
+        })),
+      )}`
+    }
+${body !== undefined && html`<h2 id="body">Body</h2>${fields(document, body[1].schema)}`}
 <h2 id="response">Response</h2>
-${answered.map((response, i) => answer(document, response, i))}
+${answered.map((response, i) => answerFields(document, response, i))}
 <h2 id="errors">Errors</h2>
 ${table(
   'Errors',
@@ -238,18 +241,33 @@ function authentication(schemes: readonly string[], { security }: OperationObjec
   return 'None'
 }
 
-function answer(
+type Answered = Response & { status: string }
+
+function answerFields(
   document: OpenApi,
-  { status, description, content = {} }: Response & { status: string },
+  { status, description, content = {} }: Answered,
   i: number,
 ): Part {
+  const [type, media] = Object.entries(content)[0] ?? []
+  const isJson = type?.includes('json') ?? false
+  return html`<p><code>${status}</code> ${description}</p>
+${media?.schema !== undefined && i === 0 && isJson && fields(document, media.schema)}`
+}
+
+function responseExample(document: OpenApi, { status, content = {} }: Answered): Part {
   const [type, media] = Object.entries(content)[0] ?? []
   const example = media && exampleOf(document, media)
   const code = typeof example === 'string' ? example : JSON.stringify(example, null, 2)
   const isJson = type?.includes('json') ?? false
-  return html`<p><code>${status}</code> ${description}</p>
-${code !== undefined && codeBlock({ id: `response-${status}`, name: `${status} · ${type}`, label: `Response ${status}`, code: colouredCode(shortened(code), isJson ? 'json' : 'text') })}
-${media?.schema !== undefined && i === 0 && isJson && html`<details><summary>Fields of the response</summary>${fields(document, 'Fields of the response', media.schema)}</details>`}`
+  return (
+    code !== undefined &&
+    codeBlock({
+      id: `response-${status}`,
+      name: `${status} · ${type}`,
+      label: `Response ${status}`,
+      code: colouredCode(shortened(code), isJson ? 'json' : 'text'),
+    })
+  )
 }
 
 const exampleLinesMax = 60
@@ -295,18 +313,31 @@ function rowsOf(document: OpenApi, schema: Schema, prefix: string, depth: number
   })
 }
 
-function fields(document: OpenApi, label: string, schema: Schema | undefined): Part {
+function fields(document: OpenApi, schema: Schema | undefined): Part {
   const rows = schema === undefined ? [] : rowsOf(document, schema, '', 0)
   if (rows.length === 0) return html`<p>The members are not fixed.</p>`
-  return table(
-    label,
-    ['Field', 'Type', 'Meaning'],
-    rows.map(({ name, schema: member, isRequired }) => [
-      html`<code>${name}</code>${!isRequired && html`<br><span class="small muted">optional</span>`}`,
-      typeOf(document, member),
-      member.description ?? '',
-    ]),
+  return members(
+    rows.map(({ name, schema: member, isRequired }) => ({
+      name,
+      about: [typeOf(document, member), !isRequired && 'optional'],
+      text: member.description,
+    })),
   )
+}
+
+interface Member {
+  name: string
+  /** Its type, and whether it must be there. */
+  about: readonly (string | false)[]
+  text: string | undefined
+}
+
+/** A list has room for long names and texts, beside the call and on a phone. */
+function members(rows: readonly Member[]): Part {
+  return html`<ul class="members">${rows.map(
+    ({ name, about, text }) =>
+      html`<li><p class="name"><code>${name}</code> <span class="small muted">${about.filter((one) => one !== false).join(' · ')}</span></p>${text !== undefined && html`<p class="small">${text}</p>`}</li>\n`,
+  )}</ul>`
 }
 
 function typeOf(document: OpenApi, given: Schema): string {
@@ -450,16 +481,6 @@ function sendField({ name, label, value }: Record<'name' | 'label' | 'value', st
 /** A script shows the answer below the form. */
 function sending(form: Part): Part {
   return html`<div class="card send">${form}<div class="code" data-sent hidden><div class="code-head"><span role="status" data-sent-head></span><a data-sent-log hidden>In your request log</a><a data-sent-sign-in hidden>Sign in to send</a></div><pre tabindex="0" role="region" aria-label="Answer"><code data-sent-body></code></pre></div></div>\n`
-}
-
-/** The word says it, the colour helps the eye. */
-function methodTag(method: string): Part {
-  return html`<span class="method" data-method="${method}">${method}</span>`
-}
-
-/** A path breaks after its slashes alone. */
-function pathText(path: string): Part {
-  return path.split(/(?<=.\/)/).map((part, i) => [i > 0 && new Html('<wbr>'), part])
 }
 
 /** Follows the reference of a part, if it is one. */

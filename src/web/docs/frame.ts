@@ -1,4 +1,5 @@
 /** Pure: the frame of a page of the documentation: navigation, title, contents, next page. */
+import { methodTag } from '../components.ts'
 import { attributes, type Html, html, type Part } from '../html.ts'
 import type { PublicView, Site } from '../public-page.ts'
 import type { DocsLibrary, DocsPage } from './library.ts'
@@ -11,6 +12,11 @@ export interface DocsView {
   /** The parts of the path to this page, before its own title. */
   trail: readonly { path: string; title: string }[]
   lead?: Part
+  /** A page of the reference: its call stands beside the rest, and its navigation lists operations. */
+  reference?: {
+    call: Part
+    groups: readonly { title: string; operations: readonly OperationEntry[] }[]
+  }
   main: Part
   sections?: readonly { id: string; title: string }[]
   /** Path of the same page in Markdown. */
@@ -19,6 +25,13 @@ export interface DocsView {
   next?: Pick<DocsPage, 'path' | 'title'> | undefined
   /** True unless given: search engines may list the page. */
   isListed?: boolean
+}
+
+/** An operation in the navigation. */
+export interface OperationEntry {
+  path: string
+  title: string
+  method: string
 }
 
 export interface DocsFrame {
@@ -41,7 +54,14 @@ export function groupsOf({ groups }: DocsLibrary): { title: string; pages: reado
 
 /** Returns the page in the frame of the documentation. */
 export function docsView({ site, library }: DocsFrame, view: DocsView): PublicView {
-  const { path, title, description, lead, main, markdownPath, isListed = true } = view
+  const { path, title, description, lead, main, markdownPath, reference, isListed = true } = view
+  const head = html`<nav class="breadcrumb" aria-label="Breadcrumb"><ol>${view.trail.map((step) => html`<li><a href="${step.path}">${step.title}</a></li>`)}<li aria-current="page">${title}</li></ol></nav>
+<h1>${title}</h1>
+${lead !== undefined && html`<div class="lead">${lead}</div>`}
+${markdownPath !== undefined && html`<p class="small muted"><a href="${markdownPath}">View as Markdown</a></p>`}
+`
+  const rest = html`${main}
+${pager(view)}`
   return {
     title: `${title} · docs`,
     description,
@@ -51,16 +71,22 @@ export function docsView({ site, library }: DocsFrame, view: DocsView): PublicVi
     head: html`<link rel="canonical" href="${`${site.publicUrl}${path}`}">\n`,
     columns: {
       label: 'Documentation',
-      navigation: [searchForm('nav-q', 'Search'), navigation(library, view)],
-      contents: contents(view),
+      navigation: [
+        searchForm('nav-q', 'Search'),
+        reference === undefined
+          ? navigation(library, view)
+          : operationLinks(reference.groups, path),
+      ],
+      contents: reference === undefined && contents(view),
     },
-    main: html`<article class="prose">
-<nav class="breadcrumb" aria-label="Breadcrumb"><ol>${view.trail.map((step) => html`<li><a href="${step.path}">${step.title}</a></li>`)}<li aria-current="page">${title}</li></ol></nav>
-<h1>${title}</h1>
-${lead !== undefined && html`<div class="lead">${lead}</div>`}
-${markdownPath !== undefined && html`<p class="small muted"><a href="${markdownPath}">View as Markdown</a></p>`}
-${main}
-${pager(view)}
+    main: html`<article class="prose${reference !== undefined && ' operation'}">
+${
+  reference === undefined
+    ? html`${head}${rest}`
+    : html`<div class="introduction">${head}</div>
+<aside class="call" aria-label="Call this operation">${reference.call}</aside>
+<div class="rest">${rest}</div>`
+}
 </article>`,
   }
 }
@@ -82,6 +108,21 @@ function navigation(library: DocsLibrary, view: DocsView): Html[] {
     })
     return html`<div class="nav-group"><p>${title}</p>${links}</div>`
   })
+}
+
+function operationLinks(
+  groups: NonNullable<DocsView['reference']>['groups'],
+  current: string,
+): Html[] {
+  const back = html`<div class="nav-group"><a href="/docs">Docs</a><a href="${apiEntry.path}">API reference</a></div>`
+  const lists = groups.map(({ title, operations }) => {
+    const links = operations.map(
+      (one) =>
+        html`<a href="${one.path}"${attributes({ 'aria-current': one.path === current && 'page' })}><span>${one.title}</span>${methodTag(one.method)}</a>`,
+    )
+    return html`<div class="nav-group"><p>${title}</p>${links}</div>`
+  })
+  return [back, ...lists]
 }
 
 function contents({ sections = [] }: DocsView): Part {

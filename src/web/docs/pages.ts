@@ -45,6 +45,7 @@ export interface DocsContext {
    */
   openApi: () => OpenApi
   clock: Clock
+  operatorName: string | null
   /** The contact in `security.txt`, a URL. Null: there is no such file. */
   securityContact: string | null
   /** Paths of other pages that search engines may list. */
@@ -60,7 +61,7 @@ type ContentType = PublicDocumentOptions['contentType']
 
 export function docsEndpoints(context: DocsContext): Endpoint[] {
   const { publicUrl, library } = context
-  const site = siteOf(publicUrl)
+  const site = siteOf(publicUrl, context.operatorName)
   const frame: DocsFrame = { site, library }
   const documents = memoized()
   let contract: OpenApi | undefined
@@ -150,6 +151,12 @@ export function docsEndpoints(context: DocsContext): Endpoint[] {
   ]
 }
 
+/** Commands on the page call this deployment. The Markdown stays as it is. */
+function withBase(text: string, publicUrl: string): string {
+  const start = /(BASE(?:<[^>]*>)*=(?:<[^>]*>)*)http:\/\/localhost:8080(?![\d:])/g
+  return text.replaceAll(start, (_, variable: string) => `${variable}${html`${publicUrl}`.text}`)
+}
+
 function libraryView(frame: DocsFrame, page: DocsPage, rendered: RenderedPage): PublicView {
   const order = frame.library.groups.flatMap(({ pages }) => pages)
   const at = order.indexOf(page)
@@ -157,7 +164,10 @@ function libraryView(frame: DocsFrame, page: DocsPage, rendered: RenderedPage): 
   return docsView(frame, {
     ...page,
     ...rendered,
-    main: page.path === index.path ? indexMain(rendered, frame.library) : rendered.main,
+    main:
+      page.path === index.path
+        ? indexMain(rendered, frame.library)
+        : new Html(withBase(rendered.main.text, frame.site.publicUrl)),
     trail: page.path === index.path ? [] : [index],
     previous: at > 0 ? order[at - 1] : undefined,
     next: at >= 0 ? order[at + 1] : undefined,
