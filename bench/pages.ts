@@ -65,7 +65,7 @@ try {
       `/dashboard/keys/${account.keyId}`,
       '/dashboard/webhooks',
       endpoint,
-      `${endpoint}?status=failed`,
+      `${endpoint}?state=undelivered`,
       `${endpoint}/events/${account.eventId}`,
       '/dashboard/webhooks/new',
       '/dashboard/sandbox',

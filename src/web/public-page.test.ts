@@ -4,16 +4,17 @@ import { gunzipSync } from 'node:zlib'
 import { Type } from 'typebox'
 import { ask } from '../../test/support/start/ask.ts'
 import { publicUrl, startEdge } from '../../test/support/start/edge.ts'
+import type { StatusChange } from '../health/parts.ts'
 import { publicDocument } from '../platform/http/document.ts'
 import { endpoint } from '../platform/http/endpoint.ts'
 import { refuse } from '../platform/http/errors.ts'
 import { loadReleasedVocabulary } from '../skill-standard/releases.ts'
 import { homePage } from './public/home.ts'
-import { type Probe, statusPage } from './public/status.ts'
+import { type Probe, type StatusPageOptions, statusPages } from './public/status.ts'
 import { pageDocument, publicEndpoint, siteOf, staticPage, viewAnswer } from './public-page.ts'
 import { publicRefusalPage } from './refusal-page.ts'
 
-const site = siteOf(publicUrl)
+const site = siteOf(publicUrl, 'Example <Scores> Ltd')
 const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 const alternates = [{ path: '/thing.json', type: 'application/json' }]
 const skills = new Map([['sql', pageDocument(site, { title: 'SQL', main: 'SQL' })]])
@@ -22,21 +23,36 @@ const at = new Date('2026-05-14T08:59:57Z')
 
 /** What the status page reads. */
 let probe: Probe = { isReady: true, checks: { database: 'ok' } }
+const withJobs = { jobs: {} }
+let survey: ReturnType<StatusPageOptions['survey']> = {
+  live: [withJobs],
+  jobs: [
+    { name: 'send mails', isLate: false },
+    { name: 'deliver webhooks', isLate: false },
+    { name: 'fan out events', isLate: false },
+  ],
+}
+const history: StatusChange[] = [
+  {
+    part: 'webhooks',
+    state: 'fails',
+    beganAt: new Date('2026-05-12T23:50:00Z'),
+    endedAt: new Date('2026-05-13T00:05:00Z'),
+  },
+  { part: 'webhooks', state: 'fails', beganAt: at, endedAt: null },
+]
 
 const edge = await startEdge({
   notFoundPage: publicRefusalPage(site.host),
   endpoints: [
     homePage(site, { vocabulary: loadReleasedVocabulary(), demoDocument: null }),
-    statusPage(site, {
+    ...statusPages(site, {
       clock: () => new Date('2026-05-14T09:00:00Z'),
       probe: async () => probe,
-      state: () => ({
-        releases: ['1.2.0', '1.3.0'],
-        jobs: [
-          { name: 'fan out', ranAt: at, succeededAt: at, isLate: false },
-          { name: 'send mails', ranAt: at, succeededAt: null, isLate: true },
-        ],
-      }),
+      survey: () => survey,
+      history: async () => history,
+      release: '1.2.0',
+      startedAt: at,
     }),
     staticPage(site, { name: 'thing', path: '/thing', title: 'Thing', main: '<b>', alternates }),
     publicEndpoint(site, {
@@ -47,6 +63,14 @@ const edge = await startEdge({
         const document = skills.get(path.slug)
         return document === undefined ? refuse('not_found') : { document }
       },
+    }),
+    publicEndpoint(site, {
+      name: 'free',
+      path: '/free',
+      limits: { perMinute: 1, perDay: 100 },
+      isFreeWithoutQuery: true,
+      queryParameters: Type.Object({ q: Type.Optional(Type.String()) }),
+      answer: () => viewAnswer(site, { title: 'Free', main: '' }),
     }),
     publicEndpoint(site, {
       name: 'asked',
@@ -127,6 +151,18 @@ test('200: a page that depends on its query is rendered for each request and not
   assert.match(String(limited.body), /Too many requests/)
 })
 
+test('200: a page that is equal for all without a query counts calls with a query alone', async () => {
+  const statuses: number[] = []
+  for (const path of ['/free', '/free', '/free?q=1', '/free', '/free?q=1'])
+    statuses.push((await get(path)).status)
+  assert.deepEqual(statuses, [200, 200, 200, 200, 429])
+})
+
+test('the footer names the operator as text, and the host beside it', async () => {
+  const { body } = await get('/thing')
+  assert.match(String(body), /Score credentials of <bdi>Example &lt;Scores&gt; Ltd<\/bdi> \(/)
+})
+
 test('200: a page that is rendered for each request is compressed, but not for a caller with a cookie (BREACH)', async () => {
   const zipped = await get('/status', { 'Accept-Encoding': 'gzip, br' })
   assert.equal(zipped.headers['content-encoding'], 'gzip')
@@ -150,34 +186,49 @@ test('200: a document with a page shows it to browsers alone, and caches keep bo
   for (const { headers } of [page, json]) assert.match(String(headers.vary), /, Accept$/)
 })
 
-test('200: the status page says which part works, works in part, or does not work', async () => {
+test('200: the status page and its twin say which part works, since when, and how 90 days were', async () => {
+  const { live, jobs } = survey ?? assert.fail('there is a survey')
+  const late = jobs.map((job) => ({ ...job, isLate: job.name === 'fan out events' }))
   const cases = [
-    { isReady: true, checks: { database: 'ok' }, title: 'All systems work', tone: 'positive' },
+    { found: { live, jobs }, title: 'All systems work', webhooks: 'works', checks: 'works' },
     {
-      isReady: true,
-      checks: { database: 'ok', payments: 'degraded: no facilitator is set' },
-      title: 'This service works',
-      tone: 'positive',
+      found: { live, jobs: late },
+      title: 'A part of this service works only in part',
+      webhooks: 'limited',
+      checks: 'works',
     },
     {
-      isReady: false,
-      checks: { database: '<no answer>' },
+      found: { live: [{ jobs: null }], jobs },
       title: 'A part of this service does not work',
-      tone: 'negative',
+      webhooks: 'fails',
+      checks: 'works',
+    },
+    {
+      found: { live, jobs },
+      database: '<no answer>',
+      title: 'A part of this service does not work',
+      webhooks: 'fails',
+      checks: 'fails',
     },
   ]
-  for (const { title, tone, ...found } of cases) {
-    probe = found
+  for (const { found, database = 'ok', title, webhooks, checks } of cases) {
+    probe = { isReady: database === 'ok', checks: { database } }
+    survey = found
     const { status, body } = await get('/status')
     assert.equal(status, 200)
     assert.ok(String(body).includes(`<h2 id="status-title">${title}</h2>`), title)
-    assert.ok(String(body).includes(`class="verdict" data-tone="${tone}"`), title)
+    const twin = JSON.parse(String((await get('/status.json')).body))
+    const stateOf = (name: string) =>
+      twin.parts.find((one: { name: string }) => one.name === name)?.state
+    assert.deepEqual([stateOf('webhooks'), stateOf('checks')], [webhooks, checks])
+    assert.equal(stateOf('scoring'), webhooks === 'fails' ? 'fails' : undefined)
+    assert.doesNotMatch(String(body), /no answer/, 'reasons are for the operator')
   }
-  const { body } = await get('/status')
-  assert.match(String(body), /Does not work<\/span>/)
-  assert.doesNotMatch(String(body), /no answer/, 'reasons are for the operator')
-  const page = String(body)
-  assert.match(page, /fan out<\/th><td>.*08:59:57.*<\/td><td>.*08:59:57/)
-  assert.match(page, /send mails .*Late<\/span><\/th>.*<td>Not yet<\/td>/)
-  assert.match(page, /Releases 1\.2\.0 and 1\.3\.0\./)
+  const page = String((await get('/status')).body)
+  assert.match(page, /Does not work since <time datetime="2026-05-14T08:59:57/)
+  assert.match(page, /12 May 2026: did not work for 10 minutes/)
+  assert.match(page, /13 May 2026: did not work for 5 minutes/)
+  assert.match(page, /aria-label="3 days with an interruption in 90 days\."/)
+  assert.match(page, /Release 1\.2\.0/)
+  probe = { isReady: true, checks: { database: 'ok' } }
 })

@@ -31,10 +31,12 @@ export interface Site {
   publicUrl: string
   /** Shown beside the mark. */
   host: string
+  /** The name of the operator, shown in the footer. Null: none is configured. */
+  operatorName: string | null
 }
 
-export function siteOf(publicUrl: string): Site {
-  return { publicUrl, host: new URL(publicUrl).host }
+export function siteOf(publicUrl: string, operatorName: string | null): Site {
+  return { publicUrl, host: new URL(publicUrl).host, operatorName }
 }
 
 export interface Alternate {
@@ -93,12 +95,14 @@ type Public<Path extends TObject, Query extends TObject> = Pick<
   name: string
   /** Limits of each address. Absent: the page costs no more than its bytes. */
   limits?: RateLimits
+  /** Whether only calls with a query are counted. */
+  isFreeWithoutQuery?: boolean
 }
 
 /** Declares the endpoint of a page, or of many under one path. */
 export function publicEndpoint<Path extends TObject, Query extends TObject>(
   { host }: Site,
-  { name, limits, ...declared }: Public<Path, Query>,
+  { name, limits, isFreeWithoutQuery = false, ...declared }: Public<Path, Query>,
 ): Endpoint {
   return endpoint({
     ...declared,
@@ -106,7 +110,7 @@ export function publicEndpoint<Path extends TObject, Query extends TObject>(
     method: 'GET',
     area: 'pages',
     summary: 'A public page',
-    policy: limits === undefined ? { kind: 'open' } : { kind: 'page', limits },
+    policy: limits === undefined ? { kind: 'open' } : { kind: 'page', limits, isFreeWithoutQuery },
     priority: 'public',
     responses: {},
     refusalPage: publicRefusalPage(host),
@@ -122,12 +126,16 @@ export function staticPage(
   return publicEndpoint(site, { name, path, answer: () => ({ document }) })
 }
 
-function framed({ host }: Site, view: PublicView) {
+function framed({ host, operatorName }: Site, view: PublicView) {
   const { title, description, main, current = '', isIndexed = true, head, scripts = [] } = view
   const alternates = (view.alternates ?? []).map(
     ({ path, type }) => html`<link rel="alternate" type="${type}" href="${path}">\n`,
   )
-  const site = { current, ...(view.columns === undefined ? {} : { columns: view.columns }) }
+  const site = {
+    current,
+    operatorName,
+    ...(view.columns === undefined ? {} : { columns: view.columns }),
+  }
   const described = description === undefined ? {} : { description }
   return { title, host, main, site, isIndexed, scripts, ...described, head: [alternates, head] }
 }

@@ -68,8 +68,9 @@ export type Policy<Limits = RateLimits> =
   /**
    * A page of ours, for any browser: the caller is its session, or anonymous. `limits` are those of
    * each address. A request that changes something must come from our own origin (decision D49).
+   * `isFreeWithoutQuery`: without a query the page is equal for all, and no call is counted.
    */
-  | { kind: 'page'; limits: RateLimits }
+  | { kind: 'page'; limits: RateLimits; isFreeWithoutQuery?: boolean }
 
 /** Calls of one session to all routes together. A day has no limit of its own. */
 export const sessionLimits: RateLimits = { perMinute: 300, perDay: 300 * 1_440 }

@@ -14,7 +14,7 @@ export interface PublicPagesOptions
 }
 
 export function publicPages({ publicUrl, ...options }: PublicPagesOptions): Endpoint[] {
-  const site = siteOf(publicUrl)
+  const site = siteOf(publicUrl, options.operatorName)
   return [
     homePage(site, options),
     ...verifyPages(site, options),

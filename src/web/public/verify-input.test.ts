@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deflateRawSync } from 'node:zlib'
-import { readBadge } from '../assets/badge-file.ts'
+import { badgeBytesMax, readBadge } from '../assets/badge-file.ts'
 import { nothingPublic, readInput, readName } from './verify-input.ts'
 
 const publicUrl = 'https://scores.example.org'
@@ -79,6 +79,29 @@ test('badge: the credential of a PNG stands in its iTXt chunk, and a damaged pic
   for (let end = 8; end < picture.length - 4; end++)
     assert.equal(readBadge(picture.subarray(0, end)).kind, 'picture')
   assert.equal(readBadge(Buffer.from('{}')).kind, 'other')
+})
+
+test('badge: a picture of 1 MiB is read in linear time, whatever it holds', () => {
+  const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+  const namespace = 'xmlns:ob="https://purl.imsglobal.org/ob/v3p0"'
+  const filled = (start: string, part: string) =>
+    Buffer.from(start + part.repeat(Math.ceil(badgeBytesMax / part.length))).subarray(
+      0,
+      badgeBytesMax,
+    )
+  const pictures = [
+    filled('<svg ', 'xmlns:a'),
+    filled('<svg xmlns:', 'a'),
+    filled(`<svg ${namespace}><ob:credential>`, ']]> '),
+    filled(`<svg ${namespace}>`, '<ob:credential>'),
+    filled('<svg>', ' '),
+    // 87,000 chunks without data, and texts that have no end.
+    Buffer.concat([png, Buffer.alloc(badgeBytesMax - 8)]),
+    Buffer.concat([png, filled('', '\0\0\0\u0004iTXtopenbadgecredential\0')]),
+  ]
+  const began = performance.now()
+  for (const picture of pictures) assert.equal(readBadge(picture).kind, 'picture')
+  assert.ok(performance.now() - began < 3_000, 'quadratic time would be minutes')
 })
 
 test('input: a link to this page names a person or a score, and no further link', () => {

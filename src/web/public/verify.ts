@@ -85,6 +85,7 @@ export function verifyPages(site: Site, options: VerifyPageOptions): Endpoint[] 
       // The public name of a person or a score. A document has no place in an address.
       queryParameters: Type.Object({ of: Type.Optional(Type.String({ maxLength: 200 })) }),
       limits: pageLimits,
+      isFreeWithoutQuery: true,
       answer: ({ query: { of } }) =>
         of === undefined ? { document: start } : check(readName(of, context)),
     }),
