@@ -114,6 +114,11 @@ export const apiKeysCreate = change({
     if ('refusal' in of) return of
     const { now, idempotencyKey } = context
     const { environment } = input
+    if (environment === 'test' && asked.includes('webhooks:write'))
+      return refuse('invalid_field', {
+        message:
+          'scopes: A test key cannot have webhooks:write, because the sandbox has no webhooks. Leave it out, or create a live key.',
+      })
     const expiresAt = days === undefined ? null : new Date(now.getTime() + days * dayMs)
     const wanted = {
       accountId: of.id,

@@ -32,6 +32,8 @@ export interface Page {
 export interface SiteFrame {
   /** Path of the current entry in the navigation, or of none. */
   current: string
+  /** Null: the host stands alone in the footer. */
+  operatorName?: string | null
   /** Absent: a page of one column. */
   columns?: SiteColumns
 }
@@ -118,7 +120,11 @@ const siteEntries = [
   { path: '/docs', title: 'Docs' },
 ] as const
 
-function siteBody({ current, columns }: SiteFrame, host: string, main: Part): Html {
+function siteBody(
+  { current, columns, operatorName = null }: SiteFrame,
+  host: string,
+  main: Part,
+): Html {
   const content =
     columns === undefined
       ? html`<main id="main" class="page stack loose">\n${main}\n</main>`
@@ -132,7 +138,7 @@ ${siteNavigation(current)}
 <div class="row">${searchLink}${themeButton}<a class="button" href="/dashboard">Dashboard</a></div>
 </div></header>
 ${content}
-<footer class="site-footer${full}"><div><span>Score credentials of ${host}</span><a href="/status">Status</a><a href="/.well-known/did.json">Issuer and keys</a><a href="/docs/api">API reference</a><a href="/changelog">Changelog</a></div></footer>
+<footer class="site-footer${full}"><div><span>Score credentials of ${operatorName === null ? host : html`<bdi>${operatorName}</bdi> (${host})`}</span><a href="/status">Status</a><a href="/.well-known/did.json">Issuer and keys</a><a href="/docs/api">API reference</a><a href="/changelog">Changelog</a></div></footer>
 ${searchDialog}
 ${iconShapes(content.text + themeButton.text + menuButton.text + searchLink.text)}
 </body>`

@@ -721,6 +721,9 @@ test('doctor: names each problem with its remedy, and ends with 1 only if a prob
   await run(['keys', 'create'])
   const keyed = await run(['doctor'])
   assert.match(keyed.out, /^ok +signing/m)
+  assert.match(keyed.out, /^warn +settings +OPERATOR_NAME is not set: .*scores\.example\.org/m)
+  env.OPERATOR_NAME = 'Example Scores Ltd'
+  assert.doesNotMatch((await run(['doctor'])).out, /OPERATOR_NAME/)
   assert.match(keyed.out, /^ok +settings kept +all \d+ .*in force/m)
   assert.match(keyed.out, /^ok +mail +off.*SMTP_URL.*sign-in-link/m)
   assert.match(keyed.out, /^ok +provider +off.*OIDC_ISSUER/m)

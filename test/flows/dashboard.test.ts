@@ -168,6 +168,20 @@ for (const javaScriptEnabled of [true, false])
     await page.context().close()
   })
 
+test('400: a test key with a scope for webhooks is refused with the reason, and no key is made', async () => {
+  const owner = await dashboard.newUser()
+  const { status, body } = await dashboard.send(owner, '/dashboard/keys/new', {
+    do: 'create',
+    name: 'hooks',
+    environment: 'test',
+    'scopes:webhooks:write': 'on',
+    key: randomUUID(),
+  })
+  assert.equal(status, 400)
+  assert.match(String(body), /A test key cannot have webhooks:write, because the sandbox has no/)
+  assert.deepEqual(await findKeys(service.database.db, owner.accountId), [])
+})
+
 test('a key form that is sent twice at once creates one key; the same value in another account creates another', async () => {
   const owner = await dashboard.newUser()
   const other = await dashboard.newUser()

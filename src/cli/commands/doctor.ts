@@ -48,10 +48,14 @@ async function runAllChecks(env: Record<string, string | undefined>): Promise<Fi
   const config = readSettings(env)
   if (Array.isArray(config)) return [node, ...config]
   const { finding: files, signers } = await checkKeyFiles(config)
+  const { host } = new URL(config.publicUrl)
   const isDemo = existsSync(completionFile(config.dataDir))
   return [
     node,
     ok('settings', `PUBLIC_URL is ${config.publicUrl}`),
+    ...(config.operatorName === null
+      ? [(isDemo ? ok : warn)('settings', `OPERATOR_NAME is not set: pages name ${host} alone.`)]
+      : []),
     ...developmentWarnings(config).map((message) => (isDemo ? ok : warn)('settings', message)),
     checkSecurityContact(config, isDemo),
     await checkDataFolder(config.dataDir),

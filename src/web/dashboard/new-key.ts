@@ -88,6 +88,11 @@ export function newKeyPage(options: KeyPageOptions): Endpoint[] {
           if (created.refusal.startsWith('idempotency_key_'))
             return createdBefore(formKeyId(account, key))
           if (created.refusal === 'account_not_found') return { redirectTo: '/sign-in' }
+          if (created.refusal === 'invalid_field')
+            return {
+              ...formView(form, { scopes: created.message?.replace(/^scopes: /, '') ?? '' }),
+              status: 400,
+            }
           if (created.refusal !== 'api_keys_maximum') return created
           const tooMany = `The account has ${activeKeysMax} valid keys, which is the maximum. Revoke one first.`
           return { ...formView(form, { form: tooMany }), status: 409 }

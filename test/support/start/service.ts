@@ -23,7 +23,7 @@ import { originOf, type Score } from '../../../src/score-credentials/payload.ts'
 import { publishDueLists } from '../../../src/score-credentials/publish-lists.ts'
 import { type Signer, signerOfPem } from '../../../src/score-credentials/signing-key.ts'
 import { createServer } from '../../../src/server/server.ts'
-import { statusPage } from '../../../src/web/public/status.ts'
+import { statusPages } from '../../../src/web/public/status.ts'
 import { siteOf } from '../../../src/web/public-page.ts'
 import { contextAt } from '../build/actions.ts'
 import { createSigningKey } from '../build/signing-keys.ts'
@@ -74,13 +74,16 @@ export async function startService(
     onOutage: (error) => log.warn('calls are missing', { why: String(error) }),
     everyMs: 50,
   })
-  const status = statusPage(siteOf(publicUrl), {
+  const status = statusPages(siteOf(publicUrl, null), {
     clock: systemClock,
     probe: async () => ({ isReady: true, checks: { database: 'ok', payments: 'degraded: none' } }),
-    state: () => ({ releases: ['1.0.0'], jobs: [] }),
+    survey: () => ({ live: [], jobs: [] }),
+    history: async () => [],
+    release: '1.0.0',
+    startedAt: new Date(),
   })
   const server = createServer({
-    endpoints: [...service.endpoints, ...service.pages, status, ...service.operatorEndpoints],
+    endpoints: [...service.endpoints, ...service.pages, ...status, ...service.operatorEndpoints],
     operatorNetworks: config.operatorAllowFrom,
     notFoundPage: service.notFoundPage,
     limiter: databaseRateLimiter({ db, fallback: inProcessRateLimiter({ nodes: 1 }) }),
