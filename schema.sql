@@ -1130,7 +1130,9 @@ create table request_counts (
   account_id uuid not null,
   minute timestamp with time zone not null,
   class smallint not null,
-  calls integer not null
+  calls integer not null,
+  first_seq bigint default 0 not null,
+  last_seq bigint default '9223372036854775807'::bigint not null
 );
 create table request_log (
   seq bigint generated always as identity not null,
@@ -1298,6 +1300,12 @@ create table sources (
   public_keys text[] default '{}'::text[] not null,
   suspended_at timestamp with time zone
 );
+create table status_changes (
+  part text not null,
+  state text not null,
+  began_at timestamp with time zone not null,
+  ended_at timestamp with time zone
+);
 create table status_lists (
   list_id text not null,
   opened_at timestamp with time zone not null,
@@ -1312,6 +1320,10 @@ create table status_lists (
   payload text not null,
   proofs jsonb not null,
   issuer text generated always as ("substring"(payload, '"issuer":"([^"]*)"'::text)) stored not null
+);
+create table status_looks (
+  only_row boolean default true not null,
+  at timestamp with time zone not null
 );
 create table user_identities (
   issuer text not null,
@@ -1353,7 +1365,10 @@ create table webhook_attempts (
   error_code text,
   response_body text,
   next_attempt_at timestamp with time zone,
-  error_cause text
+  error_cause text,
+  sent_at timestamp with time zone,
+  signatures jsonb,
+  response_headers jsonb
 );
 create table webhook_deliveries (
   id bigint generated always as identity not null,
@@ -1397,7 +1412,8 @@ create table webhook_endpoints (
   idempotency_key text,
   fingerprint bytea,
   rate_per_second smallint,
-  rate_from timestamp with time zone
+  rate_from timestamp with time zone,
+  dns_checked_at timestamp with time zone
 ) with (fillfactor=70);
 create table webhook_events (
   seq bigint generated always as identity not null,
@@ -1711,10 +1727,14 @@ alter table sources add constraint sources_assurance_check CHECK (assurance >= 0
 alter table sources add constraint sources_check CHECK ((issuer IS NULL) = (cardinality(public_keys) = 0));
 alter table sources add constraint sources_issuer_check CHECK (length(issuer) <= 2048);
 alter table sources add constraint sources_source_id_check CHECK (source_id ~ '^[a-z0-9]+(-[a-z0-9]+)*$'::text AND length(source_id) <= 64);
+alter table status_changes add constraint status_changes_pkey PRIMARY KEY (part, began_at);
+alter table status_changes add constraint status_changes_state_check CHECK (state = ANY (ARRAY['limited'::text, 'fails'::text]));
 alter table status_lists add constraint status_lists_pkey PRIMARY KEY (list_id);
 alter table status_lists add constraint status_lists_check CHECK ((closed_at IS NULL) = (dies_at IS NULL));
 alter table status_lists add constraint status_lists_check1 CHECK (published_revision <= revision);
 alter table status_lists add constraint status_lists_list_id_check CHECK (list_id ~ '^[a-z2-7]{10}$'::text);
+alter table status_looks add constraint status_looks_pkey PRIMARY KEY (only_row);
+alter table status_looks add constraint status_looks_only_row_check CHECK (only_row);
 alter table user_identities add constraint user_identities_user_id_issuer_key UNIQUE (user_id, issuer);
 alter table user_identities add constraint user_identities_pkey PRIMARY KEY (issuer, subject);
 alter table user_identities add constraint user_identities_issuer_check CHECK (octet_length(issuer) >= 1 AND octet_length(issuer) <= 1000);
@@ -1895,14 +1915,17 @@ CREATE INDEX sessions_user ON public.sessions USING btree (user_id, account_id);
 CREATE INDEX sign_in_links_mail ON public.sign_in_links USING btree (mail_id);
 CREATE INDEX sign_in_links_user ON public.sign_in_links USING btree (user_id);
 CREATE UNIQUE INDEX signing_keys_one_active ON public.signing_keys USING btree (state) WHERE (state = 'active'::text);
+CREATE INDEX status_changes_ended ON public.status_changes USING btree (ended_at);
 CREATE INDEX user_networks_old ON public.user_networks USING btree (signed_in_at);
 CREATE INDEX webhook_attempts_delivery ON public.webhook_attempts USING btree (delivery_id);
 CREATE INDEX webhook_attempts_endpoint ON public.webhook_attempts USING btree (endpoint_id, started_at DESC, id DESC);
+CREATE INDEX webhook_deliveries_endpoint ON public.webhook_deliveries USING btree (endpoint_id, id);
 CREATE INDEX webhook_deliveries_exhausted ON public.webhook_deliveries USING btree (id DESC) WHERE ((status = 'exhausted'::text) AND (trigger <> 'test'::text));
 CREATE INDEX webhook_deliveries_finished ON public.webhook_deliveries USING btree (finished_at, id) WHERE (finished_at IS NOT NULL);
 CREATE INDEX webhook_deliveries_leases ON public.webhook_deliveries USING btree (lease_until) WHERE (status = 'sending'::text);
 CREATE INDEX webhook_deliveries_pending ON public.webhook_deliveries USING btree (endpoint_id, due_at, id) WHERE (status = 'pending'::text);
 CREATE INDEX webhook_deliveries_sending ON public.webhook_deliveries USING btree (endpoint_id) WHERE (status = 'sending'::text);
+CREATE INDEX webhook_deliveries_test ON public.webhook_deliveries USING btree (event_id) WHERE (event_seq IS NULL);
 CREATE INDEX webhook_endpoints_active ON public.webhook_endpoints USING btree (user_id) WHERE (disabled_at IS NULL);
 CREATE INDEX webhook_events_created ON public.webhook_events USING btree (created_at);
 CREATE INDEX webhook_events_waiting ON public.webhook_events USING btree (seq) WHERE (("position" IS NULL) AND (withheld_at IS NULL));

@@ -65,8 +65,8 @@ function repeatedAs({ fingerprint }: NewReport, key: KeyState | undefined): Repo
   // Neither used nor inserted: the account was locked at that time, even if it is unlocked now.
   if (key === undefined || key.state === 'locked' || !key.isUsed)
     return refuse('agent_reporting_locked')
-  if (key.report === null || key.fingerprint === null) return refuse('idempotency_key_spent')
+  if (key.report === null || key.fingerprint === null) return refuse('idempotency_key_spent', { cause: { made: 'an agent decision report' } })
   return key.fingerprint.equals(fingerprint)
     ? { report: key.report, isReplay: true }
-    : refuse('idempotency_key_reused')
+    : refuse('idempotency_key_reused', { cause: { made: 'an agent decision report' } })
 }

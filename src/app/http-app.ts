@@ -102,7 +102,7 @@ export function createService(options: ServiceOptions): Service {
     config.operator === null
       ? null
       : openSignInProvider({ ...config, publicUrl: config.operatorUrl }, log)
-  const docs = { site: siteOf(publicUrl), library: readDocsLibrary(root) }
+  const docs = { site: siteOf(publicUrl, config.operatorName), library: readDocsLibrary(root) }
   const verifier = openServiceVerifier({ ...options, registryCache })
   const candidates = openCandidates({ ...options, vocabulary })
   const services = openServices(config, options)
@@ -219,6 +219,7 @@ function servicePages(
       // The generator writes what the pages read.
       openApi: () => openApiOf(config) as unknown as OpenApi,
       clock,
+      operatorName: config.operatorName,
       securityContact: config.securityContact,
       otherPaths: standardPaths(standard.vocabulary),
       dashboardPages: dashboardEntries,
@@ -243,6 +244,7 @@ function servicePages(
       verify: standard.verifier.verify,
       requestLog: {
         requestLogDays: config.requestLogDays,
+        routes: new Map(Object.entries(contract)),
         validSessions: (asked) => findValidSessionIds(db, asked, sessionTimes(sessions, clock())),
       },
     }),

@@ -6,8 +6,8 @@ const dayMs = 86_400_000
 /** Days made ahead, so that an outage of the job for a day loses nothing. */
 const daysAhead = 2
 
-/** Counts hold no call, so they stay longer. */
-const countDays = 90
+/** Counts hold no call, so they stay longer: at least as long as the calls that they lead to. */
+const countDaysMin = 90
 
 /** `days` is how many days are kept besides today. 0 removes all, because nothing is logged. */
 export async function keepRequestLogDays(
@@ -19,6 +19,8 @@ export async function keepRequestLogDays(
     for (let n = 0; n <= daysAhead; n++) await db.transaction((tx) => makeDay(tx, dayIn(n)))
   const first = days > 0 ? dayIn(-days) : dayIn(daysAhead + 1)
   await db.transaction((tx) => dropDaysBefore(tx, first))
-  const counted = new Date(now.getTime() - (days > 0 ? countDays : 0) * dayMs)
+  const counted = new Date(
+    now.getTime() - (days > 0 ? Math.max(countDaysMin, days + 1) : 0) * dayMs,
+  )
   await db.transaction((tx) => deleteCountsBefore(tx, counted))
 }

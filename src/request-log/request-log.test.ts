@@ -9,8 +9,14 @@ import { startService, type TestService } from '../../test/support/start/service
 import { sql } from '../platform/db/db.ts'
 import type { CallRecord } from '../platform/http/call-log.ts'
 import { keepRequestLogDays } from './days.ts'
-import { type LogQuery, readLogFilter } from './log-filter.ts'
-import { countByStatus, findEntries, type LogEntry } from './store.ts'
+import { type LogFilter, type LogQuery, readLogFilter } from './log-filter.ts'
+import {
+  countByStatus,
+  type FoundEntries,
+  findEntries,
+  insertEntries,
+  type LogEntry,
+} from './store.ts'
 import { callWriter } from './writer.ts'
 
 let service: TestService
@@ -22,10 +28,15 @@ before(async () => {
 after(() => service.stop())
 
 /** Reads the log of an account as the page Requests does. */
-function read(accountId: string, query: LogQuery = {}, { before = null, limit = 100 }: Page = {}) {
+async function read(
+  accountId: string,
+  query: LogQuery = {},
+  { before = null, limit = 100 }: Page = {},
+) {
   const filter = readLogFilter(query)
   assert.ok(!('fault' in filter))
-  return findEntries(service.database.db, { ...filter, accountId, before, limit })
+  const { db } = service.database
+  return (await findEntries(db, { ...filter, accountId, before, limit })).entries
 }
 
 interface Page {
@@ -131,6 +142,50 @@ test('the pages of the log hold each call that fits the filters once', async () 
     before = page.at(-1)?.seq ?? null
   }
   assert.deepEqual([seen.length, new Set(seen).size], [5, 5])
+})
+
+test('a look at the log ends after its share of calls and says where, and a time is found at its calls', async () => {
+  const { db } = service.database
+  const { accountId } = await newSession(db)
+  const start = Date.parse('2026-05-14T09:00:00Z')
+  const call = (n: number) => ({
+    at: new Date(start + n * 60_000),
+    requestId: `call${String(n).padStart(12, '0')}`,
+    accountId,
+    keyId: null,
+    operationId: n === 0 ? 'getScore' : 'searchCandidates',
+    status: n % 2 === 0 ? 200 : 404,
+    error: n % 2 === 0 ? null : 'score_not_found',
+    cause: null,
+    credits: 0,
+    durationUs: 1,
+    network: '192.0.2.0/24',
+  })
+  // Of two nodes the second one writes its batch first.
+  const calls = Array.from({ length: 200 }, (_, n) => call(n))
+  await insertEntries(db, calls.slice(0, 100))
+  await insertEntries(db, calls.slice(103))
+  await insertEntries(db, calls.slice(100, 103))
+  const wanted = { accountId, before: null, limit: 10, lookedAtMax: 50 }
+  const seen = { pages: 0, ids: [] as string[] }
+  for (let before: number | null = null; ; ) {
+    const found: FoundEntries = await findEntries(db, { ...wanted, before, operation: 'getScore' })
+    seen.pages++
+    seen.ids.push(...found.entries.map(({ requestId }) => requestId))
+    before = found.lookedTo
+    if (before === null) break
+  }
+  assert.deepEqual(seen, { pages: 5, ids: ['call000000000000'] })
+  const within = async (from: number, to: number, more: LogFilter = {}) => {
+    const time = { from: call(from).at, to: call(to).at }
+    const { entries } = await findEntries(db, { ...wanted, ...time, ...more })
+    return entries.map(({ requestId }) => Number(requestId.slice(4))).sort((a, b) => a - b)
+  }
+  assert.deepEqual(await within(20, 24), [20, 21, 22, 23])
+  assert.deepEqual(await within(98, 106), [98, 99, 100, 101, 102, 103, 104, 105])
+  assert.deepEqual(await within(98, 106, { statuses: [400, 499] }), [99, 101, 103, 105])
+  assert.deepEqual(await within(199, 300), [199])
+  assert.deepEqual(await within(300, 400), [])
 })
 
 test('a full buffer and a failed batch drop calls, count them, and delay nothing', async () => {

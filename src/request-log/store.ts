@@ -34,12 +34,14 @@ export async function insertEntries(db: Queryable, entries: readonly NewEntry[])
         ${column('operationId')}::text[], ${column('status')}::smallint[],
         ${column('error')}::text[], ${column('cause')}::jsonb[], ${column('credits')}::integer[],
         ${column('durationUs')}::integer[], ${column('network')}::text[])
-      returning account_id, at, status)
-    insert into request_counts as c (account_id, minute, class, calls)
+      returning account_id, at, status, seq)
+    insert into request_counts as c (account_id, minute, class, calls, first_seq, last_seq)
     select account_id, date_trunc('minute', at),
-      case when status < 400 then 2 when status < 500 then 4 else 5 end, count(*)
+      case when status < 400 then 2 when status < 500 then 4 else 5 end, count(*), min(seq), max(seq)
     from written group by 1, 2, 3 order by 1, 2, 3
-    on conflict (account_id, minute, class) do update set calls = c.calls + excluded.calls`)
+    on conflict (account_id, minute, class) do update set calls = c.calls + excluded.calls,
+      first_seq = least(c.first_seq, excluded.first_seq),
+      last_seq = greatest(c.last_seq, excluded.last_seq)`)
 }
 
 export interface LogEntry {
@@ -60,45 +62,110 @@ export interface LogEntry {
 const columns = fragment`seq, at, request_id as "requestId", key_id as "keyId", operation,
   status, error, cause, credits, duration_us as "durationUs", network`
 
+/** The calls that one look goes through. With a million calls it takes 15 ms instead of 1.3 s. */
+export const lookedAtMax = 10_000
+
+export interface EntriesWanted extends LogFilter {
+  accountId: string
+  /** Only calls before this one; null: from the newest. */
+  before: number | null
+  limit: number
+  lookedAtMax?: number
+}
+
+export interface FoundEntries {
+  entries: LogEntry[]
+  /** Where the look ended before the page was full: older calls may fit. Null: it saw all. */
+  lookedTo: number | null
+}
+
 /**
- * Returns calls of an account, newest first, before the entry `before` if one is given.
+ * Returns calls of an account, newest first, among the newest that one look goes through.
  *
  * The inner query walks the index backwards, and the filters take what fits from it. In one query
  * the planner would sort all calls of the account: 80 ms instead of 1 ms with 100,000 calls.
- * Refused and failed calls are rare, and have an index of their own.
+ * Refused and failed calls are rare, and have an index of their own. A time begins and ends at the
+ * calls that its minutes name: 3 ms instead of 510 ms for a minute five days ago, of a million calls.
  */
-export function findEntries(
-  db: Queryable,
-  of: LogFilter & { accountId: string; before: number | null; limit: number },
-): Promise<LogEntry[]> {
-  const { accountId, from = null, to = null, keyId = null, operation = null, error = null } = of
-  const before = of.before ?? Number.MAX_SAFE_INTEGER
-  const [low, high] = of.statuses ?? [null, null]
-  if ((low ?? 0) >= 400 || error !== null)
-    return db.rows<LogEntry>(sql`
-      select ${columns} from (
-        select * from request_log
-        where account_id = ${accountId} and seq < ${before} and status >= 400
-        order by seq desc offset 0
-      ) newest
-      where (${from}::timestamptz is null or at >= ${from})
+export async function findEntries(db: Queryable, wanted: EntriesWanted): Promise<FoundEntries> {
+  const { accountId, from = null, to = null, keyId = null, operation = null } = wanted
+  const { error = null, limit, lookedAtMax: walk = lookedAtMax } = wanted
+  const [low, high] = wanted.statuses ?? [null, null]
+  const { first, last } = await boundsOf(db, { accountId, from, to })
+  const before = Math.min(wanted.before ?? Number.MAX_SAFE_INTEGER, last + 1)
+  // The last call of the look is in the answer even if it does not fit.
+  const rows = await db.rows<LogEntry & { fits: boolean; place: number }>(
+    (low ?? 0) >= 400 || error !== null
+      ? sql`
+    select ${columns}, fits, place from (
+      select *, ${place} (${from}::timestamptz is null or at >= ${from})
         and (${to}::timestamptz is null or at < ${to})
         and (${keyId}::uuid is null or key_id = ${keyId})
         and (${operation}::text is null or operation = ${operation})
         and (${low}::integer is null or status between ${low} and ${high})
-        and (${error}::text is null or error = ${error})
-      order by seq desc limit ${of.limit}`)
-  return db.rows<LogEntry>(sql`
-    select ${columns} from (
-      select * from request_log where account_id = ${accountId} and seq < ${before}
-      order by seq desc offset 0
+        and (${error}::text is null or error = ${error}) as fits
+      from request_log
+      where account_id = ${accountId} and seq < ${before} and seq >= ${first} and status >= 400
+      order by seq desc limit ${walk}
     ) newest
-    where (${from}::timestamptz is null or at >= ${from})
-      and (${to}::timestamptz is null or at < ${to})
-      and (${keyId}::uuid is null or key_id = ${keyId})
-      and (${operation}::text is null or operation = ${operation})
-      and (${low}::integer is null or status between ${low} and ${high})
-    order by seq desc limit ${of.limit}`)
+    where fits or place = ${walk} order by seq desc limit ${limit}`
+      : sql`
+    select ${columns}, fits, place from (
+      select *, ${place} (${from}::timestamptz is null or at >= ${from})
+        and (${to}::timestamptz is null or at < ${to})
+        and (${keyId}::uuid is null or key_id = ${keyId})
+        and (${operation}::text is null or operation = ${operation})
+        and (${low}::integer is null or status between ${low} and ${high}) as fits
+      from request_log
+      where account_id = ${accountId} and seq < ${before} and seq >= ${first}
+      order by seq desc limit ${walk}
+    ) newest
+    where fits or place = ${walk} order by seq desc limit ${limit}`,
+  )
+  const end = rows.at(-1)
+  return {
+    entries: rows.flatMap(({ fits, place: _, ...entry }) => (fits ? [entry] : [])),
+    lookedTo: end?.place === walk ? end.seq : null,
+  }
+}
+
+/** Returns calls of an account, newest first, in as many looks as they need. */
+export async function findAllEntries(db: Queryable, wanted: EntriesWanted): Promise<LogEntry[]> {
+  const all: LogEntry[] = []
+  for (let before = wanted.before; ; ) {
+    const rest = { ...wanted, before, limit: wanted.limit - all.length }
+    const { entries, lookedTo } = await findEntries(db, rest)
+    all.push(...entries)
+    before = lookedTo
+    if (before === null || all.length >= wanted.limit) return all
+  }
+}
+
+const place = fragment`row_number() over (order by seq desc)::int as place,`
+
+/** Rows of `request_counts` in which the edge of a time is looked for: at least 20 minutes. */
+const edgeRows = 60
+
+/**
+ * Returns the first and the last call that can be within a time. Nodes write their batches out of
+ * order, so some minutes at each edge are asked. A time without a count is not bounded.
+ */
+async function boundsOf(
+  db: Queryable,
+  { accountId, from, to }: { accountId: string; from: Date | null; to: Date | null },
+): Promise<{ first: number; last: number }> {
+  const whole = { first: 0, last: Number.MAX_SAFE_INTEGER - 1 }
+  if (from === null && to === null) return whole
+  const [row] = await db.rows<{ first: number | null; last: number | null }>(sql`
+    select (
+      select min(first_seq) from (
+        select first_seq from request_counts
+        where account_id = ${accountId} and minute >= date_trunc('minute', ${from}::timestamptz)
+        order by minute limit ${edgeRows}) later) as first,
+      (select least(max(last_seq), ${whole.last}) from (
+        select last_seq from request_counts where account_id = ${accountId} and minute < ${to}::timestamptz
+        order by minute desc limit ${edgeRows}) earlier) as last`)
+  return { first: row?.first ?? whole.first, last: row?.last ?? whole.last }
 }
 
 /**

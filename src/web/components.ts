@@ -11,6 +11,16 @@ export function badge(tone: Tone, name: IconName, word: string): Html {
   return html`<span class="badge" data-tone="${tone}">${icon(name)}${word}</span>`
 }
 
+/** The word says it, the colour helps the eye. */
+export function methodTag(method: string): Part {
+  return html`<span class="method" data-method="${method}">${method}</span>`
+}
+
+/** A path breaks after its slashes alone. */
+export function pathText(path: string): Part {
+  return path.split(/(?<=.\/)/).map((part, i) => [i > 0 && html`<wbr>`, part])
+}
+
 /** Four steps of proficiency, filled up to `reached`, from 0. The word beside it says the same. */
 export function levelGlyph(reached: number): Html {
   return levelGlyphs[reached] ?? html``
@@ -97,9 +107,11 @@ export interface Table<Row> {
   columns: readonly Column<Row>[]
   rows: readonly Row[]
   isTall?: boolean
+  /** The row that follows a row while an element `details.opens` of it is open. */
+  opened?: (row: Row) => Part
 }
 
-export function table<Row>({ label, columns, rows, isTall = false }: Table<Row>): Html {
+export function table<Row>({ label, columns, rows, isTall = false, opened }: Table<Row>): Html {
   const classes = columns.map(({ isNumber, priority, isFit }) =>
     [isNumber && 'end', priority !== undefined && `p${priority}`, isFit && 'fit']
       .filter(Boolean)
@@ -111,7 +123,7 @@ export function table<Row>({ label, columns, rows, isTall = false }: Table<Row>)
   )
   const body = rows.map(
     (row) =>
-      html`<tr>${columns.map(({ cell }, i) => html`<td class="${classes[i]}">${cell(row)}</td>`)}</tr>\n`,
+      html`<tr>${columns.map(({ cell }, i) => html`<td class="${classes[i]}">${cell(row)}</td>`)}</tr>\n${opened !== undefined && html`<tr class="opened"><td class="detail" colspan="${columns.length}">${opened(row)}</td></tr>\n`}`,
   )
   return html`<div class="table-box${isTall && ' tall'}" tabindex="0" role="region" aria-label="${label}, table"><table class="table hover"${attributes({ 'data-wide': columns.length > 7 })}><thead><tr>${head}</tr></thead><tbody>
 ${body}</tbody></table></div>`

@@ -8,7 +8,7 @@ import { sql } from '../../src/platform/db/db.ts'
 import { liveCalls } from '../../src/web/dashboard/live-calls.ts'
 import { newKey, type TestKey } from '../support/build/keys.ts'
 import type { TestSession } from '../support/build/sessions.ts'
-import { ask } from '../support/start/ask.ts'
+import { ask, type Question } from '../support/start/ask.ts'
 import { inspectPage, noBrowser } from '../support/start/browser.ts'
 import { type Dashboard, startDashboard } from '../support/start/dashboard.ts'
 import { eventually } from '../support/start/processes.ts'
@@ -20,7 +20,11 @@ let session: TestSession
 let key: TestKey
 
 before(async () => {
-  dashboard = await startDashboard({ METERING: 'on', KEY_NOT_FOUND_PER_MINUTE: '5' })
+  dashboard = await startDashboard({
+    METERING: 'on',
+    KEY_NOT_FOUND_PER_MINUTE: '5',
+    WEBHOOK_ENDPOINTS_MAX: '1',
+  })
   service = dashboard.service
   session = await dashboard.newUser()
   key = await newKey(service.database.db, { accountId: session.accountId, credits: 100 })
@@ -58,7 +62,7 @@ test('a call appears on the open page by itself, unless it is paused, and its ow
   const rows = page.locator('tbody tr')
   const before = await rows.count()
   const { link } = await call()
-  await page.locator(link).waitFor()
+  await page.locator(link).first().waitFor()
   assert.ok((await rows.count()) > before)
   await inspectPage(page, 'requests')
   await page.getByRole('button', { name: 'Pause' }).click()
@@ -67,9 +71,13 @@ test('a call appears on the open page by itself, unless it is paused, and its ow
   await isLogged(paused.requestId)
   assert.equal(await page.locator(paused.link).count(), 0)
   await page.getByRole('button', { name: 'Resume' }).click()
-  await page.locator(paused.link).waitFor()
-  await page.locator(link).click()
-  await page.getByRole('heading', { name: 'getScore' }).waitFor()
+  await page.locator(paused.link).first().waitFor()
+  const row = rows.filter({ has: page.locator(link) }).first()
+  await row.getByText('400').click()
+  await page.getByText('Correct the parameter that the message names').waitFor()
+  await inspectPage(page, 'requests opened')
+  await page.locator(link).first().click()
+  await page.getByRole('heading', { name: 'One public score' }).waitFor()
   await page.getByText('invalid_parameter').first().waitFor()
   await inspectPage(page, 'request')
   assert.deepEqual(faults, [])
@@ -89,7 +97,7 @@ test('the filters work without scripts, and a filter that fits nothing says what
   await page.getByRole('link', { name: 'Clear filters' }).first().click()
   await page.getByLabel('Status').selectOption('4xx')
   await page.getByRole('button', { name: 'Apply' }).click()
-  await page.getByRole('link', { name: 'getScore' }).first().waitFor()
+  await page.getByRole('link', { name: '/api/v1/scores/{scoreId}' }).first().waitFor()
   assert.deepEqual(faults, [])
   await page.context().close()
 })
@@ -117,17 +125,25 @@ function openStream(base: string, of: TestSession): { socket: Socket; text: () =
   return { socket, text: () => text }
 }
 
-test('each refusal of a key says its cause in the log, on its page and in the CSV', async () => {
+test('a developer finds the cause of a 400, 401, 402, 403, 404, 409 and 429 within one click of the request id', async () => {
   const { db } = service.database
   const own = await dashboard.newUser()
   const of = { accountId: own.accountId }
   const rich = await newKey(db, { ...of, name: 'search-app', credits: 2 })
   const bare = await newKey(db, { ...of, name: 'payroll-sync', scopes: ['candidates:read'] })
   const ended = await newKey(db, { ...of, name: 'old', expiresAt: new Date(Date.now() + 500) })
-  const get = async (path: string, headers: Record<string, string>) => {
-    const reply = await ask(service.base, { path, headers })
+  const call = async (question: Question) => {
+    const reply = await ask(service.base, question)
     return { ...reply, id: String(reply.headers['x-request-id']) }
   }
+  const get = (path: string, headers: Record<string, string>) => call({ path, headers })
+  const addEndpoint = (host: string, key: string) =>
+    call({
+      method: 'POST',
+      path: '/api/v1/webhooks/endpoints',
+      headers: { ...rich.headers, 'Content-Type': 'application/json', 'Idempotency-Key': key },
+      body: JSON.stringify({ url: `https://${host}/`, eventTypes: ['score.updated'] }),
+    })
   const candidates = '/api/v1/candidates'
   const bad = await get(`${candidates}/search?q=xx&limit=0`, rich.headers)
   const scope = await get('/api/v1/webhooks/endpoints', bare.headers)
@@ -147,6 +163,9 @@ test('each refusal of a key says its cause in the log, on its page and in the CS
       return reply.status === 401 ? reply : null
     },
   })
+  await addEndpoint('hooks.example.com', 'the-first-endpoint')
+  const reused = await addEndpoint('other.example.com', 'the-first-endpoint')
+  const full = await addEndpoint('other.example.com', 'the-second-endpoint')
   assert.equal(
     scope.headers['www-authenticate'],
     'Bearer error="insufficient_scope", scope="webhooks:write"',
@@ -158,6 +177,8 @@ test('each refusal of a key says its cause in the log, on its page and in the CS
     [poor, 402, /Costs 1 credit, the balance was 0/],
     [scope, 403, /Needs webhooks:write; payroll-sync has candidates:read/],
     [missing, 404, /No public candidate has this handle\. 1 of 5 not-found answers/],
+    [reused, 409, /The Idempotency-Key made a webhook endpoint before, with other content/],
+    [full, 409, /The account has 1 active endpoints, of 1 that it may have/],
     [limited.value, 429, /Limit of not-found answers: 5 a minute\. Free again \d+ s after/],
   ] as const
   for (const [reply, wanted, line] of expected) {
@@ -172,6 +193,7 @@ test('each refusal of a key says its cause in the log, on its page and in the CS
       },
     })
     assert.match(value ?? '', line)
+    assert.match(value ?? '', /What <code>.*<\/code> means/)
     const found = await ask(service.base, {
       path: `/dashboard/requests?id=${encodeURIComponent(` ${id} `)}`,
       headers: own.headers,
@@ -204,6 +226,33 @@ test('the chart counts each call once, in the minute and class of its answer', a
     select (select sum(calls)::int from request_counts) as calls,
       (select count(*)::int from request_log) as logged`)
   assert.equal(rows[0]?.calls, rows[0]?.logged)
+})
+
+test('the chart of an account with a million calls in a week has 168 bars at most, each a link to its calls', async () => {
+  const { db } = service.database
+  const { accountId, headers } = await dashboard.newUser()
+  await db.run(sql`
+    insert into request_counts (account_id, minute, class, calls, first_seq, last_seq)
+    select ${accountId}::uuid, date_trunc('minute', now()) - n * interval '1 minute', class, 100, 0, 0
+    from generate_series(0, 3333) n, unnest(array[2, 4, 5]) class`)
+  const read = async (query: string) => {
+    const path = `/dashboard/requests?${query}`
+    const { status, body } = await ask(service.base, { path, headers })
+    assert.equal(status, 200, path)
+    return String(body)
+  }
+  const week = await read('range=7d')
+  assert.match(
+    week,
+    /aria-label="Calls over time: 333,400 answered, 333,400 refused, 333,400 failed/,
+  )
+  const bars = week.match(/<a href="\/dashboard\/requests\?range=between[^"]*"/g) ?? []
+  assert.ok(bars.length > 50 && bars.length <= 168, `${bars.length} bars`)
+  const from = new Date(Date.now() - 200_000_000).toISOString().slice(0, 16)
+  const wide = await read(`range=between&from=${from}`)
+  assert.ok((wide.match(/range=between&amp;from=/g) ?? []).length <= 168)
+  for (const hostile of ['from=2026-13-99T99:99', 'from=9999-12-31T23:59', 'from=1000-01-01T00:00'])
+    await read(`range=between&${hostile}`)
 })
 
 test('the streams of a session end with it on every node', async () => {
@@ -261,11 +310,18 @@ test('the tabs of a browser share one stream, which a hidden tab leaves to the n
 const hide = `Object.defineProperty(document, 'hidden', { get: () => true })
   document.dispatchEvent(new Event('visibilitychange'))`
 
+interface Stream {
+  socket: Socket
+  head: string
+  /** What has arrived. */
+  text: () => string
+}
+
 /** Opens a stream and returns its connection with the head of the answer. */
-function openedStream(base: string, of: TestSession): Promise<{ socket: Socket; head: string }> {
-  const { socket } = openStream(base, of)
+function openedStream(base: string, of: TestSession): Promise<Stream> {
+  const { socket, text } = openStream(base, of)
   return new Promise((resolve) =>
-    socket.once('data', (head) => resolve({ socket, head: String(head) })),
+    socket.once('data', (head) => resolve({ socket, text, head: String(head) })),
   )
 }
 
@@ -335,11 +391,11 @@ test('a page says that live is off while its account has four streams, and is li
   await page.context().close()
 })
 
-test('a hundred streams of 25 accounts are served beside calls, and the end of the service ends all', async () => {
+test('two hundred streams of 50 accounts are served beside calls, and the end of the service ends all', async () => {
   const beside = await startDashboard()
   const { base } = beside.service
   const sessions = await Promise.all(
-    Array.from({ length: 25 }, async () => {
+    Array.from({ length: 50 }, async () => {
       const owner = await beside.newUser()
       return [owner, await beside.newUser({ accountId: owner.accountId })]
     }),
@@ -348,8 +404,20 @@ test('a hundred streams of 25 accounts are served beside calls, and the end of t
     sessions.flat().flatMap((of) => [openedStream(base, of), openedStream(base, of)]),
   )
   assert.ok(streams.every(isServed))
-  const [{ headers }] = sessions[0] as [TestSession]
+  const [{ headers, accountId }] = sessions[0] as [TestSession]
   assert.equal((await ask(base, { path: '/dashboard', headers })).status, 200)
+  const caller = await newKey(beside.service.database.db, { accountId })
+  const { headers: answered } = await ask(base, {
+    path: '/api/v1/scores/nothing',
+    headers: caller.headers,
+  })
+  const id = String(answered['x-request-id'])
+  await eventually('the call is in the four streams of its account, and in no other', {
+    see: () => {
+      const holds = streams.filter(({ text }) => text().includes(id))
+      return Promise.resolve(holds.length === 4)
+    },
+  })
   const closed = streams.map(
     ({ socket }) => new Promise((resolve) => socket.once('close', resolve)),
   )

@@ -142,6 +142,8 @@ interface NewCall {
   tone: string
   link: string
   cells: Record<string, string>
+  /** By the name of the element. An empty one hides it. */
+  links: Record<string, string>
 }
 
 // The language of examples holds on every page, and Copy takes the one in view.
@@ -248,7 +250,7 @@ const refusedMs = 15_000
  * a browser opens no more than six connections to a site.
  */
 function followCalls(list: HTMLElement): void {
-  const row = list.querySelector('template')?.content.querySelector('tbody tr')
+  const row = list.querySelector('template')?.content.querySelector('tbody')
   const badge = document.querySelector<HTMLElement>('[data-live-state]')
   const full = document.querySelector<HTMLElement>('[data-live-full]')
   const url = list.dataset.live ?? ''
@@ -258,7 +260,7 @@ function followCalls(list: HTMLElement): void {
   let isPaused = false
   let end = (): void => {}
 
-  const add = ({ tone, link, cells }: NewCall): void => {
+  const add = ({ tone, link, cells, links }: NewCall): void => {
     // The page without a call has no table yet.
     if (body === null || row == null) {
       location.reload()
@@ -267,13 +269,26 @@ function followCalls(list: HTMLElement): void {
     if (body.querySelector(`a[href="${link}"]`) !== null) return
     const added = row.cloneNode(true) as HTMLElement
     for (const cell of added.querySelectorAll<HTMLElement>('[data-cell]'))
-      cell.textContent = cells[cell.dataset.cell ?? ''] ?? cell.textContent
-    added.querySelector('a')?.setAttribute('href', link)
+      (cell.querySelector('time') ?? cell).textContent =
+        cells[cell.dataset.cell ?? ''] ?? cell.textContent
+    for (const time of added.querySelectorAll('time')) {
+      time.dateTime = cells.iso ?? ''
+      time.title = cells.at ?? ''
+    }
+    for (const element of added.querySelectorAll<HTMLElement>('[data-link]')) {
+      const url = links[element.dataset.link ?? ''] ?? ''
+      element.setAttribute('href', url)
+      element.hidden = url === ''
+    }
+    added.querySelector('.path')?.setAttribute('href', link)
     added.querySelector('.badge')?.setAttribute('data-tone', tone)
+    added.querySelector('.method')?.setAttribute('data-method', cells.method ?? '')
+    added.querySelector('[data-advice]')?.toggleAttribute('hidden', cells.error === '')
     const narrow = added.querySelector('.narrow-only')
-    if (narrow !== null) narrow.textContent = `${cells.time} · ${cells.duration}`
-    body.prepend(added)
-    while (body.rows.length > rowsMax) body.lastElementChild?.remove()
+    if (narrow !== null) narrow.textContent = `${cells.time} · ${cells.key} · ${cells.duration}`
+    body.prepend(...added.children)
+    // A call has its row and the one that opens below it.
+    while (body.rows.length > 2 * rowsMax) body.lastElementChild?.remove()
   }
 
   /** An EventSource does not tell the status of a refusal. */

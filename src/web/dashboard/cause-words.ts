@@ -36,6 +36,9 @@ const lines: {
     `The account has ${count(has)} active endpoints, of ${count(max)} that it may have`,
   api_keys_maximum: ({ count: has, max }) =>
     `The account has ${count(has)} valid keys, of ${count(max)} that it may have`,
+  idempotency_key_reused: ({ made }) =>
+    `The Idempotency-Key made ${made} before, with other content`,
+  idempotency_key_spent: ({ made }) => `The Idempotency-Key made ${made}, which was deleted`,
   invalid_api_key: ({ endedAt, successorId }, _, names) =>
     `Key ended ${shortDate(new Date(endedAt))}${successorId === null ? '' : `, replaced by ${names.get(successorId) ?? successorId}`}`,
 }

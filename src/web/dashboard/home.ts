@@ -18,7 +18,7 @@ import { icon } from '../icons.ts'
 import { accountTitle } from '../layout.ts'
 import { dashboardPage, type PagesContext } from '../page.ts'
 import { count, counted } from '../text.ts'
-import { callTable } from './requests.ts'
+import { type CallContext, type CalledRoutes, callTable } from './requests.ts'
 import { usageChart } from './usage.ts'
 import { answerWord, endpointPath, lengthSince, urlText } from './webhook-words.ts'
 
@@ -29,15 +29,15 @@ const callsShown = 5
 /** Ended keys whose calls are shown with their name. */
 const endedNamed = 20
 
-export function homePage(context: PagesContext): Endpoint[] {
-  const { db, publicUrl } = context
+export function homePage(context: PagesContext & { routes: CalledRoutes }): Endpoint[] {
+  const { db, publicUrl, routes } = context
   return dashboardPage(context, {
     name: 'dashboardPage',
     path,
     entry: path,
     async show({ session: { accountId: userId, userId: ownId }, now }) {
       const period = lastDays(usageDays, now)
-      const [keys, endpointIds, credits, failing, { day: usage }, calls, invitations] =
+      const [keys, endpointIds, credits, failing, { day: usage }, { entries: calls }, invitations] =
         await Promise.all([
           findShownKeys(db, { accountId: userId, now, endedMax: endedNamed }),
           findActiveIds(db, userId),
@@ -91,7 +91,7 @@ ${
     body: usageChart(usage, { since: period.since, days: usageDays }),
   })
 }
-${calls.length > 0 && callsCard(calls, keys, now)}
+${calls.length > 0 && callsCard(calls, keys, { routes, publicUrl, now })}
 ${verifyCard(publicUrl)}`,
       }
     },
@@ -147,13 +147,17 @@ function stepsCard(steps: readonly Step[]): Html {
   })
 }
 
-function callsCard(calls: readonly LogEntry[], keys: readonly StoredKey[], now: Date): Html {
+function callsCard(
+  calls: readonly LogEntry[],
+  keys: readonly StoredKey[],
+  context: Omit<CallContext, 'names'>,
+): Html {
   const names = new Map(keys.map(({ id, name }) => [id, name]))
   return card({
     title: 'Newest calls',
     aside: html`<a class="small" href="/dashboard/requests">All requests</a>`,
     isFlush: true,
-    body: callTable(calls, { names, now }),
+    body: callTable(calls, { names, ...context }),
   })
 }
 

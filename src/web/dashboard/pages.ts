@@ -32,7 +32,7 @@ export interface DashboardOptions extends PagesContext {
   sessionRules: SessionRules
   sandbox: Sandbox
   verify: Verify
-  requestLog: Pick<RequestsOptions, 'requestLogDays' | 'validSessions'>
+  requestLog: Pick<RequestsOptions, 'requestLogDays' | 'validSessions' | 'routes'>
   performer: Performer<UserServices & WebhookServices & ReportServices>
   /** The waits between the attempts at a delivery. */
   retryWaitsSeconds: readonly number[]
@@ -48,7 +48,7 @@ export function dashboardPages({
   ...context
 }: DashboardOptions): Endpoint[] {
   return [
-    ...homePage(context),
+    ...homePage({ ...context, routes: requestLog.routes }),
     ...accountPage({ ...context, performer }),
     ...usagePage({ ...context, requestLogDays: requestLog.requestLogDays }),
     ...requestsPages({ ...context, ...requestLog }),

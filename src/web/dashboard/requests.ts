@@ -13,10 +13,12 @@ import { fitsFilter, type LogFilter, readLogFilter } from '../../request-log/log
 import {
   type CountedCalls,
   countByTime,
+  findAllEntries,
   findCalledOperations,
   findEntries,
   findEntry,
   type LogEntry,
+  lookedAtMax,
 } from '../../request-log/store.ts'
 import { histogram } from '../chart.ts'
 import {
@@ -28,11 +30,12 @@ import {
   notice,
   pageHead,
   pagination,
+  pathText,
   selectField,
   submit,
   table,
 } from '../components.ts'
-import { attributes, Html, html, type Part } from '../html.ts'
+import { attributes, type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import { dashboardPage, type PagesContext, queryText } from '../page.ts'
 import { dashboardRefusalPage } from '../refusal-page.ts'
@@ -51,6 +54,19 @@ const entry = path
 export interface RequestsOptions extends PagesContext, LiveCallsOptions {
   /** Days that calls are kept; 0: no call is logged. */
   requestLogDays: number
+  routes: CalledRoutes
+}
+
+/** The route of each operation by its id. */
+export type CalledRoutes = ReadonlyMap<string, { method: string; path: string; summary: string }>
+
+/** What the rows of calls are shown with. */
+export interface CallContext {
+  /** Names of keys by their id. */
+  names: ReadonlyMap<string, string>
+  routes: CalledRoutes
+  publicUrl: string
+  now: Date
 }
 
 const requestIdPath = Type.Object({
@@ -65,7 +81,7 @@ export function requestsPages(options: RequestsOptions): Endpoint[] {
 }
 
 function listPage(options: RequestsOptions): Endpoint[] {
-  const { db, requestLogDays: days } = options
+  const { db, requestLogDays: days, routes, publicUrl } = options
   return dashboardPage(options, {
     name: 'requestsPage',
     path,
@@ -79,7 +95,7 @@ function listPage(options: RequestsOptions): Endpoint[] {
       const filter = filterAt(chosen, now)
       const before = /^[1-9][0-9]{0,14}$/.test(query.before ?? '') ? Number(query.before) : null
       const span = spanOf(chosen, now)
-      const [found, keys, operations, counts] = await Promise.all([
+      const [{ entries: found, lookedTo }, keys, operations, counts] = await Promise.all([
         findEntries(db, { ...filter, accountId, before, limit: pageLength + 1 }),
         findShownKeys(db, { accountId, now, endedMax: namedKeysMax }),
         findCalledOperations(db, { accountId, limit: operationsOfCalls }),
@@ -87,12 +103,13 @@ function listPage(options: RequestsOptions): Endpoint[] {
       ])
       const rows = found.slice(0, pageLength)
       const names = new Map(keys.map(({ id, name }) => [id, name]))
+      const shown = { names, routes, publicUrl, now }
       const isFiltered = Object.keys(chosen).length > 0
       const isLive = chosen.range !== 'between' && before === null && days > 0
       const live = `${livePath}?${new URLSearchParams({ ...chosen, after: String(found[0]?.seq ?? 0) }).toString()}`
       const url = (more: Record<string, string>) =>
         `${path}?${new URLSearchParams({ ...chosen, ...more }).toString()}`
-      const last = found.length > pageLength ? rows.at(-1) : undefined
+      const older = found.length > pageLength ? (rows.at(-1)?.seq ?? null) : lookedTo
       return {
         title: 'Requests',
         main: html`${pageHead({
@@ -109,14 +126,14 @@ ${days > 0 && histogramCard(counts, { chosen, span })}
             isFlush: true,
             body: html`${(isFiltered || rows.length > 0) && filterForm(chosen, { keys, operations })}${
               rows.length === 0
-                ? nothing(isFiltered, keys.length > 0)
-                : callTable(rows, { names, now })
-            }${isLive && html`<template>${callTable([placeholder], { names, now })}</template>`}${
-              (last !== undefined || before !== null) &&
+                ? nothing({ isFiltered, hasKeys: keys.length > 0, isCut: lookedTo !== null })
+                : callTable(rows, shown)
+            }${isLive && html`<template>${callTable([placeholder], shown)}</template>`}${
+              (older !== null || before !== null) &&
               pagination({
                 summary: before === null ? counted(rows.length, 'newest call') : 'Older calls',
                 newer: before === null ? undefined : url({}),
-                older: last === undefined ? undefined : url({ before: String(last.seq) }),
+                older: older === null ? undefined : url({ before: String(older) }),
               })
             }`,
           },
@@ -286,7 +303,20 @@ function filterForm(chosen: Chosen, { keys, operations }: FilterChoices): Html {
 <div class="field grow"><label for="id">Request ID</label><input class="input" id="id" name="id" spellcheck="false" autocomplete="off" placeholder="X-Request-Id"></div>${selectField({ name: 'status', label: 'Status', value: status, choices: statuses })}${selectField({ name: 'key', label: 'Key', value: key, choices: keyChoices })}<div class="field"><label for="operation">Operation</label><input class="input" id="operation" name="operation" value="${operation}" list="operations" autocomplete="off" placeholder="getScore"><datalist id="operations">${operations.map((name) => html`<option value="${name}"></option>`)}</datalist></div><div class="field"><label for="error">Error</label><input class="input" id="error" name="error" value="${error}" list="errors" autocomplete="off" placeholder="rate_limited"><datalist id="errors">${errors}</datalist></div>${selectField({ name: 'range', label: 'Time', value: range, choices: times })}${between}${submit({ label: 'Apply' })}${isFiltered && html`<a class="button quiet" href="${path}">Clear filters</a>`}</form>`
 }
 
-function nothing(isFiltered: boolean, hasKeys: boolean): Html {
+interface Nothing {
+  isFiltered: boolean
+  hasKeys: boolean
+  /** Older calls were not looked at. */
+  isCut: boolean
+}
+
+function nothing({ isFiltered, hasKeys, isCut }: Nothing): Html {
+  if (isCut)
+    return empty({
+      icon: 'search',
+      title: 'None of the newest calls fits these filters',
+      text: `Of calls that follow each other, ${count(lookedAtMax)} were looked at. Go on with the older ones, or choose a time.`,
+    })
   return isFiltered
     ? empty({
         icon: 'search',
@@ -324,19 +354,23 @@ function cell(name: string, value: Part): Html {
   return html`<span data-cell="${name}">${value}</span>`
 }
 
-export function callTable(
-  rows: readonly LogEntry[],
-  { names, now }: { names: ReadonlyMap<string, string>; now: Date },
-): Html {
+export function callTable(rows: readonly LogEntry[], context: CallContext): Html {
+  const { names, now } = context
   return table<LogEntry>({
     label: 'Calls',
     rows,
+    opened: (row) => callDetail(row, context),
     columns: [
-      { head: 'Status', isFit: true, cell: ({ status }) => statusBadge(status) },
       {
-        head: 'Operation',
+        head: 'Status',
+        isFit: true,
+        cell: ({ status }) =>
+          html`<details class="opens"><summary>${icon('chevron')}${statusBadge(status)}<span class="hidden-visually">, details of the call</span></summary></details>`,
+      },
+      {
+        head: 'Request',
         cell: (row) =>
-          html`<a class="break" href="${callPath(row)}">${cell('operation', row.operation)}</a><span class="sub mono beside">${cell('error', row.error)}</span><span class="sub cause">${cell('cause', causeLine(row, names))}</span><span class="sub narrow-only">${timeTag(row.at, now)} · ${durationOf(row)}</span>`,
+          html`<span class="request">${routeTag(row, context)}</span><span class="sub cause">${cell('cause', causeLine(row, names) || (row.error ?? ''))}</span><span class="sub narrow-only">${timeTag(row.at, now)} · ${keyName(row, names)} · ${durationOf(row)}</span>`,
       },
       {
         head: 'Key',
@@ -356,11 +390,6 @@ export function callTable(
         cell: (row) => cell('duration', durationOf(row)),
       },
       {
-        head: 'Network',
-        priority: 3,
-        cell: ({ network }) => html`<span class="mono">${cell('network', network)}</span>`,
-      },
-      {
         head: 'Time',
         priority: 2,
         isNumber: true,
@@ -368,6 +397,55 @@ export function callTable(
       },
     ],
   })
+}
+
+/** The method and the path of a call. Of an operation that is no more, its id. */
+function routeTag(call: LogEntry, { routes }: CallContext): Html {
+  const route = routes.get(call.operation)
+  const path = route === undefined ? call.operation : pathText(route.path)
+  return html`<span class="method" data-cell="method" data-method="${route?.method ?? ''}">${route?.method ?? ''}</span><a class="path" href="${callPath(call)}">${cell('path', path)}</a>`
+}
+
+/** The cause of a refusal, what to do, and the facts of the call: in the list and on its own page. */
+function callDetail(call: LogEntry, { names, routes, publicUrl }: CallContext): Html {
+  const { error, keyId, status } = call
+  const next = nextStep(call)
+  const known = errorTable[error as keyof typeof errorTable]
+  const hidden = (isHidden: boolean) => attributes({ hidden: isHidden })
+  const docs = new URL(`/docs/errors/${error ?? ''}`, publicUrl).pathname
+  const advice = html`<div class="stack" data-advice${hidden(error === null)}><div class="stack tight"><h3>${cell('title', causeLine(call, names) || (known?.message ?? error))}</h3><p class="small">${cell('advice', known?.advice ?? '')}</p></div><div class="row"><a class="button" data-link="next" href="${next?.url ?? path}"${hidden(next === null)}>${cell('next', next?.label ?? '')}</a><a class="small" data-link="docs" href="${docs}">What ${html`<code>${cell('error', error)}</code>`} means</a></div></div>`
+  return html`<div class="diagnosis">${advice}${facts(
+    [
+      {
+        label: 'Request ID',
+        value: html`<a class="mono" href="${callPath(call)}" data-link="call">${cell('requestId', call.requestId)}</a>`,
+      },
+      { label: 'Time', value: cell('at', fullTime(call.at)) },
+      {
+        label: 'Operation',
+        value: html`<a class="break" href="/docs/api/${call.operation}" data-link="operation">${cell('operation', routes.get(call.operation)?.summary ?? call.operation)}</a>`,
+      },
+      {
+        label: 'Status',
+        value: cell('statusText', statusText(status)),
+      },
+      {
+        label: 'Key',
+        value:
+          keyId === null
+            ? cell('key', keyName(call, names))
+            : html`<a class="break" dir="auto" href="/dashboard/keys/${keyId}" data-link="key">${cell('key', keyName(call, names))}</a>`,
+      },
+      { label: 'Credits charged', value: cell('credits', count(call.credits)) },
+      { label: 'Duration', value: cell('duration', durationOf(call)) },
+      { label: 'Network', value: html`<span class="mono">${cell('network', call.network)}</span>` },
+    ],
+    'columns',
+  )}</div>`
+}
+
+function statusText(status: number): string {
+  return status === 499 ? '499: the caller left before the answer' : String(status)
 }
 
 /** The row that a script copies has no call yet. */
@@ -396,7 +474,7 @@ function statusBadge(status: number): Html {
 }
 
 function callPage(options: RequestsOptions): Endpoint[] {
-  const { db, publicUrl, requestLogDays: days } = options
+  const { db, publicUrl, routes, requestLogDays: days } = options
   return dashboardPage(options, {
     name: 'requestPage',
     path: `${path}/{requestId}`,
@@ -412,60 +490,25 @@ function callPage(options: RequestsOptions): Endpoint[] {
           message: `No call of this account has this id within ${counted(days, 'day')}. A call with no key that this service knows is in no log.`,
         })
       const names = new Map(keys.map(({ id, name }) => [id, name]))
-      const { error, keyId } = call
+      const context = { names, routes, publicUrl, now }
       return {
         title: `Request ${requestId}`,
         main: html`${pageHead({
-          title: call.operation,
+          title: routes.get(call.operation)?.summary ?? call.operation,
           badge: statusBadge(call.status),
-          text: html`${fullTime(call.at)}, ${timeTag(call.at, now)}`,
+          text: html`<span class="request">${routeTag(call, context)}</span>`,
           above: [{ title: 'Requests', url: path }],
+          shortTitle: 'Request',
         })}
-${error !== null && diagnosis(call, { names, publicUrl })}
 ${card({
   title: 'Call',
-  body: facts(
-    [
-      { label: 'Request ID', value: idValue('request-id', requestId) },
-      { label: 'Operation', value: html`<code>${call.operation}</code>` },
-      {
-        label: 'Status',
-        value: call.status === 499 ? '499: the caller left before the answer' : String(call.status),
-      },
-      { label: 'Error', value: error === null ? none : html`<code>${error}</code>` },
-      {
-        label: 'Key',
-        value:
-          keyId === null
-            ? 'None: the call was made with a session'
-            : html`<a class="break" dir="auto" href="/dashboard/keys/${keyId}">${keyName(call, names)}</a>`,
-      },
-      { label: 'Credits charged', value: count(call.credits) },
-      { label: 'Duration', value: durationOf(call) },
-      { label: 'Network', value: html`<span class="mono">${call.network}</span>` },
-    ],
-    'columns',
-  ),
+  aside: timeTag(call.at, now),
+  isFlush: true,
+  body: html`<div class="card-body">${idValue('request-id', requestId)}</div>${callDetail(call, context)}`,
 })}
 <p class="muted small">The path, query, body and headers of a call are never kept. <a href="${path}?operation=${call.operation}">Show the calls of this operation</a></p>`,
       }
     },
-  })
-}
-
-/** Why the call was refused, what to do, and where. */
-function diagnosis(
-  call: LogEntry,
-  { names, publicUrl }: { names: ReadonlyMap<string, string>; publicUrl: string },
-): Html {
-  const error = call.error ?? ''
-  const known = errorTable[error as keyof typeof errorTable]
-  const line = causeLine(call, names)
-  const next = nextStep(call)
-  return notice({
-    tone: call.status < 500 ? 'warning' : 'negative',
-    title: line === '' ? (known?.message ?? error) : line,
-    text: html`${known?.advice} ${next !== null && html`<a href="${next.url}">${next.label}</a> · `}<a href="${new URL(`/docs/errors/${error}`, publicUrl).pathname}">What <code>${error}</code> means</a>`,
   })
 }
 
@@ -489,7 +532,7 @@ function csvEndpoint({ publicUrl, db, clock }: RequestsOptions): Endpoint {
       const now = clock()
       const filter = filterAt(chosenOf(query), now)
       const [rows, keys] = await Promise.all([
-        findEntries(db, { ...filter, accountId, before: null, limit: csvRowsMax }),
+        findAllEntries(db, { ...filter, accountId, before: null, limit: csvRowsMax }),
         findShownKeys(db, { accountId, now, endedMax: namedKeysMax }),
       ])
       return {
@@ -523,7 +566,7 @@ function csvOf(rows: readonly LogEntry[], names: ReadonlyMap<string, string>): s
 }
 
 function liveEndpoint(options: RequestsOptions): Endpoint {
-  const { publicUrl, db, clock } = options
+  const { publicUrl, db, clock, routes } = options
   const calls = liveCalls(options)
   return endpoint({
     operationId: 'live requests',
@@ -556,12 +599,13 @@ function liveEndpoint(options: RequestsOptions): Endpoint {
               endedMax: namedKeysMax,
             })
             const names = new Map(keys.map(({ id, name }) => [id, name]))
+            const shown = () => ({ names, routes, publicUrl, now: clock() })
             await calls.follow({
               session,
               after: Number(query.after),
               ended,
               send: (news) => {
-                for (const call of news) if (fits(call)) send(eventOf(call, names, clock()))
+                for (const call of news) if (fits(call)) send(eventOf(call, shown()))
               },
             })
           },
@@ -571,24 +615,44 @@ function liveEndpoint(options: RequestsOptions): Endpoint {
   })
 }
 
-function eventOf(call: LogEntry, names: ReadonlyMap<string, string>, now: Date) {
+/** The texts and links of a new row, which a script fills in. An empty link hides its element. */
+function eventOf(call: LogEntry, { names, routes, publicUrl, now }: CallContext) {
+  const { operation, error } = call
+  const route = routes.get(operation)
+  const next = nextStep(call)
+  const cause = causeLine(call, names)
+  const known = errorTable[error as keyof typeof errorTable]
   return {
     id: String(call.seq),
     data: {
       tone: toneOf(call.status),
       link: callPath(call),
+      links: {
+        call: callPath(call),
+        operation: `/docs/api/${operation}`,
+        next: next?.url ?? '',
+        docs: error === null ? '' : new URL(`/docs/errors/${error}`, publicUrl).pathname,
+      },
       cells: {
         status: String(call.status),
-        operation: call.operation,
-        error: call.error ?? '',
-        cause: causeLine(call, names),
+        statusText: statusText(call.status),
+        method: route?.method ?? '',
+        path: route?.path ?? operation,
+        operation: route?.summary ?? operation,
+        requestId: call.requestId,
+        at: fullTime(call.at),
+        iso: call.at.toISOString(),
+        error: error ?? '',
+        title: cause || (known?.message ?? error ?? ''),
+        advice: known?.advice ?? '',
+        next: next?.label ?? '',
+        cause: cause || (error ?? ''),
         key: keyName(call, names),
         credits: count(call.credits),
         duration: durationOf(call),
         network: call.network,
         time: relativeTime(call.at, now),
       },
-      at: now.toISOString(),
     },
   }
 }

@@ -57,11 +57,13 @@ const looks = [
   { colorScheme: 'dark', viewport: { width: 390, height: 844 }, hasAxe: true },
 ] as const
 
+const overflowOf = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+
 /** The folder for screenshots. If it is not set, none are made. */
 const shots = process.env.SCREENSHOTS
 
 /**
- * Asserts that a page never scrolls sideways, wide and narrow, light and dark, that its header has
+ * Asserts that a page never scrolls sideways from 320 to 1280, light and dark, that its header has
  * room between both, and that axe finds nothing: wide and light, narrow and dark.
  */
 export async function inspectPage(page: Page, name: string): Promise<void> {
@@ -74,6 +76,11 @@ export async function inspectPage(page: Page, name: string): Promise<void> {
       .filter(([, { left, right, width }]) => left < 16 || right > 624 || width < 16)
       .map(([name]) => name)`)
   assert.deepEqual(squeezed, [], `${name} 640: the header has room`)
+  for (const width of [640, 768, 320]) {
+    await page.setViewportSize({ width, height: 900 })
+    const overflow = await page.evaluate<number>(overflowOf)
+    assert.equal(overflow, 0, `${name} ${width}: nothing scrolls sideways`)
+  }
   const seen = shots === undefined ? looks.filter(({ hasAxe }) => hasAxe) : looks
   for (const { colorScheme, viewport, hasAxe } of seen) {
     // Without motion, so that no colour is measured half way to another.
@@ -87,9 +94,7 @@ export async function inspectPage(page: Page, name: string): Promise<void> {
     if (hasAxe) {
       assert.deepEqual(await violationsOf(page), [], look)
     }
-    const overflow = await page.evaluate<number>(
-      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-    )
+    const overflow = await page.evaluate<number>(overflowOf)
     assert.equal(overflow, 0, `${look}: nothing scrolls sideways`)
     if (shots === undefined) continue
     mkdirSync(shots, { recursive: true })

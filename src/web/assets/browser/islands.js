@@ -307,7 +307,7 @@ const live = document.querySelector             ('[data-live]')
 if (live !== null) followCalls(live)
 const refusedMs = 15_000
 function followCalls(list             )       {
-const row = list.querySelector('template')?.content.querySelector('tbody tr')
+const row = list.querySelector('template')?.content.querySelector('tbody')
 const badge = document.querySelector             ('[data-live-state]')
 const full = document.querySelector             ('[data-live-full]')
 const url = list.dataset.live ?? ''
@@ -316,7 +316,7 @@ const rowsMax = Number(list.dataset.rows)
 const toggle = document.querySelector             ('[data-live-toggle]')
 let isPaused = false
 let end = ()       => {}
-const add = ({ tone, link, cells }         )       => {
+const add = ({ tone, link, cells, links }         )       => {
 if (body === null || row == null) {
 location.reload()
 return
@@ -324,13 +324,25 @@ return
 if (body.querySelector(`a[href="${link}"]`) !== null) return
 const added = row.cloneNode(true)
 for (const cell of added.querySelectorAll             ('[data-cell]'))
-cell.textContent = cells[cell.dataset.cell ?? ''] ?? cell.textContent
-added.querySelector('a')?.setAttribute('href', link)
+(cell.querySelector('time') ?? cell).textContent =
+cells[cell.dataset.cell ?? ''] ?? cell.textContent
+for (const time of added.querySelectorAll('time')) {
+time.dateTime = cells.iso ?? ''
+time.title = cells.at ?? ''
+}
+for (const element of added.querySelectorAll             ('[data-link]')) {
+const url = links[element.dataset.link ?? ''] ?? ''
+element.setAttribute('href', url)
+element.hidden = url === ''
+}
+added.querySelector('.path')?.setAttribute('href', link)
 added.querySelector('.badge')?.setAttribute('data-tone', tone)
+added.querySelector('.method')?.setAttribute('data-method', cells.method ?? '')
+added.querySelector('[data-advice]')?.toggleAttribute('hidden', cells.error === '')
 const narrow = added.querySelector('.narrow-only')
-if (narrow !== null) narrow.textContent = `${cells.time} · ${cells.duration}`
-body.prepend(added)
-while (body.rows.length > rowsMax) body.lastElementChild?.remove()
+if (narrow !== null) narrow.textContent = `${cells.time} · ${cells.key} · ${cells.duration}`
+body.prepend(...added.children)
+while (body.rows.length > 2 * rowsMax) body.lastElementChild?.remove()
 }
 const sayIfFull = async ()                => {
 const answer = await fetch(url, { redirect: 'manual' }).catch(() => null)
