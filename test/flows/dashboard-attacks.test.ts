@@ -129,6 +129,11 @@ async function naughtyAccount() {
   await db.run(sql`update accounts set name = ${naughty[0]} where id = ${accountId}`)
   const of = { endpointId: endpoint.id, owner: { userId: accountId }, limit: 1 }
   const [attempt] = (await findAttempts(db, of)) ?? []
+  await db.run(sql`
+    update webhook_attempts set error_cause = ${naughty[0]},
+      response_headers = jsonb_build_object('server', ${naughty[0]}::text, ${naughty[1]}::text, '1'),
+      signatures = jsonb_build_object('Service-Webhook-Signature', ${naughty[0]}::text)
+    where endpoint_id = ${endpoint.id}::uuid`)
   const [report] = await db.rows<{ id: string }>(sql`
     select id from agent_decision_reports where user_id = ${accountId} limit 1`)
   const query = encodeURIComponent(naughty[0])
@@ -140,7 +145,10 @@ async function naughtyAccount() {
       `/dashboard/keys/${key.keyId}`,
       webhook,
       `${webhook}?event=${query}&type=${query}&done=${query}`,
-      ...['disable', 'rotate', 'replace-secret'].map((change) => `${webhook}/${change}`),
+      `${webhook}?state=${query}&answer=${query}&time=${query}&before=${query}&count=${query}`,
+      ...['health', 'configuration', 'resend', 'disable', 'rotate', 'replace-secret'].map(
+        (change) => `${webhook}/${change}`,
+      ),
       `${webhook}/events/${attempt?.eventId}`,
       `/dashboard/requests/${'naughty-0'.padEnd(16, 'x')}`,
       `/dashboard/requests?operation=${query}&key=${query}&status=${query}&error=${query}`,

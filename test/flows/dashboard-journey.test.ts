@@ -153,8 +153,8 @@ for (const { name, signIn, ...look } of [
         return (await page.locator(`a[href="/dashboard/requests/${requestId}"]`).count()) > 0
       },
     })
-    await page.locator(`a[href="/dashboard/requests/${requestId}"]`).click()
-    await page.getByRole('heading', { name: 'searchCandidates' }).waitFor()
+    await page.locator(`a[href="/dashboard/requests/${requestId}"]`).first().click()
+    await page.getByRole('link', { name: '/api/v1/candidates/search' }).waitFor()
 
     await open(page, 'Webhooks')
     await page.getByRole('link', { name: 'Add endpoint' }).first().click()
@@ -181,7 +181,7 @@ for (const { name, signIn, ...look } of [
     await db.transaction((tx) =>
       publishEvents(tx, [{ type: 'score.updated', workerId, data }], new Date()),
     )
-    await page.goto(`${endpointUrl}?status=failed`)
+    await page.goto(`${endpointUrl}?state=undelivered`)
     await reloadUntil(page, '503')
     isBroken = false
     await page.getByRole('link', { name: 'score.updated' }).first().click()

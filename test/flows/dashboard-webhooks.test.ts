@@ -82,7 +82,10 @@ test('a failed event says what to do, and its id alone leads its account to it',
   const stranger = await dashboard.newUser()
   const read = (path: string, of = owner) => ask(service.base, { path, headers: of.headers })
   const page = `/dashboard/webhooks/${broken.id}/events/${failed.eventId}`
-  assert.match(String((await read(page)).body), /Your server failed while it handled the event\./)
+  assert.match(
+    String((await read(page)).body),
+    /Your server says that it is overloaded or stopped\./,
+  )
   const jump = await read(`/dashboard/events/${failed.eventId}`)
   assert.equal(jump.status, 303)
   assert.match(String(jump.headers.location), new RegExp(`/events/${failed.eventId}$`))
@@ -105,11 +108,12 @@ test('the home page names a failing endpoint; while it is paused nothing announc
     await read('/dashboard'),
     /The webhook endpoint hooks\.example\S*\/broken is failing\./,
   )
-  assert.match(await read(path), /Next <time/)
+  assert.match(await read(path), /The next attempt is <time/)
+  assert.match(await read(`${path}/health`), /Next <time/)
   assert.equal((await dashboard.send(owner, path, { do: 'pause' })).status, 303)
-  const page = await read(path)
+  const page = (await read(path)) + (await read(`${path}/health`))
   assert.match(page, /Nothing is sent while paused/)
-  assert.doesNotMatch(page, /Next <time|The next attempt is/)
+  assert.doesNotMatch(page, /Next <time|Next attempt|The next attempt is/)
   const deliveries = await read(`/api/account/webhooks/endpoints/${broken.id}/deliveries`)
   for (const { nextAttemptAt } of JSON.parse(deliveries).deliveries)
     assert.equal(nextAttemptAt, null)

@@ -24,6 +24,25 @@ test('hints: each failure of a delivery has one next step', () => {
   assert.equal(failed({ errorCode: 'not_begun' }), null)
 })
 
+test('hints: a fault of the DNS is named, and each status has the most exact sentence', () => {
+  for (const [errorCause, hint] of [
+    ['the name does not exist', /does not know hooks\.example\.com/],
+    ['the name has no address', /Add an A or AAAA record\.$/],
+    ['the name server did not answer in time', /The name server of hooks\.example\.com/],
+    [null, /private zone/],
+  ] as const)
+    assert.match(failed({ errorCode: 'dns_error', errorCause }) ?? '', hint)
+  for (const [responseStatus, hint] of [
+    [409, /Answer 2xx/],
+    [404, /No handler has this path/],
+    [502, /A proxy before your server/],
+    [503, /overloaded or stopped/],
+    [504, /did not answer its proxy/],
+    [500, /failed while it handled/],
+  ] as const)
+    assert.match(failed({ responseStatus }) ?? '', hint, String(responseStatus))
+})
+
 test('hints: a fault of the certificate is named', () => {
   for (const [errorCause, hint] of [
     ['certificate has expired', /has expired/],

@@ -10,6 +10,7 @@ interface FailureOf {
 const tlsHints: readonly [RegExp, (host: string) => string][] = [
   [/has expired/, (host) => `The certificate of ${host} has expired. Renew it.`],
   [/not valid yet/, (host) => `The certificate of ${host} is not valid yet. Check its dates.`],
+  [/revoked/, (host) => `The certificate of ${host} was revoked. Ask for a new one.`],
   [/another name/, (host) => `The certificate is for another name. Ask for one for ${host}.`],
   [/incomplete/, () => 'The chain is incomplete. Send the intermediate certificate too.'],
   [
@@ -18,8 +19,23 @@ const tlsHints: readonly [RegExp, (host: string) => string][] = [
   ],
 ]
 
+const dnsHints: readonly [RegExp, (host: string) => string][] = [
+  [
+    /does not exist/,
+    (host) =>
+      `DNS does not know ${host}. Correct the host, or add the name. A private zone is not visible here.`,
+  ],
+  [/has no address/, (host) => `DNS has no address for ${host}. Add an A or AAAA record.`],
+  [
+    /name server/,
+    (host) =>
+      `The name server of ${host} gave no answer. Ask its operator; the next attempt asks it again.`,
+  ],
+]
+
 const errorHints: Readonly<Record<string, (host: string, cause: string) => string>> = {
-  dns_error: (host) =>
+  dns_error: (host, cause) =>
+    dnsHints.find(([form]) => form.test(cause))?.[1](host) ??
     `DNS has no address for ${host}. Add an A or AAAA record, or correct the host. A private zone is not visible here.`,
   tls_error: (host, cause) =>
     tlsHints.find(([form]) => form.test(cause))?.[1](host) ??
@@ -56,6 +72,14 @@ const statusHints: readonly [from: number, to: number, hint: string][] = [
     429,
     'Your server limits calls. Limit the rate of this endpoint, or raise the limit there.',
   ],
+  [400, 499, 'Your handler refused the event. Answer 2xx once you have stored it.'],
+  [
+    502,
+    502,
+    'A proxy before your server got no answer from it. Look whether your server runs behind it.',
+  ],
+  [503, 503, 'Your server says that it is overloaded or stopped. Look whether it runs.'],
+  [504, 504, 'Your server did not answer its proxy in time. Answer first, then do the work.'],
   [500, 599, 'Your server failed while it handled the event. Read its log at this time.'],
 ]
 

@@ -77,8 +77,21 @@ export async function startService(
   const status = statusPages(siteOf(publicUrl, null), {
     clock: systemClock,
     probe: async () => ({ isReady: true, checks: { database: 'ok', payments: 'degraded: none' } }),
-    survey: () => ({ live: [], jobs: [] }),
-    history: async () => [],
+    survey: () => ({
+      live: [{ jobs: {} }],
+      jobs: ['send mails', 'deliver webhooks', 'recompute scores'].map((name) => ({
+        name,
+        isLate: false,
+      })),
+    }),
+    history: async () => [
+      {
+        part: 'webhooks',
+        state: 'fails',
+        beganAt: new Date(Date.now() - 86_400_000),
+        endedAt: new Date(Date.now() - 86_000_000),
+      },
+    ],
     release: '1.0.0',
     startedAt: new Date(),
   })
