@@ -242,6 +242,7 @@ function servicePages(
       retryWaitsSeconds: webhooks.retryWaitsSeconds,
       sandbox,
       verify: standard.verifier.verify,
+      prices: config.metering ? config.prices : null,
       requestLog: {
         requestLogDays: config.requestLogDays,
         routes: new Map(Object.entries(contract)),

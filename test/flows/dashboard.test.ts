@@ -168,6 +168,23 @@ for (const javaScriptEnabled of [true, false])
     await page.context().close()
   })
 
+test('without credits the home page says what is refused, and the usage page names each price', async () => {
+  const owner = await dashboard.newUser()
+  const { db } = service.database
+  const read = async (path: string) =>
+    String((await ask(service.base, { path, headers: owner.headers })).body)
+  const warning = /0 credits left: paid calls are refused\./
+  assert.doesNotMatch(await read('/dashboard'), warning, 'nothing is called yet')
+  await newKey(db, { accountId: owner.accountId })
+  assert.match(await read('/dashboard'), warning)
+  assert.match(
+    await read('/dashboard/usage'),
+    /A public score or credential<\/dt><dd>1 credit a call/,
+  )
+  await newKey(db, { accountId: owner.accountId, credits: 5 })
+  assert.doesNotMatch(await read('/dashboard'), warning)
+})
+
 test('400: a test key with a scope for webhooks is refused with the reason, and no key is made', async () => {
   const owner = await dashboard.newUser()
   const { status, body } = await dashboard.send(owner, '/dashboard/keys/new', {

@@ -29,8 +29,14 @@ const callsShown = 5
 /** Ended keys whose calls are shown with their name. */
 const endedNamed = 20
 
-export function homePage(context: PagesContext & { routes: CalledRoutes }): Endpoint[] {
-  const { db, publicUrl, routes } = context
+export interface HomeOptions extends PagesContext {
+  routes: CalledRoutes
+  /** Whether calls cost credits. */
+  isMetered: boolean
+}
+
+export function homePage(context: HomeOptions): Endpoint[] {
+  const { db, publicUrl, routes, isMetered } = context
   return dashboardPage(context, {
     name: 'dashboardPage',
     path,
@@ -60,6 +66,7 @@ export function homePage(context: PagesContext & { routes: CalledRoutes }): Endp
         main: html`${pageHead({ title: 'Home', text: html`Send your calls to <code>${publicUrl}</code>` })}
 ${invitations.map(invitationNotice)}
 ${failing.map((one) => failingNotice(one, now))}
+${isMetered && (credits?.balance ?? 0) === 0 && valid.some(({ environment }) => environment === 'live') && emptyNotice}
 ${tiles([
   {
     label: 'Credits',
@@ -97,6 +104,12 @@ ${verifyCard(publicUrl)}`,
     },
   })
 }
+
+const emptyNotice = notice({
+  tone: 'warning',
+  title: '0 credits left: paid calls are refused.',
+  text: html`They answer 402 <code>insufficient_credits</code>. <a href="/dashboard/usage">See the price of each call</a>`,
+})
 
 function invitationNotice({ account }: Invitation): Html {
   return notice({

@@ -3,6 +3,7 @@
 import type { SessionRules } from '../../accounts/sessions.ts'
 import type { UserServices } from '../../accounts/user-operations.ts'
 import type { ReportServices } from '../../agent-decisions/operations.ts'
+import type { Prices } from '../../credits/meters.ts'
 import type { Performer } from '../../operations/perform.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import type { Sandbox } from '../../sandbox/open.ts'
@@ -33,6 +34,8 @@ export interface DashboardOptions extends PagesContext {
   sandbox: Sandbox
   verify: Verify
   requestLog: Pick<RequestsOptions, 'requestLogDays' | 'validSessions' | 'routes'>
+  /** Credits for a call of each meter. Null: calls are not metered. */
+  prices: Prices | null
   performer: Performer<UserServices & WebhookServices & ReportServices>
   /** The waits between the attempts at a delivery. */
   retryWaitsSeconds: readonly number[]
@@ -45,12 +48,13 @@ export function dashboardPages({
   sandbox,
   verify,
   requestLog,
+  prices,
   ...context
 }: DashboardOptions): Endpoint[] {
   return [
-    ...homePage({ ...context, routes: requestLog.routes }),
+    ...homePage({ ...context, routes: requestLog.routes, isMetered: prices !== null }),
     ...accountPage({ ...context, performer }),
-    ...usagePage({ ...context, requestLogDays: requestLog.requestLogDays }),
+    ...usagePage({ ...context, requestLogDays: requestLog.requestLogDays, prices }),
     ...requestsPages({ ...context, ...requestLog }),
     ...keysPage(context),
     ...newKeyPage({ ...context, performer }),

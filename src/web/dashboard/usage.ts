@@ -1,13 +1,24 @@
 /** The page of usage and credits: the balance, the calls by day, what they were, and the ledger. */
 import { Type } from 'typebox'
 import { findShownKeys } from '../../access/store.ts'
+import type { Prices } from '../../credits/meters.ts'
 import { findCreditAccount } from '../../credits/store.ts'
 import { lastDays } from '../../credits/usage-period.ts'
 import { findLedger, findUsage, type LedgerEntry, type UsageOf } from '../../credits/usage-store.ts'
 import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { countByStatus } from '../../request-log/store.ts'
 import { barChart, legend } from '../chart.ts'
-import { card, empty, none, notice, pageHead, pagination, table, tiles } from '../components.ts'
+import {
+  card,
+  empty,
+  facts,
+  none,
+  notice,
+  pageHead,
+  pagination,
+  table,
+  tiles,
+} from '../components.ts'
 import { attributes, type Html, html, type Part } from '../html.ts'
 import { dashboardPage, type PagesContext, queryText } from '../page.ts'
 import { count, counted, dayAndMonth, timeTag } from '../text.ts'
@@ -26,10 +37,12 @@ const spans = [
 export interface UsagePageOptions extends PagesContext {
   /** Days that calls are kept: an older entry of the ledger leads to none. */
   requestLogDays: number
+  /** Credits for a call of each meter. Null: calls are not metered. */
+  prices: Prices | null
 }
 
 export function usagePage(context: UsagePageOptions): Endpoint[] {
-  const { db, requestLogDays } = context
+  const { db, requestLogDays, prices } = context
   return dashboardPage(context, {
     name: 'usagePage',
     path,
@@ -96,6 +109,7 @@ ${tiles([
     comparison: 'Calls without an answer',
   },
 ])}
+${prices !== null && pricesCard(prices)}
 ${card({
   title: 'Calls by day',
   ...(byDay.length === 0 ? {} : { aside: legend('Charged', 'Refunded') }),
@@ -106,6 +120,20 @@ ${ledgerCard(ledger, { before, days, names, now, loggedSince: new Date(now.getTi
       }
     },
   })
+}
+
+const meterTitles: Record<keyof Prices, string> = {
+  score_lookup: 'A public score or credential',
+  candidate_lookup: 'One candidate',
+  candidate_search: 'A search, also without a result',
+}
+
+function pricesCard(prices: Prices): Html {
+  const rows = Object.entries(meterTitles).map(([meter, label]) => {
+    const price = prices[meter as keyof Prices]
+    return { label, value: price === 0 ? 'Free' : `${counted(price, 'credit')} a call` }
+  })
+  return card({ title: 'Prices', body: facts(rows, 'three') })
 }
 
 function balanceNotice({
