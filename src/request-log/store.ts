@@ -124,7 +124,10 @@ export async function findEntries(db: Queryable, wanted: EntriesWanted): Promise
   )
   const end = rows.at(-1)
   return {
-    entries: rows.flatMap(({ fits, place: _, ...entry }) => (fits ? [entry] : [])),
+    entries: rows.flatMap((row) => {
+      const { fits, place: _, ...entry } = row
+      return fits ? [entry] : []
+    }),
     lookedTo: end?.place === walk ? end.seq : null,
   }
 }

@@ -74,7 +74,11 @@ test('a call appears on the open page by itself, unless it is paused, and its ow
   await page.locator(paused.link).first().waitFor()
   const row = rows.filter({ has: page.locator(link) }).first()
   await row.getByText('400').click()
-  await page.getByText('Correct the parameter that the message names').waitFor()
+  await page
+    .getByText('Correct the parameter that the message names')
+    .filter({ visible: true })
+    .first()
+    .waitFor()
   await inspectPage(page, 'requests opened')
   await page.locator(link).first().click()
   await page.getByRole('heading', { name: 'One public score' }).waitFor()
@@ -142,7 +146,7 @@ test('a developer finds the cause of a 400, 401, 402, 403, 404, 409 and 429 with
       method: 'POST',
       path: '/api/v1/webhooks/endpoints',
       headers: { ...rich.headers, 'Content-Type': 'application/json', 'Idempotency-Key': key },
-      body: JSON.stringify({ url: `https://${host}/`, eventTypes: ['score.updated'] }),
+      body: JSON.stringify({ url: `https://${host}/`, events: ['score.updated'] }),
     })
   const candidates = '/api/v1/candidates'
   const bad = await get(`${candidates}/search?q=xx&limit=0`, rich.headers)

@@ -26,7 +26,6 @@ import {
   empty,
   facts,
   idValue,
-  none,
   notice,
   pageHead,
   pagination,
@@ -407,13 +406,13 @@ function routeTag(call: LogEntry, { routes }: CallContext): Html {
 }
 
 /** The cause of a refusal, what to do, and the facts of the call: in the list and on its own page. */
-function callDetail(call: LogEntry, { names, routes, publicUrl }: CallContext): Html {
+function callDetail(call: LogEntry, { names, routes }: CallContext): Html {
   const { error, keyId, status } = call
   const next = nextStep(call)
   const known = errorTable[error as keyof typeof errorTable]
   const hidden = (isHidden: boolean) => attributes({ hidden: isHidden })
-  const docs = new URL(`/docs/errors/${error ?? ''}`, publicUrl).pathname
-  const advice = html`<div class="stack" data-advice${hidden(error === null)}><div class="stack tight"><h3>${cell('title', causeLine(call, names) || (known?.message ?? error))}</h3><p class="small">${cell('advice', known?.advice ?? '')}</p></div><div class="row"><a class="button" data-link="next" href="${next?.url ?? path}"${hidden(next === null)}>${cell('next', next?.label ?? '')}</a><a class="small" data-link="docs" href="${docs}">What ${html`<code>${cell('error', error)}</code>`} means</a></div></div>`
+  const docs = `/docs/errors${error === null ? '' : `/${error}`}`
+  const advice = html`<div class="stack" data-advice${hidden(error === null)}><div class="stack tight"><h3>${cell('title', known?.message ?? error)}</h3><p class="cause">${cell('why', causeLine(call, names))}</p><p class="small">${cell('advice', known?.advice ?? '')}</p></div><div class="row"><a class="button" data-link="next" href="${next?.url ?? path}"${hidden(next === null)}>${cell('next', next?.label ?? '')}</a><a class="small" data-link="docs" href="${docs}">What ${html`<code>${cell('error', error)}</code>`} means</a></div></div>`
   return html`<div class="diagnosis">${advice}${facts(
     [
       {
@@ -643,7 +642,8 @@ function eventOf(call: LogEntry, { names, routes, publicUrl, now }: CallContext)
         at: fullTime(call.at),
         iso: call.at.toISOString(),
         error: error ?? '',
-        title: cause || (known?.message ?? error ?? ''),
+        title: known?.message ?? error ?? '',
+        why: cause,
         advice: known?.advice ?? '',
         next: next?.label ?? '',
         cause: cause || (error ?? ''),

@@ -1,4 +1,4 @@
-/** Pure: the events of one webhook endpoint, one row an event with a mark for each attempt. */
+/** Renders the events of one webhook endpoint, one row an event with a mark for each attempt. */
 import {
   type EndpointHealth,
   type EventAttempt,
@@ -143,7 +143,7 @@ export function eventsCard(
     : list
   return card({
     title: 'Events',
-    aside: html`<span class="small muted attempt-legend">${mark('bad')} failed ${mark('good')} delivered ${mark('next')} next</span>`,
+    aside: html`<span class="small muted attempt-legend"><span>${mark('bad')} failed</span><span>${mark('good')} delivered</span><span>${mark('next')} next</span></span>`,
     isFlush: true,
     body: html`${(hasFilter || events.length > 0) && filters}${rows.length === 0 ? nothing : body}${
       (older != null || filter.before !== null) &&

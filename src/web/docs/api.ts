@@ -1,7 +1,7 @@
 /** Pure: the reference of the API, rendered from the OpenAPI document. */
 import { colouredCode } from '../coloured-code.ts'
 import { methodTag, pathText } from '../components.ts'
-import { attributes, type Html, html, type Part } from '../html.ts'
+import { attributes, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import type { PublicView } from '../public-page.ts'
 import { codeBlock, table } from './blocks.ts'
@@ -171,7 +171,7 @@ export function operationView(
             method: one.method,
           })),
       })),
-      call: html`<h2 class="hidden-visually" id="request">Request</h2>${languageBlock(call)}${sendForm(call, { method, path, operation }, values)}${answered.map((response, i) => responseExample(document, response))}`,
+      call: html`<h2 class="hidden-visually" id="request">Request</h2>${languageBlock(call)}${sendForm(call, { method, path, operation }, values)}${answered.map((response) => responseExample(document, response))}`,
     },
     previous: neighbour(all[at - 1]),
     next: neighbour(all[at + 1]),

@@ -226,9 +226,10 @@ export async function findEvents(
     order by d.id desc limit ${limit}`)
   const end = rows.at(-1)
   return {
-    events: rows.flatMap(({ fits, place: _, newest, ...row }) =>
-      fits ? [{ ...row, newest: newest.map(dated) }] : [],
-    ),
+    events: rows.flatMap((row) => {
+      const { fits, place: _, newest, ...event } = row
+      return fits ? [{ ...event, newest: newest.map(dated) }] : []
+    }),
     lookedTo: end?.place === lookedAtMax ? end.deliveryId : null,
   }
 }
