@@ -213,7 +213,7 @@ export const webhooksResendMany = change({
   ],
   example: { endpointId: exampleId, eventType: 'score.updated' },
   audit: 'webhooks.bulk_resent',
-  said: ({ queued }) => [
+  renderLines: ({ queued }) => [
     `${counted(queued, 'event')} will be sent once more, twenty a second.${queued === bulkResendMax ? ' More may be left: call again once they are sent.' : ''}`,
   ],
   async run(tx, { endpointId: id, eventIds = null, eventType = null, since }, context) {
@@ -329,7 +329,7 @@ export const webhooksDns = read({
   example: { endpointId: exampleId },
   columns: { address: 'address', allowed: 'isAllowed' },
   none: 'There is no address.',
-  said: ({ problem }) => (problem === null ? [] : [`No address: ${problem}.`]),
+  renderLines: ({ problem }) => (problem === null ? [] : [`No address: ${problem}.`]),
   async run(db, { endpointId: id }, context) {
     const { checkName } = context.services.webhooks
     const of = endpointOf(id, context)

@@ -88,11 +88,6 @@ export function newKeyPage(options: KeyPageOptions): Endpoint[] {
           if (created.refusal.startsWith('idempotency_key_'))
             return createdBefore(formKeyId(account, key))
           if (created.refusal === 'account_not_found') return { redirectTo: '/sign-in' }
-          if (created.refusal === 'invalid_field')
-            return {
-              ...formView(form, { scopes: created.message?.replace(/^scopes: /, '') ?? '' }),
-              status: 400,
-            }
           if (created.refusal !== 'api_keys_maximum') return created
           const tooMany = `The account has ${activeKeysMax} valid keys, which is the maximum. Revoke one first.`
           return { ...formView(form, { form: tooMany }), status: 409 }
@@ -187,6 +182,7 @@ function formOf(fields: Fields): Form {
 /** `fault` begins with the name of its field. */
 function errorsOf(fault = ''): FieldErrors {
   const [, field = ''] = /^(\w+)/.exec(fault) ?? []
+  if (fault?.startsWith('scopes: ')) return { scopes: fault.slice('scopes: '.length) }
   if (field === 'scopes') return { scopes: 'Choose at least one scope.' }
   if (field === 'environment') return { environment: 'Choose test or live.' }
   if (field === 'allowedFrom')
