@@ -67,8 +67,10 @@ export async function listShown<Services>(
         ...('limit' in input && { limit: pageLength }),
         ...('after' in input && after !== undefined && { after }),
       })
-    : {}
-  const errors = 'refusal' in read ? refusalErrors(names, read) : {}
+    : undefined
+  const refused = read !== undefined && 'refusal' in read ? read : undefined
+  const output = read !== undefined && 'output' in read ? read.output : undefined
+  const errors = refused === undefined ? {} : refusalErrors(names, refused)
   const isMain = operation === noun.main
   const title = byHand?.title ?? (isMain ? noun.title : withoutVerb(summary))
   const chosen = Object.fromEntries(
@@ -104,7 +106,7 @@ export async function listShown<Services>(
   }
   return {
     title,
-    ...('refusal' in read && { status: errorTable[read.refusal].status }),
+    ...(refused !== undefined && { status: errorTable[refused.refusal].status }),
     main: html`${byHand?.above}${await doneNotice(console, visit)}${pageHead({
       title,
       ...(isMain
@@ -113,8 +115,8 @@ export async function listShown<Services>(
       actions: byHand?.actions ?? (isMain && actionLinks(looseActions(noun, caller), {}, noun)),
     })}${viewLinks(noun, operation, caller)}${
       columns === undefined
-        ? html`${filter !== false && card({ title: 'Choose', body: filter })}${'output' in read && facts(read.output)}`
-        : html`<section class="card" aria-label="${title}"><h2 class="hidden-visually">${title}</h2>${filter}${'output' in read && list(read.output)}</section>`
+        ? html`${filter !== false && card({ title: 'Choose', body: filter })}${output !== undefined && facts(output)}`
+        : html`<section class="card" aria-label="${title}"><h2 class="hidden-visually">${title}</h2>${filter}${output !== undefined && list(output)}</section>`
     }`,
   }
 }
