@@ -15,6 +15,8 @@ import { findReports, findReportsOf } from './store.ts'
 import { declineUnlockReview, unlockReporting } from './unlock.ts'
 import { findOpenReviews } from './unlock-store.ts'
 
+const refused = (refusal: string) => ({ refusal, cause: { made: 'an agent decision report' } })
+
 const database = await testDatabase()
 const { db } = database
 after(() => database.drop())
@@ -86,7 +88,7 @@ test('the same Idempotency-Key with other content is rejected; another account c
   const input = inputOf()
   await report(input)
   const content = contentOf({ decision: 'rejected' })
-  assert.deepEqual(await report({ ...input, content }), { refusal: 'idempotency_key_reused' })
+  assert.deepEqual(await report({ ...input, content }), refused('idempotency_key_reused'))
   const other = await report({ ...input, userId: randomUUID(), content })
   assert.ok('report' in other && !other.isReplay)
 })
@@ -244,11 +246,11 @@ test('an erasure deletes all reports about a worker, by username and by score, a
     [grace.content.subject],
   )
   for (const input of gone) {
-    assert.deepEqual(await report(input), { refusal: 'idempotency_key_spent' })
+    assert.deepEqual(await report(input), refused('idempotency_key_spent'))
     const other = { ...input, content: contentOf({ decision: 'hired' }) }
     assert.deepEqual(
       await report(other),
-      { refusal: 'idempotency_key_spent' },
+      refused('idempotency_key_spent'),
       'the key tells nothing of it',
     )
   }
@@ -285,5 +287,5 @@ test('retention deletes reports older than its days, in batches, and keeps their
   )
   const [first] = old
   assert.ok(first)
-  assert.deepEqual(await report(first), { refusal: 'idempotency_key_spent' })
+  assert.deepEqual(await report(first), refused('idempotency_key_spent'))
 })

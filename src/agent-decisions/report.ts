@@ -61,12 +61,15 @@ async function storeReports(
   return reports.map(({ report }) => repeated.get(report.id) ?? { report, isReplay: false })
 }
 
+/** For the sentence of a refusal: what the key made before. */
+const made = { cause: { made: 'an agent decision report' } } as const
+
 function repeatedAs({ fingerprint }: NewReport, key: KeyState | undefined): Reported {
   // Neither used nor inserted: the account was locked at that time, even if it is unlocked now.
   if (key === undefined || key.state === 'locked' || !key.isUsed)
     return refuse('agent_reporting_locked')
-  if (key.report === null || key.fingerprint === null) return refuse('idempotency_key_spent', { cause: { made: 'an agent decision report' } })
+  if (key.report === null || key.fingerprint === null) return refuse('idempotency_key_spent', made)
   return key.fingerprint.equals(fingerprint)
     ? { report: key.report, isReplay: true }
-    : refuse('idempotency_key_reused', { cause: { made: 'an agent decision report' } })
+    : refuse('idempotency_key_reused', made)
 }

@@ -20,7 +20,6 @@ interface Pair {
 const pairs: readonly Pair[] = [
   { front: 'text', backs: [...surfaces, 'hover', 'neutral-soft'], min: textMin },
   { front: 'muted', backs: [...surfaces, 'hover', 'neutral-soft', 'code'], min: textMin },
-  { front: 'on-hover', backs: ['hover'], min: textMin },
   { front: 'on-selected', backs: ['selected'], min: textMin },
   { front: 'on-inverse', backs: ['inverse'], min: textMin },
   { front: 'on-neutral-soft', backs: ['neutral-soft'], min: textMin },
