@@ -266,9 +266,12 @@ test('the same input gets the same answer or refusal by command, by HTTP and in 
     const isRead = operation.kind === 'read'
     const path = Object.keys(operation.path)
     const others = Object.entries(input).filter(([field]) => !path.includes(field))
-    const flags = others.flatMap(([field, value]) => [`--${field}`, value])
+    const positional = operation.positional ?? path
+    const flags = Object.entries(input)
+      .filter(([field]) => !positional.includes(field))
+      .flatMap(([field, value]) => [`--${field}`, value])
     const always = isRead ? [] : ['--dry-run', '--by', 'x']
-    const words = [...name.split(' '), ...path.map((field) => input[field] ?? ''), ...flags]
+    const words = [...name.split(' '), ...positional.map((field) => input[field] ?? ''), ...flags]
     const command = JSON.parse((await line.run([...words, ...always, '--json'])).out)
 
     const { method, path: route } = operatorRoute(operation as unknown as AnyOperation)
