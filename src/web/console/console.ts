@@ -195,8 +195,7 @@ export async function doneNotice<Services>(
   if (operation === undefined) return false
   const output = await console.answerOf(callerOf(visit.session).actor, key)
   if (output === null) return false
-  const [first = '', ...rest] = sentencesOf(operation, output, given ?? {})
-  const title = first.charAt(0).toUpperCase() + first.slice(1)
+  const [title = '', ...rest] = sentencesOf(operation, output, given ?? {})
   const text = rest.length > 0 && { text: rest.join(' ') }
   return notice({ tone: 'positive', title, ...text, isResult: true })
 }

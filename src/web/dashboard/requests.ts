@@ -412,6 +412,8 @@ function callDetail(call: LogEntry, { names, routes }: CallContext): Html {
   const known = errorTable[error as keyof typeof errorTable]
   const hidden = (isHidden: boolean) => attributes({ hidden: isHidden })
   const docs = `/docs/errors${error === null ? '' : `/${error}`}`
+  // The template of live rows has no operation yet.
+  const reference = ['/docs/api', call.operation].filter((part) => part !== '').join('/')
   const advice = html`<div class="stack" data-advice${hidden(error === null)}><div class="stack tight"><h3>${cell('title', known?.message ?? error)}</h3><p class="cause">${cell('why', causeLine(call, names))}</p><p class="small">${cell('advice', known?.advice ?? '')}</p></div><div class="row"><a class="button" data-link="next" href="${next?.url ?? path}"${hidden(next === null)}>${cell('next', next?.label ?? '')}</a><a class="small" data-link="docs" href="${docs}">What ${html`<code>${cell('error', error)}</code>`} means</a></div></div>`
   return html`<div class="diagnosis">${advice}${facts(
     [
@@ -422,7 +424,7 @@ function callDetail(call: LogEntry, { names, routes }: CallContext): Html {
       { label: 'Time', value: cell('at', fullTime(call.at)) },
       {
         label: 'Operation',
-        value: html`<a class="break" href="/docs/api/${call.operation}" data-link="operation">${cell('operation', routes.get(call.operation)?.summary ?? call.operation)}</a>`,
+        value: html`<a class="break" href="${reference}" data-link="operation">${cell('operation', routes.get(call.operation)?.summary ?? call.operation)}</a>`,
       },
       {
         label: 'Status',
