@@ -257,7 +257,7 @@ test('sources report and scores reliability: the evidence of the database is mea
   assert.match((await line.run(['scores', 'reliability'])).out, /Scatter of an item: \d/)
   const entries = await db.rows<{ details: string }>(sql`
     select details::text as details from audit_log
-    where action = 'reports.made' and details->>'report' in ('sources', 'reliability')`)
+    where action = 'reports.made' and details::jsonb->>'report' in ('sources', 'reliability')`)
   assert.equal(entries.length, 4)
 })
 

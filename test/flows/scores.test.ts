@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
+import { rootPages } from '../../src/discovery/docs-page.ts'
 import { sql } from '../../src/platform/db/db.ts'
 import { publicLine } from '../support/build/workers.ts'
 import { holdInserts } from '../support/fault/hold.ts'
@@ -190,7 +191,7 @@ test('one altered byte in the engine: /readyz answers 503 and names it, no score
   await report('recompute')
   const root = join(temporaryFolder(), 'release')
   const folders = ['src', 'engines', 'vectors', 'vocabulary', 'migrations', 'docs', 'packages']
-  const files = ['package.json', 'README.md', 'CHANGELOG.md', 'CONTRIBUTING.md']
+  const files = ['package.json', 'README.md', ...rootPages]
   for (const name of [...folders, ...files]) cpSync(name, join(root, name), { recursive: true })
   symlinkSync(resolve('node_modules'), join(root, 'node_modules'))
   const engine = join(root, 'engines', readdirSync(join(root, 'engines'))[0] ?? '')
