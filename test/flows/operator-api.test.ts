@@ -23,13 +23,12 @@ let service: TestService
 let beside: TestService
 /** The log of `beside`. */
 let logged = ''
+const log = openLog({ level: 'debug', to: { write: (text) => void (logged += text) } })
 const tokens = {} as Record<OperatorRole, string>
 
 before(async () => {
   service = await startService('https://scores.example.org')
-  beside = await startService('https://scores.example.org', service, {
-    log: openLog({ level: 'debug', to: { write: (text) => void (logged += text) } }),
-  })
+  beside = await startService('https://scores.example.org', service, { log })
   for (const role of operatorRoles) tokens[role] = (await newToken({ role })).secret
   const names = ['ada', 'bob', 'cyd'].map((username) => publicLine({ username }))
   await register(service.database.db, names, new Date())
@@ -740,6 +739,7 @@ test('no value of a join file is stored, logged or quoted in an error, also with
     assert.equal(status, 400, JSON.stringify(wrong))
     for (const text of hidden) assert.ok(!JSON.stringify(json).includes(text), JSON.stringify(json))
   }
+  log.flush()
   assert.ok(logged.includes('/reports/impact'))
   const stored = await everythingStored(service.database.url)
   for (const text of [...hidden, 'subject-3']) {
