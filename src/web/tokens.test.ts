@@ -9,7 +9,7 @@ const lineMin = 3
 
 const tones = ['accent', 'positive', 'warning', 'negative', 'info'] as const
 const surfaces = ['sunken', 'surface', 'raised', 'overlay'] as const
-const code = ['comment', 'keyword', 'string', 'number', 'name', 'punctuation'] as const
+const code = ['comment', 'keyword', 'string', 'number', 'name'] as const
 
 interface Pair {
   front: string
@@ -28,7 +28,7 @@ const pairs: readonly Pair[] = [
   ...code.map((name) => ({ front: `code-${name}`, backs: ['code'], min: textMin })),
   ...tones.flatMap((tone) => [
     { front: `${tone}-text`, backs: [...surfaces, 'hover'], min: textMin },
-    { front: `on-${tone}`, backs: [tone, `${tone}-hover`], min: textMin },
+    { front: `on-${tone}`, backs: [tone], min: textMin },
     { front: `on-${tone}-soft`, backs: [`${tone}-soft`], min: textMin },
     // A notice has text and a link on its tint, and an icon in the colour of its tone.
     { front: 'text', backs: [`${tone}-soft`], min: textMin },
@@ -36,6 +36,9 @@ const pairs: readonly Pair[] = [
     { front: `${tone}-text`, backs: [`${tone}-soft`], min: lineMin },
     { front: `${tone}-line`, backs: [...surfaces, `${tone}-soft`], min: lineMin },
   ]),
+  // Buttons that are filled.
+  { front: 'on-accent', backs: ['accent-hover'], min: textMin },
+  { front: 'on-negative', backs: ['negative-hover'], min: textMin },
   { front: 'border-strong', backs: surfaces, min: lineMin },
   { front: 'focus', backs: [...surfaces, 'hover', 'selected', 'code'], min: lineMin },
   { front: 'qr-ink', backs: ['qr-paper'], min: textMin },

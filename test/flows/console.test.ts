@@ -10,7 +10,6 @@ import { operatorsGrant } from '../../src/accounts/operator-operations.ts'
 import { allOperations } from '../../src/app/all-operations.ts'
 import { openScoring } from '../../src/app/scoring.ts'
 import { readConfig } from '../../src/config/config.ts'
-import type { Operation as AnyOperation } from '../../src/operations/operation.ts'
 import { operatorRoute } from '../../src/operations/operator-routes.ts'
 import { perform, whyForbidden } from '../../src/operations/perform.ts'
 import { sql } from '../../src/platform/db/db.ts'
@@ -274,7 +273,7 @@ test('the same input gets the same answer or refusal by command, by HTTP and in 
     const words = [...name.split(' '), ...positional.map((field) => input[field] ?? ''), ...flags]
     const command = JSON.parse((await line.run([...words, ...always, '--json'])).out)
 
-    const { method, path: route } = operatorRoute(operation as unknown as AnyOperation)
+    const { method, path: route } = operatorRoute(operation)
     const at = route.replaceAll(/\{(\w+)\}/g, (_, field: string) => input[field] ?? '')
     const query = isRead ? new URLSearchParams(others).toString() : 'dryRun=true'
     const members = others.map(([field, text]) => [field, field === 'credits' ? 5 : text])

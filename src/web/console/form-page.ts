@@ -141,7 +141,7 @@ function targetOf<Services>(
   const made = recordOf(output)
   const ids: unknown[] = [given[key], Reflect.get(output, key), Reflect.get(made, key)]
   const id = [...ids, Reflect.get(made, 'id')].find((one) => typeof one === 'string')
-  return id === undefined ? null : recordPath({ path }, id as string)
+  return id === undefined ? null : recordPath({ path }, id)
 }
 
 interface FormAnswer {
