@@ -1,8 +1,9 @@
 /** Issued credentials, for benchmarks that verify them. */
+
+import { issueCredentials, tendLists } from '../src/credentials/issue.ts'
+import { makeKeyFile, readSigners } from '../src/credentials/key-files.ts'
+import { originOf } from '../src/credentials/payload.ts'
 import type { Db } from '../src/platform/db/db.ts'
-import { issueCredentials, tendLists } from '../src/score-credentials/issue.ts'
-import { makeKeyFile, readSigners } from '../src/score-credentials/key-files.ts'
-import { originOf } from '../src/score-credentials/payload.ts'
 import { contextAt } from '../test/support/build/actions.ts'
 import { createSigningKey } from '../test/support/build/signing-keys.ts'
 import { publicUrl } from './serving.ts'

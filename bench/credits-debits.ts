@@ -5,7 +5,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { debitBatch, openDebits } from '../src/credits/debit.ts'
+import { debitBatch, openDebits } from '../src/billing/credits/debit.ts'
 import { type Db, sql } from '../src/platform/db/db.ts'
 import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
 import type { Account } from './credits-setup.ts'

@@ -2,13 +2,13 @@
  * Prepares the benchmark of credits: workers with scores, accounts with keys, and requests for
  * them.
  */
-import { createAccount, createApiKey } from '../src/access/manage.ts'
-import { withSearchIndex } from '../src/candidates/search-indexer.ts'
-import { skillNames } from '../src/candidates/skill-names.ts'
-import { enterCredits } from '../src/credits/credits.ts'
+import { createAccount, createApiKey } from '../src/accounts/access/manage.ts'
+import { enterCredits } from '../src/billing/credits/credits.ts'
+import { scopes } from '../src/edge/http/callers.ts'
 import type { Db } from '../src/platform/db/db.ts'
 import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
-import { scopes } from '../src/platform/http/callers.ts'
+import { withSearchIndex } from '../src/workers/candidates/search-indexer.ts'
+import { skillNames } from '../src/workers/candidates/skill-names.ts'
 import { giveScore } from '../test/support/build/candidates.ts'
 import { publicLine, register } from '../test/support/build/workers.ts'
 import { requestsFile } from './serving.ts'

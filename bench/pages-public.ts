@@ -6,10 +6,10 @@
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { join } from 'node:path'
+import { issueCredentials, tendLists } from '../src/credentials/issue.ts'
+import { originOf } from '../src/credentials/payload.ts'
+import { signerOfPem } from '../src/credentials/signing-key.ts'
 import { type Db, sql } from '../src/platform/db/db.ts'
-import { issueCredentials, tendLists } from '../src/score-credentials/issue.ts'
-import { originOf } from '../src/score-credentials/payload.ts'
-import { signerOfPem } from '../src/score-credentials/signing-key.ts'
 import { contextAt } from '../test/support/build/actions.ts'
 import { score } from '../test/support/build/credentials.ts'
 import { createSigningKey } from '../test/support/build/signing-keys.ts'

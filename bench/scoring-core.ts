@@ -4,9 +4,9 @@
  * order or decay. Nothing may stay in memory from one candidate to the next.
  */
 
-import type { Evidence, ScoreInput, Vocabulary } from '../src/scoring-core/evidence.ts'
-import { explain } from '../src/scoring-core/explain.ts'
-import { score } from '../src/scoring-core/score.ts'
+import type { Evidence, ScoreInput, Vocabulary } from '../src/scoring/core/evidence.ts'
+import { explain } from '../src/scoring/core/explain.ts'
+import { score } from '../src/scoring/core/score.ts'
 import { collectGarbage } from '../test/support/start/garbage.ts'
 import { costsOf, report } from './measure.ts'
 

@@ -3,15 +3,15 @@
  * known. `docs/scoring-properties.md` quotes the tables. PROPERTY_STATES and SIMULATED_WORKERS set
  * the numbers of states and of workers a cell.
  */
-import type { Evidence, SkillRule } from '../src/scoring-core/evidence.ts'
-import { parameters } from '../src/scoring-core/parameters.ts'
+import type { Evidence, SkillRule } from '../src/scoring/core/evidence.ts'
+import { parameters } from '../src/scoring/core/parameters.ts'
 import {
   ladder,
   type Skill,
   type SkillScore,
   skillOf,
   skillScoreOf,
-} from '../src/scoring-core/score.ts'
+} from '../src/scoring/core/score.ts'
 import { type Draws, draws } from '../test/support/oracle/draws.ts'
 import { firstFault, properties } from '../test/support/oracle/scoring-properties.ts'
 

@@ -10,17 +10,13 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { Client } from '../packages/sdk/src/index.ts'
 import { verifyCredential } from '../packages/sdk/src/verify.ts'
-import { createAccount, createApiKey } from '../src/access/manage.ts'
+import { createAccount, createApiKey } from '../src/accounts/access/manage.ts'
+import { didDocumentOf } from '../src/credentials/documents.ts'
+import { bitsOf, statusListPayload, statusListProofs } from '../src/credentials/status-list.ts'
+import { verifyOffline } from '../src/credentials/verify-offline.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { openDb, sql } from '../src/platform/db/db.ts'
 import { parseStrictJson } from '../src/platform/json/strict-json.ts'
-import { didDocumentOf } from '../src/score-credentials/documents.ts'
-import {
-  bitsOf,
-  statusListPayload,
-  statusListProofs,
-} from '../src/score-credentials/status-list.ts'
-import { verifyOffline } from '../src/score-credentials/verify-offline.ts'
 import {
   inside,
   type Json,

@@ -3,8 +3,9 @@
  * does it. The limit beside it: PostgreSQL alone copies the same rows into `search_terms` from
  * another table.
  */
-import { type NewEntry, replaceEntries } from '../src/candidates/store.ts'
+
 import { type Db, openDb, sql } from '../src/platform/db/db.ts'
+import { type NewEntry, replaceEntries } from '../src/workers/candidates/store.ts'
 import type { Finding } from './measure.ts'
 
 export interface IndexingOrder {

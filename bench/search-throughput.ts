@@ -4,10 +4,10 @@
  * and on one whose profiles are edited meanwhile.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { candidateSearch } from '../src/candidates/search.ts'
-import type { SkillNames } from '../src/candidates/skill-names.ts'
 import { batched } from '../src/platform/batching.ts'
 import { type Db, sql } from '../src/platform/db/db.ts'
+import { candidateSearch } from '../src/workers/candidates/search.ts'
+import type { SkillNames } from '../src/workers/candidates/skill-names.ts'
 import { found } from '../test/support/build/candidates.ts'
 import type { Finding } from './measure.ts'
 import { randomOf } from './search-workers.ts'

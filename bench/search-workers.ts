@@ -2,7 +2,7 @@
  * A fictional population for the search benchmark: candidate n is always the same. Skills and
  * handles are skewed like real ones.
  */
-import type { SourceRecord } from '../src/skill-standard/source.ts'
+import type { SourceRecord } from '../src/standard/source.ts'
 
 export interface BenchWorker {
   username: string

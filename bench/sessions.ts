@@ -6,7 +6,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createAccount } from '../src/access/manage.ts'
+import { createAccount } from '../src/accounts/access/manage.ts'
 import { sessionCookieName } from '../src/accounts/session-cookie.ts'
 import { beginSession, openSessions } from '../src/accounts/sessions.ts'
 import { insertMembership, insertUser } from '../src/accounts/store.ts'

@@ -10,7 +10,7 @@ import {
   listLength,
   statusListPayload,
   statusListProofs,
-} from '../src/score-credentials/status-list.ts'
+} from '../src/credentials/status-list.ts'
 import { now, origin, signer } from '../test/support/build/credentials.ts'
 import { type Finding, report } from './measure.ts'
 

@@ -4,19 +4,19 @@
  * here; and the reference libraries, which get their contexts locally and check no status.
  */
 import { generateKeyPairSync, sign, verify } from 'node:crypto'
-import { ed25519Library } from '../src/platform/crypto/ed25519.ts'
-import { parseStrictJson } from '../src/platform/json/strict-json.ts'
-import { type Issuer, signCredential } from '../src/score-credentials/issue.ts'
-import { makeProof, type ProofForm, proofForms } from '../src/score-credentials/proof.ts'
-import { signList } from '../src/score-credentials/publish-lists.ts'
-import { signatureCache } from '../src/score-credentials/signature-cache.ts'
-import { listLength } from '../src/score-credentials/status-list.ts'
-import { vcSha256Of } from '../src/score-credentials/trust.ts'
+import { type Issuer, signCredential } from '../src/credentials/issue.ts'
+import { makeProof, type ProofForm, proofForms } from '../src/credentials/proof.ts'
+import { signList } from '../src/credentials/publish-lists.ts'
+import { signatureCache } from '../src/credentials/signature-cache.ts'
+import { listLength } from '../src/credentials/status-list.ts'
+import { vcSha256Of } from '../src/credentials/trust.ts'
 import {
   type RegisteredStatus,
   type StatusQuestion,
   verifyCredential,
-} from '../src/score-credentials/verify.ts'
+} from '../src/credentials/verify.ts'
+import { ed25519Library } from '../src/platform/crypto/ed25519.ts'
+import { parseStrictJson } from '../src/platform/json/strict-json.ts'
 import {
   issuedAt,
   type Json,

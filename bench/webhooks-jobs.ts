@@ -3,7 +3,7 @@
  * request.
  */
 import { readFileSync } from 'node:fs'
-import { openWebhookJobs } from '../src/app/webhooks.ts'
+import { openWebhookJobs } from '../src/main/webhooks.ts'
 import { parseKeyring } from '../src/platform/crypto/keyring.ts'
 import { type Db, openDb, type Tx } from '../src/platform/db/db.ts'
 import type { Egress } from '../src/platform/egress/client.ts'

@@ -8,12 +8,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { OfficialFacilitator } from '../src/billing/x402/settlement/facilitator.ts'
+import { localFacilitator } from '../src/billing/x402/settlement/local.ts'
+import { openRpc } from '../src/billing/x402/settlement/rpc.ts'
 import { openDb } from '../src/platform/db/db.ts'
 import { openEgress } from '../src/platform/egress/client.ts'
 import { operatorRules } from '../src/platform/egress/rules.ts'
-import type { OfficialFacilitator } from '../src/x402/settlement/facilitator.ts'
-import { localFacilitator } from '../src/x402/settlement/local.ts'
-import { openRpc } from '../src/x402/settlement/rpc.ts'
 
 export type FacilitatorOrder =
   | { kind: 'agreeing'; delayMs: number }

@@ -20,17 +20,13 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { releasedVocabulary } from '../src/app/released-vocabulary.ts'
-import { evidenceFault, readEvidenceLine } from '../src/evidence/evidence-line.ts'
-import { evidenceLine, sourceLine } from '../src/evidence/schema.ts'
-import { readSourceLine, sourceOf } from '../src/evidence/source-line.ts'
-import { didDocumentOf, publicKeyDocumentOf } from '../src/score-credentials/documents.ts'
-import {
-  bitsOf,
-  statusListPayload,
-  statusListProofs,
-} from '../src/score-credentials/status-list.ts'
-import { readScoreLine } from '../src/scores/score-line.ts'
+import { didDocumentOf, publicKeyDocumentOf } from '../src/credentials/documents.ts'
+import { bitsOf, statusListPayload, statusListProofs } from '../src/credentials/status-list.ts'
+import { releasedVocabulary } from '../src/main/released-vocabulary.ts'
+import { evidenceFault, readEvidenceLine } from '../src/scoring/evidence/evidence-line.ts'
+import { evidenceLine, sourceLine } from '../src/scoring/evidence/schema.ts'
+import { readSourceLine, sourceOf } from '../src/scoring/evidence/source-line.ts'
+import { readScoreLine } from '../src/scoring/scores/score-line.ts'
 import { type EventType, eventTypes } from '../src/webhooks/events/event-types.ts'
 import { readRegistration } from '../src/workers/registration.ts'
 import { registration } from '../src/workers/schema.ts'
@@ -379,7 +375,7 @@ test('docs/architecture.md names the only module that writes each table', () => 
   const created = [...schema.matchAll(/^create table (\w+) \(/gm)].map(([, name = '']) => name)
   assert.ok(created.length > 50, `${created.length} tables found`)
   const rows = rowsOf('Tables and their writers')
-  const byTriggers = /Triggers of `candidates` keep (.*)/.exec(architecture)?.[1] ?? ''
+  const byTriggers = /Triggers of `workers` keep (.*)/.exec(architecture)?.[1] ?? ''
   const writes = /\b(?:insert into|update|delete from) (?:only )?(\w+)/g
   const writers = Map.groupBy(
     sources.flatMap((file) =>

@@ -8,132 +8,90 @@ import faults from '../scripts/mutants/faults.json' with { type: 'json' }
 /** From the bottom up: a row names only modules of earlier rows, in their order. */
 const allowed: Record<string, readonly string[]> = {
   platform: [],
-  'scoring-core': [],
-  audit: ['platform'],
-  operations: ['platform', 'audit'],
-  access: ['platform', 'audit', 'operations'],
-  credits: ['platform', 'audit', 'operations'],
-  x402: ['platform', 'operations'],
-  accounts: ['platform', 'audit', 'operations'],
-  webhooks: ['platform', 'operations'],
-  'request-log': ['platform'],
+  edge: ['platform'],
+  audit: ['platform', 'edge'],
+  operations: ['platform', 'edge', 'audit'],
+  accounts: ['platform', 'edge', 'audit', 'operations'],
+  billing: ['platform', 'edge', 'audit', 'operations'],
+  webhooks: ['platform', 'edge', 'operations'],
   health: ['platform', 'operations', 'webhooks'],
-  'skill-standard': ['platform'],
-  'score-credentials': ['platform'],
-  workers: ['platform', 'webhooks'],
-  'agent-decisions': ['platform', 'operations', 'workers'],
-  // From score-credentials only the pure parts of a proof: keys and signatures.
-  evidence: ['platform', 'scoring-core', 'operations', 'score-credentials', 'workers'],
-  scores: [
-    'platform',
-    'scoring-core',
-    'operations',
-    'webhooks',
-    'skill-standard',
-    'score-credentials',
-    'workers',
-    'evidence',
-  ],
-  disputes: ['platform', 'operations', 'webhooks', 'workers', 'evidence', 'scores'],
-  privacy: [
-    'platform',
-    'operations',
-    'webhooks',
-    'score-credentials',
-    'workers',
-    'agent-decisions',
-    'evidence',
-    'scores',
-    'disputes',
-  ],
-  candidates: ['platform', 'skill-standard', 'score-credentials', 'workers'],
-  sandbox: ['platform', 'skill-standard', 'score-credentials', 'candidates'],
-  discovery: ['platform', 'skill-standard', 'score-credentials'],
-  server: ['platform'],
-  web: [
-    'platform',
-    'audit',
-    'operations',
-    'access',
-    'credits',
-    'accounts',
-    'webhooks',
-    'request-log',
-    'health',
-    'skill-standard',
-    'score-credentials',
-    'agent-decisions',
-    'privacy',
-    'candidates',
-    'sandbox',
-    'discovery',
-  ],
-  config: ['platform', 'credits', 'x402', 'webhooks'],
+  standard: ['platform', 'edge'],
+  credentials: ['platform', 'edge'],
+  workers: ['platform', 'edge', 'webhooks', 'standard', 'credentials'],
+  scoring: ['platform', 'edge', 'operations', 'webhooks', 'standard', 'credentials', 'workers'],
+  reports: ['platform', 'edge', 'operations', 'workers'],
+  privacy: ['platform', 'operations', 'webhooks', 'credentials', 'workers', 'scoring', 'reports'],
+  discovery: ['platform', 'edge', 'standard', 'credentials'],
+  config: ['platform', 'edge', 'billing', 'webhooks'],
   database: ['platform', 'audit', 'config'],
   demo: [
     'platform',
+    'edge',
     'audit',
-    'access',
-    'credits',
+    'accounts',
+    'billing',
     'webhooks',
-    'skill-standard',
-    'score-credentials',
+    'standard',
+    'credentials',
     'workers',
-    'agent-decisions',
-    'evidence',
-    'scores',
-    'disputes',
-    'sandbox',
+    'scoring',
+    'reports',
   ],
-  app: [
+  web: [
     'platform',
+    'edge',
     'audit',
     'operations',
-    'access',
-    'credits',
-    'x402',
     'accounts',
+    'billing',
     'webhooks',
-    'request-log',
     'health',
-    'skill-standard',
-    'score-credentials',
-    'agent-decisions',
-    'evidence',
-    'scores',
-    'disputes',
+    'standard',
+    'credentials',
+    'workers',
+    'reports',
     'privacy',
-    'candidates',
-    'sandbox',
     'discovery',
-    'server',
-    'web',
+    'demo',
+  ],
+  main: [
+    'platform',
+    'edge',
+    'audit',
+    'operations',
+    'accounts',
+    'billing',
+    'webhooks',
+    'health',
+    'standard',
+    'credentials',
+    'workers',
+    'scoring',
+    'reports',
+    'privacy',
+    'discovery',
     'config',
     'database',
     'demo',
+    'web',
   ],
   cli: [
     'platform',
     'audit',
     'operations',
-    'access',
-    'credits',
-    'x402',
     'accounts',
+    'billing',
     'webhooks',
     'health',
-    'score-credentials',
+    'credentials',
     'workers',
-    'agent-decisions',
-    'evidence',
-    'scores',
-    'disputes',
+    'scoring',
+    'reports',
     'privacy',
-    'candidates',
     'config',
     'database',
     'demo',
-    'app',
+    'main',
   ],
 }
 
@@ -172,6 +130,22 @@ test('a module imports only the modules of its row', () => {
         `${file} imports ${imported}: module ${module} may not import module ${other}`,
       )
     }
+  }
+})
+
+test('a store is private: another module reads and changes its tables through `api.ts`', () => {
+  const others = sources.flatMap((file) =>
+    importsOf(file)
+      .filter((imported) => /^src\/.*store\.ts$/.test(imported))
+      .filter((imported) => moduleOf(imported) !== moduleOf(file))
+      .map((imported) => `${file} imports ${imported}`),
+  )
+  assert.deepEqual(others, [])
+  for (const door of sources.filter((file) => /^src\/[^/]+\/api\.ts$/.test(file))) {
+    const inside = sources.filter(
+      (file) => moduleOf(file) === moduleOf(door) && importsOf(file).includes(door),
+    )
+    assert.deepEqual(inside, [], `${door} is for other modules`)
   }
 })
 
@@ -223,7 +197,7 @@ test('a pure file imports no store, no server and no node module except crypto, 
     }
     for (const imported of importsOf(file)) {
       assert.ok(
-        !imported.endsWith('store.ts') && !imported.includes('/server/'),
+        !/store\.ts$|^src\/edge\/(?!http\/|rate-limit\/)/.test(imported),
         `${file} imports ${imported}`,
       )
     }
@@ -265,7 +239,7 @@ function runtimeImportsOf(file: string): { text: string; imports: string[] } {
 
 test('consent and identity are changed only by the functions that also update credentials', () => {
   const raw = /(?:recordConsents?|recordIdentityMove|verifyFirst|registerOrEditWorkers)\b/
-  const home = 'src/scores/keep-sharing.ts'
+  const home = 'src/scoring/scores/keep-sharing.ts'
   const callers = sources.filter((file) => {
     const text = readFileSync(file, 'utf8')
     const imports = text.matchAll(/import (?!type)([^';]*?) from '[^']*\/workers\/[^']+'/g)
@@ -278,21 +252,21 @@ test('a credential is revoked by name only by the function that also marks its s
   const callers = sources.filter((file) =>
     /import [^';]*?\brevokeCredentials\b[^';]* from/.test(readFileSync(file, 'utf8')),
   )
-  assert.deepEqual(callers, ['src/scores/reissue.ts'])
+  assert.deepEqual(callers, ['src/scoring/scores/reissue.ts'])
 })
 
 test('evidence is revoked only by the function that also updates the scores', () => {
   const callers = sources.filter((file) =>
-    importsOf(file).includes('src/evidence/revoke-evidence.ts'),
+    importsOf(file).includes('src/scoring/evidence/revoke-evidence.ts'),
   )
-  assert.deepEqual(callers, ['src/scores/revoke-evidence.ts'])
+  assert.deepEqual(callers, ['src/scoring/scores/revoke-evidence.ts'])
 })
 
 test('evidence moves to another worker only by the function that also updates the scores', () => {
   const callers = sources.filter((file) =>
     /import [^;]*?\bmoveToWorker\b/.test(readFileSync(file, 'utf8')),
   )
-  assert.deepEqual(callers, ['src/scores/reassign-evidence.ts'])
+  assert.deepEqual(callers, ['src/scoring/scores/reassign-evidence.ts'])
 })
 
 /**
@@ -301,17 +275,17 @@ test('evidence moves to another worker only by the function that also updates th
  */
 const recorders = [
   // The account and first key of the demo are part of another action, in its transaction.
-  'src/access/manage.ts',
+  'src/accounts/access/manage.ts',
   // The invited person has no account yet, so no kind of caller fits.
   'src/accounts/accept-invitation.ts',
   // The demo's user joins when the server starts. No caller asks for it.
-  'src/app/demo.ts',
+  'src/main/demo.ts',
   // Signing up by e-mail has no caller before it has ended.
-  'src/app/mails.ts',
+  'src/main/mails.ts',
   // The service itself disables an endpoint, in the transaction of its job.
-  'src/app/webhooks.ts',
+  'src/main/webhooks.ts',
   // The credits of the demo and of a new account are part of another action.
-  'src/credits/credits.ts',
+  'src/billing/credits/credits.ts',
   // The demo tells a dated story in one transaction.
   'src/demo/account.ts',
   'src/demo/receiver.ts',
@@ -322,7 +296,7 @@ const recorders = [
 test('outside operations, jobs and migrations, only the listed files write to the audit log', () => {
   const importers = sources.filter(
     (file) =>
-      !/^src\/(audit|operations|database|app\/jobs)\//.test(file) &&
+      !/^src\/(audit|operations|database|main\/jobs)\//.test(file) &&
       importedNames(file).some(({ name }) => name === 'recordAction' || name === 'recordEntries'),
   )
   assert.deepEqual(importers.sort(), [...recorders].sort())
@@ -344,8 +318,19 @@ function importedNames(file: string): { name: string; from: string }[] {
         .split(',')
         .map((name) => name.trim().replace(/ as .*/, ''))
         .filter((name) => name !== '' && !name.startsWith('type '))
-        .map((name) => ({ name, from: normalize(join(dirname(file), path)) })),
+        .map((name) => ({ name, from: homeOf(normalize(join(dirname(file), path)), name) })),
   )
+}
+
+/** Returns the file that declares what a module shows through its `api.ts`. */
+function homeOf(file: string, name: string): string {
+  if (!/^src\/[^/]+\/api\.ts$/.test(file)) return file
+  const shown = [
+    ...readFileSync(file, 'utf8').matchAll(/export (?:type )?\{([^}]*)\} from '([^']+)'/g),
+  ]
+  const [, , home] = shown.find(([, names = '']) => new RegExp(`\\b${name}\\b`).test(names)) ?? []
+  assert.ok(home, `${file} shows ${name}`)
+  return normalize(join(dirname(file), home))
 }
 
 /**
@@ -354,9 +339,9 @@ function importedNames(file: string): { name: string; from: string }[] {
  */
 const changesWithoutOperation: Record<string, readonly string[]> = {
   // The demo's user joins when the server starts.
-  'src/app/demo.ts': ['addMember'],
+  'src/main/demo.ts': ['addMember'],
   // Signing up makes user, account and first credits in the transaction of the link.
-  'src/app/mails.ts': ['createAccount', 'findOrCreateUser', 'grantCredits', 'insertMembership'],
+  'src/main/mails.ts': ['createAccount', 'findOrCreateUser', 'grantCredits', 'insertMembership'],
   // Only a lock, for the command that shows the progress of the reissue.
   'src/cli/commands/keys.ts': ['waitForReissues'],
   // The demo tells a dated story in one transaction.
@@ -381,9 +366,9 @@ const changesWithoutOperation: Record<string, readonly string[]> = {
 test('a door changes something only by an operation, apart from the listed functions', () => {
   const found: Record<string, string[]> = {}
   // Functions of these modules change nothing that an operator must find in the audit log.
-  const technical = /^src\/(platform|audit|operations|config|database|server|app|web|cli|demo)\//
+  const technical = /^src\/(platform|audit|operations|config|database|edge|main|web|cli|demo)\//
   for (const file of sources) {
-    if (!/^src\/(app|web|cli|demo)\//.test(file) || file.startsWith('src/app/jobs/')) continue
+    if (!/^src\/(main|web|cli|demo)\//.test(file) || file.startsWith('src/main/jobs/')) continue
     const changes = importedNames(file).filter(
       ({ name, from }) => !technical.test(from) && takesTransaction(from, name),
     )
@@ -398,7 +383,7 @@ function takesTransaction(file: string, name: string): boolean {
   return new RegExp(`^(?:${declared})\\s*\\w+: Tx\\b`, 'm').test(readFileSync(file, 'utf8'))
 }
 
-test('only config/ and cli/ read the environment, and only cli/ and app/serve.ts write to the console', () => {
+test('only config/ and cli/ read the environment, and only cli/ and main/serve.ts write to the console', () => {
   for (const file of sources) {
     const text = readFileSync(file, 'utf8')
     if (!/^src\/(cli|config)\//.test(file))
@@ -406,7 +391,7 @@ test('only config/ and cli/ read the environment, and only cli/ and app/serve.ts
         !text.includes('process.env'),
         `${file} reads process.env: settings come from config/`,
       )
-    if (!file.startsWith('src/cli/') && file !== 'src/app/serve.ts')
+    if (!file.startsWith('src/cli/') && file !== 'src/main/serve.ts')
       assert.ok(!/console\.(log|error)/.test(text), `${file} writes to the console`)
   }
 })

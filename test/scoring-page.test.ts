@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { loadEngine } from '../src/scores/engine.ts'
-import type { Evidence } from '../src/scoring-core/evidence.ts'
-import { scoreBands } from '../src/skill-standard/bands.ts'
+import type { Evidence } from '../src/scoring/core/evidence.ts'
+import { loadEngine } from '../src/scoring/scores/engine.ts'
+import { scoreBands } from '../src/standard/bands.ts'
 import { asOfDay, item } from './support/build/score-inputs.ts'
 
 const page = readFileSync('docs/scoring.md', 'utf8')

@@ -2,8 +2,6 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { contract } from '../../src/app/contract.ts'
-import { operatorDocument } from '../../src/app/operator-api.ts'
 import { actions } from '../../src/audit/actions.ts'
 import { readConfig, settingAreas } from '../../src/config/config.ts'
 import type { SettingTable } from '../../src/config/setting.ts'
@@ -11,17 +9,19 @@ import { startEmbeddedPostgres } from '../../src/database/embedded/embedded-post
 import { migrate } from '../../src/database/migrate.ts'
 import { dumpSchema } from '../../src/database/schema-dump.ts'
 import { openApiDocument } from '../../src/discovery/openapi.ts'
+import { exampleUrl, operationsOf } from '../../src/edge/http/contract.ts'
+import { interfaceVersion } from '../../src/edge/http/identifiers.ts'
+import { contract } from '../../src/main/contract.ts'
+import { operatorDocument } from '../../src/main/operator-api.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { openDb } from '../../src/platform/db/db.ts'
-import { exampleUrl, operationsOf } from '../../src/platform/http/contract.ts'
 import {
   type ErrorName,
   errorStatus,
   errorTable,
   publicErrorNames,
-} from '../../src/platform/http/errors.ts'
-import { interfaceVersion } from '../../src/platform/http/identifiers.ts'
-import { bundleName, coreBundle } from '../../src/scores/bundle.ts'
+} from '../../src/platform/errors.ts'
+import { bundleName, coreBundle } from '../../src/scoring/scores/bundle.ts'
 import { retrySpan, retryWaitsSeconds } from '../../src/webhooks/delivery/retry.ts'
 import { dataSchema, webhookDeclarations } from '../../src/webhooks/events/contract.ts'
 import { eventTypeNames } from '../../src/webhooks/events/event-types.ts'
@@ -62,7 +62,7 @@ export const generatedFiles: readonly GeneratedFile[] = [
 
 /** A change of the core becomes a new file beside the engines that issued scores before. */
 function engineText(): string {
-  return coreBundle(join(import.meta.dirname, '../../src/scoring-core'))
+  return coreBundle(join(import.meta.dirname, '../../src/scoring/core'))
 }
 
 function contractText(): string {
@@ -90,7 +90,7 @@ function errorsPage(): string {
     .map((name) => [name, errorTable[name]] as const)
     .sort(([a, rowA], [b, rowB]) => rowA.status - rowB.status || (a < b ? -1 : 1))
     .map(([name, row]) => `| \`${name}\` | ${statusText(name)} | ${row.message} | ${row.advice} |`)
-  return `<!-- Made from src/platform/http/errors.ts by \`npm run generate\`. Do not edit. -->
+  return `<!-- Made from src/platform/errors.ts by \`npm run generate\`. Do not edit. -->
 
 # Errors
 

@@ -8,8 +8,9 @@
  * `sessions`. With open sign-up it also inserts the user and the account.
  * Concurrency: of two first sign-ins at once, one stores the identity and both sign in.
  */
+
+import type { Visitor } from '../edge/http/endpoint.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
-import type { Visitor } from '../platform/http/endpoint.ts'
 import { parseEmail } from './email.ts'
 import { findNewestInvitation } from './invitation-store.ts'
 import { makeInvitationLink } from './invitations.ts'

@@ -1,6 +1,7 @@
 /** All SQL of invitations and invitation_links. */
+
+import type { Role } from '../edge/http/callers.ts'
 import { fragment, type Queryable, sql, type Tx } from '../platform/db/db.ts'
-import type { Role } from '../platform/http/callers.ts'
 import type { Invitation } from './invitation.ts'
 
 /** An open invitation as the members of its account see it. */

@@ -1,5 +1,5 @@
 /** Pure: an open invitation as the invited person sees it. */
-import type { Role } from '../platform/http/callers.ts'
+import type { Role } from '../edge/http/callers.ts'
 
 export interface Invitation {
   id: string

@@ -10,11 +10,11 @@
  * not count.
  */
 import { randomBytes } from 'node:crypto'
+import type { Role } from '../edge/http/callers.ts'
 import { sha256 } from '../platform/crypto/bytes.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
-import type { Role } from '../platform/http/callers.ts'
-import { type Refusal, refuse } from '../platform/http/errors.ts'
+import { type Refusal, refuse } from '../platform/errors.ts'
 import {
   deleteHandedLinks,
   expireInvitation,

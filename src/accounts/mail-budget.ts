@@ -7,10 +7,11 @@
  * the user has not signed in share a further limit; a network from which the user has signed in
  * does not. So a stranger floods no mailbox, and uses up no budget but that of strangers.
  */
+
+import type { ClientNetwork } from '../edge/rate-limit/client-network.ts'
 import { sha256 } from '../platform/crypto/bytes.ts'
 import type { Tx } from '../platform/db/db.ts'
-import { coarseNetwork } from '../platform/http/networks.ts'
-import type { ClientNetwork } from '../platform/rate-limit/client-network.ts'
+import { coarseNetwork } from '../platform/networks.ts'
 import { lockBudget, updateBudget } from './mail-budget-store.ts'
 
 const hourMs = 3_600_000

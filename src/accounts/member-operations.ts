@@ -1,11 +1,11 @@
 /** The operations on the members of an account. Those on invitations are in `user-operations.ts`. */
 import { Type } from 'typebox'
+import { roles } from '../edge/http/callers.ts'
 import { accountField, ownerNamed } from '../operations/account-field.ts'
 import { closed, idField, orNull, time, userName } from '../operations/fields.ts'
 import { type Context, changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
-import { roles } from '../platform/http/callers.ts'
-import { type Refusal, refuse } from '../platform/http/errors.ts'
+import { type Refusal, refuse } from '../platform/errors.ts'
 import { renderTable } from '../platform/render-table.ts'
 import { findOwnInvitation, join } from './accept-invitation.ts'
 import { emailField } from './email.ts'

@@ -1,5 +1,6 @@
 /** The operations on users with an operator role. */
 import { type Static, Type } from 'typebox'
+import { consoleRoles } from '../edge/http/callers.ts'
 import {
   afterField,
   closed,
@@ -11,8 +12,7 @@ import {
 } from '../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
-import { consoleRoles } from '../platform/http/callers.ts'
-import { type Refusal, refuse } from '../platform/http/errors.ts'
+import { type Refusal, refuse } from '../platform/errors.ts'
 import { emailField } from './email.ts'
 import {
   deleteOperatorRole,

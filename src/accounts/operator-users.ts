@@ -4,8 +4,9 @@
  *
  * SQL of the table `operators`.
  */
+
+import type { ConsoleRole } from '../edge/http/callers.ts'
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
-import type { ConsoleRole } from '../platform/http/callers.ts'
 
 export interface OperatorUser {
   userId: string

@@ -1,7 +1,8 @@
 /** All SQL of sessions. */
+
+import type { ConsoleRole, Role } from '../edge/http/callers.ts'
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import { bytesArray } from '../platform/db/sql-arrays.ts'
-import type { ConsoleRole, Role } from '../platform/http/callers.ts'
 
 export interface NewSession {
   id: string

@@ -6,8 +6,8 @@ import { newSession, type TestSession } from '../../test/support/build/sessions.
 import { ask, type Question, type Reply } from '../../test/support/start/ask.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { startNode, things } from '../../test/support/start/node.ts'
+import { endpoint } from '../edge/http/endpoint.ts'
 import { sql } from '../platform/db/db.ts'
-import { endpoint } from '../platform/http/endpoint.ts'
 import { deleteEndedSessions, findOwnSessions } from './session-store.ts'
 import { openSessions, sessionTimes } from './sessions.ts'
 

@@ -8,14 +8,15 @@
  * and `recordLastSeen` writes them every half minute.
  * Crash: at most the last half minute of `last_seen_at` is lost.
  */
+
+import type { AuthenticateSession } from '../edge/http/admission.ts'
+import type { SessionCaller } from '../edge/http/callers.ts'
+import type { Visitor } from '../edge/http/endpoint.ts'
 import { batched } from '../platform/batching.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
-import type { AuthenticateSession } from '../platform/http/admission.ts'
-import type { SessionCaller } from '../platform/http/callers.ts'
-import type { Visitor } from '../platform/http/endpoint.ts'
-import { coarseNetwork } from '../platform/http/networks.ts'
+import { coarseNetwork } from '../platform/networks.ts'
 import { insertUserNetwork } from './mail-budget-store.ts'
 import {
   newSessionValue,

@@ -7,11 +7,11 @@
  * inserts the session, so a link is consumed exactly if it made a session, and it makes one.
  */
 import { randomBytes } from 'node:crypto'
+import type { Visitor } from '../edge/http/endpoint.ts'
 import { sha256 } from '../platform/crypto/bytes.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
-import type { Visitor } from '../platform/http/endpoint.ts'
-import { coarseNetwork } from '../platform/http/networks.ts'
+import { coarseNetwork } from '../platform/networks.ts'
 import { requestLimits, spendMailBudget } from './mail-budget.ts'
 import { isKnownNetwork } from './mail-budget-store.ts'
 import { findLinkEmail, insertLink, insertMail, takeLink } from './mail-store.ts'

@@ -1,6 +1,7 @@
 /** All SQL of users, memberships and identities. */
+
+import type { Role } from '../edge/http/callers.ts'
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
-import type { Role } from '../platform/http/callers.ts'
 
 export interface User {
   id: string

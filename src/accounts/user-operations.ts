@@ -1,6 +1,9 @@
 /** The operations on users, and on the invitations by which they begin (decision D47). */
+
 import { type Static, Type } from 'typebox'
+import { roles } from '../edge/http/callers.ts'
 import { type AccountServices, accountField, ownerNamed } from '../operations/account-field.ts'
+import { eraseReplays } from '../operations/api.ts'
 import {
   closed,
   findField,
@@ -13,10 +16,8 @@ import {
   userName,
 } from '../operations/fields.ts'
 import { type Context, changed, operationsFor, unchanged } from '../operations/operation.ts'
-import { eraseReplays } from '../operations/replay-store.ts'
 import { wireTime } from '../platform/clock.ts'
-import { roles } from '../platform/http/callers.ts'
-import { refuse } from '../platform/http/errors.ts'
+import { refuse } from '../platform/errors.ts'
 import { renderFields } from '../platform/render-fields.ts'
 import { emailField } from './email.ts'
 import {

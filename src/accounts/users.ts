@@ -1,7 +1,7 @@
 /** Changes of users, by operators. */
 import type { Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
-import { type Refusal, refuse } from '../platform/http/errors.ts'
+import { type Refusal, refuse } from '../platform/errors.ts'
 import { deleteInvitationsTo } from './invitation-store.ts'
 import { deleteMailsTo, insertMail } from './mail-store.ts'
 import { deleteSessionsOf } from './session-store.ts'

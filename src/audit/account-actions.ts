@@ -1,6 +1,6 @@
 /** Pure: actions on accounts: their keys, credits, webhooks and reports. */
 import { Type } from 'typebox'
-import { consoleRoles, environments, operatorRoles } from '../platform/http/callers.ts'
+import { consoleRoles, environments, operatorRoles } from '../edge/http/callers.ts'
 import { closed, count, digest, facts, uuid } from './action-facts.ts'
 
 const credits = Type.Integer({ minimum: -1e15, maximum: 1e15 })

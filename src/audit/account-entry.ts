@@ -1,5 +1,5 @@
 /** Pure: an entry of the audit log as the members of an account read it. */
-import type { KeyCaller, SessionCaller } from '../platform/http/callers.ts'
+import type { KeyCaller, SessionCaller } from '../edge/http/callers.ts'
 import { type ActionName, actions, theInvited, theService } from './actions.ts'
 
 /** The stored entry. */

@@ -1,6 +1,6 @@
 /** Pure: actions on users. Their addresses are not in the log: an erased user leaves an id. */
 import { Type } from 'typebox'
-import { roles } from '../platform/http/callers.ts'
+import { roles } from '../edge/http/callers.ts'
 import { closed, facts, uuid } from './action-facts.ts'
 
 const none = Type.Object({}, closed)

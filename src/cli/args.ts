@@ -3,7 +3,7 @@
  * `InvalidArgumentError`; commander names the argument and the text in front of its message.
  */
 import { InvalidArgumentError } from 'commander'
-import { isMonth } from '../credits/months.ts'
+import { isMonth } from '../billing/credits/months.ts'
 import { faultOfText } from '../workers/profile.ts'
 import { usernamePattern } from '../workers/username.ts'
 

@@ -1,7 +1,7 @@
 /** Declares commands, runs them, and prints what they return or why they failed. */
 import { type Command, CommanderError } from 'commander'
 import { ConfigError } from '../config/config.ts'
-import { UnavailableError } from '../platform/http/errors.ts'
+import { UnavailableError } from '../platform/errors.ts'
 import { Failure } from './fail.ts'
 import { type ExitCode, note, type Outcome, printOutcome, withoutSecrets } from './output.ts'
 

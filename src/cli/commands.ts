@@ -67,7 +67,9 @@ export const commands: readonly CommandRow[] = [
   {
     name: 'disputes',
     description: 'Disputes of workers, and their outcomes',
-    load: fromOperations(async () => (await import('../disputes/operations.ts')).disputeOperations),
+    load: fromOperations(
+      async () => (await import('../scoring/disputes/operations.ts')).disputeOperations,
+    ),
   },
   {
     name: 'recompute',
@@ -78,7 +80,7 @@ export const commands: readonly CommandRow[] = [
     name: 'engines',
     description: 'The engines that compute scores',
     load: fromOperations(
-      async () => (await import('../scores/engine-operations.ts')).engineOperations,
+      async () => (await import('../scoring/scores/engine-operations.ts')).engineOperations,
     ),
   },
   {
@@ -86,7 +88,7 @@ export const commands: readonly CommandRow[] = [
     description: 'Accounts, which own API keys and credits',
     load: fromOperations(async () => {
       const [{ accountOperations }, { accountsMembers }] = await Promise.all([
-        import('../access/account-operations.ts'),
+        import('../accounts/access/account-operations.ts'),
         import('../accounts/member-operations.ts'),
       ])
       return [...accountOperations, accountsMembers]
@@ -110,7 +112,7 @@ export const commands: readonly CommandRow[] = [
     name: 'api-keys',
     description: 'API keys of accounts',
     load: fromOperations(
-      async () => (await import('../access/key-operations.ts')).apiKeyOperations,
+      async () => (await import('../accounts/access/key-operations.ts')).apiKeyOperations,
     ),
   },
   {
@@ -121,7 +123,9 @@ export const commands: readonly CommandRow[] = [
   {
     name: 'payments',
     description: 'x402 payments',
-    load: fromOperations(async () => (await import('../x402/operations.ts')).paymentOperations),
+    load: fromOperations(
+      async () => (await import('../billing/x402/operations.ts')).paymentOperations,
+    ),
   },
   {
     name: 'webhooks',
@@ -139,7 +143,7 @@ export const commands: readonly CommandRow[] = [
     load: fromOperations(async () => {
       const [{ operatorUserOperations }, { operatorOperations }] = await Promise.all([
         import('../accounts/operator-operations.ts'),
-        import('../access/operator-operations.ts'),
+        import('../accounts/access/operator-operations.ts'),
       ])
       return [...operatorUserOperations, ...operatorOperations]
     }),

@@ -1,11 +1,12 @@
 /** The check of `assay doctor` on scores: whether their ranges cover the results that came later. */
-import { openServices } from '../app/operations.ts'
+
 import type { Config } from '../config/config.ts'
+import { openServices } from '../main/operations.ts'
 import { systemClock } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import type { Db } from '../platform/db/db.ts'
-import { recentCalibration } from '../scores/reports/measure-operations.ts'
-import type { CalibrationRow } from '../scores/reports/reliability.ts'
+import { recentCalibration } from '../scoring/scores/reports/measure-operations.ts'
+import type { CalibrationRow } from '../scoring/scores/reports/reliability.ts'
 import { type Finding, ok, warn } from './doctor-finding.ts'
 
 const check = 'calibration'

@@ -2,13 +2,14 @@
  * The checks of `assay doctor` on the running processes: whether background work is done, which
  * work waits, and which releases run.
  */
+
+import { findKeys } from '../credentials/api.ts'
 import type { SharedCheck } from '../health/checks.ts'
 import { countAbilities } from '../health/processes.ts'
 import { readSurvey, type Survey } from '../health/survey.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
 import type { Queryable } from '../platform/db/db.ts'
-import { findKeys } from '../score-credentials/key-store.ts'
-import { findSealedSamples } from '../webhooks/endpoints/store.ts'
+import { findSealedSamples } from '../webhooks/api.ts'
 import { type Finding, fail, ok, warn } from './doctor-finding.ts'
 
 export async function checkProcesses(db: Queryable): Promise<Finding[]> {

@@ -2,15 +2,16 @@
  * The checks of `assay doctor` on secrets outside the database: whether this machine holds the
  * secrets that rows depend on, and whether it can take payments.
  */
-import { missingPayee, openPayments } from '../app/payments.ts'
-import { readSecretsKeyring } from '../app/secrets-keyring.ts'
+
 import type { Config } from '../config/config.ts'
+import { missingPayee, openPayments } from '../main/payments.ts'
+import { readSecretsKeyring } from '../main/secrets-keyring.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db, Queryable } from '../platform/db/db.ts'
 import { openLog } from '../platform/observability/log.ts'
 import { createMetrics } from '../platform/observability/metrics.ts'
+import { findSealedSamples, type SealedRow } from '../webhooks/api.ts'
 import { openSecret } from '../webhooks/delivery/secret.ts'
-import { findSealedSamples, type SealedRow } from '../webhooks/endpoints/store.ts'
 import { type Finding, fail, ok, warn } from './doctor-finding.ts'
 
 export async function checkSecrets(db: Db, config: Config, isDemo: boolean): Promise<Finding[]> {

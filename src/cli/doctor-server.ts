@@ -2,11 +2,12 @@
  * The checks of `assay doctor` on the database server: required session settings and harmful server
  * settings.
  */
+
 import type { Config } from '../config/config.ts'
-import { proveDiskRoom } from '../health/heartbeat-store.ts'
+import { proveDiskRoom } from '../health/api.ts'
 import { type Db, type Queryable, sql, sqlState } from '../platform/db/db.ts'
 import { requiredSettings } from '../platform/db/session-settings.ts'
-import { UnavailableError } from '../platform/http/errors.ts'
+import { UnavailableError } from '../platform/errors.ts'
 import { type Finding, fail, ok, warn } from './doctor-finding.ts'
 
 /**

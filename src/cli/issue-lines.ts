@@ -3,6 +3,10 @@
  * After a crash the registry may hold a batch that was not written; a second run writes it again.
  */
 import type { Config } from '../config/config.ts'
+import { tendLists } from '../credentials/issue.ts'
+import { originOf } from '../credentials/payload.ts'
+import type { ProofForm } from '../credentials/proof.ts'
+import { activeSigner, openSigners } from '../credentials/signers.ts'
 import { systemClock } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
@@ -12,10 +16,6 @@ import {
   lineTooLong,
   readLineBatches,
 } from '../platform/line-batches.ts'
-import { tendLists } from '../score-credentials/issue.ts'
-import { originOf } from '../score-credentials/payload.ts'
-import type { ProofForm } from '../score-credentials/proof.ts'
-import { activeSigner, openSigners } from '../score-credentials/signers.ts'
 import {
   type Issued,
   type Issuing,
@@ -23,8 +23,8 @@ import {
   type Preview,
   previewScores,
   type Superseded,
-} from '../scores/issue-scores.ts'
-import { readScoreLine, type ScoreToIssue } from '../scores/score-line.ts'
+} from '../scoring/scores/issue-scores.ts'
+import { readScoreLine, type ScoreToIssue } from '../scoring/scores/score-line.ts'
 import { type CommandContext, withContext } from './context.ts'
 import { usageError } from './fail.ts'
 import { batchesUntil, type Input, openInput } from './input-lines.ts'

@@ -3,7 +3,7 @@
  * tables from the columns. Commands that handle files or processes are written by hand.
  */
 import type { Command } from 'commander'
-import { openServices, type Services } from '../app/operations.ts'
+import { openServices, type Services } from '../main/operations.ts'
 import type { Cell, Columns, Operation } from '../operations/operation.ts'
 import {
   checkInput,
@@ -19,7 +19,7 @@ import {
   valueForm,
   valuesOfTexts,
 } from '../operations/text-input.ts'
-import { errorTable, type Refusal } from '../platform/http/errors.ts'
+import { errorTable, type Refusal } from '../platform/errors.ts'
 import { renderFields } from '../platform/render-fields.ts'
 import { byOption, wholeNumber } from './args.ts'
 import { act, command } from './command.ts'

@@ -3,8 +3,8 @@ import {
   type Credential,
   convertProof,
   type ProofConversion,
-} from '../score-credentials/convert-proof.ts'
-import type { ProofForm } from '../score-credentials/proof.ts'
+} from '../credentials/convert-proof.ts'
+import type { ProofForm } from '../credentials/proof.ts'
 import { failure } from './fail.ts'
 
 /** Calls `convertProof`. Throws `Failure` if the private key that signed is not on this machine. */

@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { openServices } from '../app/operations.ts'
+import { openServices } from '../main/operations.ts'
 import { counted } from '../platform/counted.ts'
 import { csvLine } from '../platform/csv.ts'
 import type { Statement } from '../platform/db/db.ts'
-import { scoresImpact, scoresRecordExport } from '../scores/reports/operations.ts'
-import { factsOf } from '../scores/reports/report-fields.ts'
+import { scoresImpact, scoresRecordExport } from '../scoring/scores/reports/operations.ts'
+import { factsOf } from '../scoring/scores/reports/report-fields.ts'
 import {
   type ExportPage,
   evidenceColumns,
@@ -18,7 +18,7 @@ import {
   pseudonymOf,
   scoreColumns,
   skillColumns,
-} from '../scores/reports/score-export.ts'
+} from '../scoring/scores/reports/score-export.ts'
 import { findUsernameOwners } from '../workers/worker-ids.ts'
 import { act, command } from './command.ts'
 import { type CommandContext, withContext } from './context.ts'

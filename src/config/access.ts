@@ -1,8 +1,8 @@
 /** Settings of API keys: prices and limits. */
 
-import { meters, type Prices } from '../credits/meters.ts'
-import type { MeterName } from '../platform/http/callers.ts'
-import type { RateLimits } from '../platform/http/contract.ts'
+import { meters, type Prices } from '../billing/credits/meters.ts'
+import type { MeterName } from '../edge/http/callers.ts'
+import type { RateLimits } from '../edge/http/contract.ts'
 import {
   integer,
   oneOf,

@@ -1,5 +1,5 @@
 /** Finds settings that are meant only for development. Pure. */
-import { isWithin, parseAddress } from '../platform/http/networks.ts'
+import { isWithin, parseAddress } from '../platform/networks.ts'
 import type { Config } from './config.ts'
 
 interface DevelopmentSetting {

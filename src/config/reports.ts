@@ -1,5 +1,5 @@
 /** Settings of agent decision reports. */
-import type { RateLimits } from '../platform/http/contract.ts'
+import type { RateLimits } from '../edge/http/contract.ts'
 import type { AccessConfig } from './access.ts'
 import { integer, oneOf, type Reading, readerOf, type SettingTable, setting } from './setting.ts'
 

@@ -1,7 +1,7 @@
 /** Defines a setting, the parsers of values, and the reader of a table of settings. */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { parseNetwork } from '../platform/http/networks.ts'
+import { parseNetwork } from '../platform/networks.ts'
 
 export interface Setting<Value> {
   /** The default in the form that operators read; empty if there is none. */

@@ -1,5 +1,5 @@
 /** Checks the x402 settings against each other: an incomplete set stops the start. */
-import type { X402Settings } from '../x402/settlement/open.ts'
+import type { X402Settings } from '../billing/x402/settlement/open.ts'
 
 export interface X402Values {
   metering: boolean

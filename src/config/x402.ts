@@ -1,6 +1,6 @@
 /** Settings of x402 payments by callers without an API key. */
-import { mayBeRight } from '../x402/protocol/address.ts'
-import type { X402Settings } from '../x402/settlement/open.ts'
+import { mayBeRight } from '../billing/x402/protocol/address.ts'
+import type { X402Settings } from '../billing/x402/settlement/open.ts'
 import {
   httpUrl,
   integer,

@@ -10,7 +10,7 @@ import { sha256Hex } from '../platform/crypto/bytes.ts'
 import { type Db, openDb, type Queryable, sql, sqlState, type Tx } from '../platform/db/db.ts'
 import type { Pooling } from '../platform/db/session-settings.ts'
 import { deadlineMs } from '../platform/deadlines.ts'
-import { UnavailableError } from '../platform/http/errors.ts'
+import { UnavailableError } from '../platform/errors.ts'
 import { findNodesFrom, numberOf, outdatedReason } from './schema-level.ts'
 
 interface Migration {

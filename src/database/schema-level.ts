@@ -5,7 +5,7 @@
  * why.
  */
 import { type Db, type Queryable, sql, sqlState } from '../platform/db/db.ts'
-import { UnavailableError } from '../platform/http/errors.ts'
+import { UnavailableError } from '../platform/errors.ts'
 
 /**
  * Returns the number of the newest migration that a node must know, or null if every node may use

@@ -1,12 +1,13 @@
 /** The demo's account: two API keys in files, and credits. For local use only. */
+
 import { chmod } from 'node:fs/promises'
-import { shownKey } from '../access/api-key.ts'
-import { createAccount, createRecordedKey, isActive } from '../access/manage.ts'
-import { type Account, findAccount, findKeys } from '../access/store.ts'
+import { shownKey } from '../accounts/access/api-key.ts'
+import { createAccount, createRecordedKey, isActive } from '../accounts/access/manage.ts'
+import { type Account, findAccount, findKeys } from '../accounts/api.ts'
 import { operator, recordAction } from '../audit/record.ts'
-import { grantCredits } from '../credits/credits.ts'
+import { grantCredits } from '../billing/credits/credits.ts'
+import { type Environment, environments, scopes } from '../edge/http/callers.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
-import { type Environment, environments, scopes } from '../platform/http/callers.ts'
 import { keyFile, readText, writeFileAtomically } from './files.ts'
 
 export const accountName = 'demo'

@@ -1,7 +1,7 @@
 /** Renders the commands that the terminal shows when the demo is ready. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { verifyPath } from '../score-credentials/schema.ts'
+import { verifyPath } from '../credentials/schema.ts'
 import { credentialFile, demoFolder, keyFile } from './files.ts'
 
 interface Deployment {

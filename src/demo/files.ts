@@ -1,7 +1,7 @@
 /** The demo's files in the data directory. `made.json` is written last. */
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Environment } from '../platform/http/callers.ts'
+import type { Environment } from '../edge/http/callers.ts'
 
 export function demoFolder(dataDir: string): string {
   return join(dataDir, 'demo')

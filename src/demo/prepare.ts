@@ -3,20 +3,21 @@
  * are written from the database, and `made.json` last. So the next start completes an interrupted
  * one, and a second process finds the records of the first.
  */
+
 import { generateKeyPairSync } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { findCredentials, type StoredCredential } from '../credentials/api.ts'
+import { signCredential } from '../credentials/issue.ts'
+import { originOf } from '../credentials/payload.ts'
+import { type Signer, signerOfPem } from '../credentials/signing-key.ts'
+import { environments } from '../edge/http/callers.ts'
 import type { Db } from '../platform/db/db.ts'
 import { deadlineMs } from '../platform/deadlines.ts'
-import { environments } from '../platform/http/callers.ts'
 import { alone } from '../platform/process-mark.ts'
-import { signCredential } from '../score-credentials/issue.ts'
-import { originOf } from '../score-credentials/payload.ts'
-import { type Signer, signerOfPem } from '../score-credentials/signing-key.ts'
-import { findCredentials, type StoredCredential } from '../score-credentials/store.ts'
-import type { Engine } from '../scores/engine.ts'
-import { loadReleasedVocabulary } from '../skill-standard/releases.ts'
+import type { Engine } from '../scoring/scores/engine.ts'
+import { loadReleasedVocabulary } from '../standard/releases.ts'
 import { ensureDemoAccount } from './account.ts'
 import { dayMs } from './days.ts'
 import { demoSources } from './evidence.ts'

@@ -4,17 +4,19 @@
  * it use a separate client that may reach 127.0.0.1 and trusts its certificate. The egress rules
  * for all other endpoints do not change.
  */
+
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { findAccount } from '../access/store.ts'
+import { findAccount } from '../accounts/api.ts'
 import { operator, recordAction } from '../audit/record.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { type Egress, openEgress } from '../platform/egress/client.ts'
 import { type EgressRules, strangerRules } from '../platform/egress/rules.ts'
+import { findActiveIds, findEndpoints } from '../webhooks/api.ts'
 import { replaySince } from '../webhooks/delivery/resend.ts'
 import { verifySignature } from '../webhooks/delivery/signature.ts'
 import {
@@ -24,7 +26,6 @@ import {
 } from '../webhooks/endpoints/create.ts'
 import { disableEndpoint } from '../webhooks/endpoints/disable.ts'
 import { readEndpointRequest } from '../webhooks/endpoints/request.ts'
-import { findActiveIds, findEndpoints } from '../webhooks/endpoints/store.ts'
 import { eventTypeNames } from '../webhooks/events/event-types.ts'
 import { accountName } from './account.ts'
 import { createAuthority } from './certificates.ts'

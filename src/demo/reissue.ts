@@ -3,12 +3,13 @@
  * The workers of the samples pass through expiry, supersession and revocation again, within
  * minutes. The seeded history does not change.
  */
+
 import type { Action } from '../audit/actions.ts'
 import type { Tx } from '../platform/db/db.ts'
-import { scoreWorkers } from '../scores/score-workers.ts'
-import type { Scoring } from '../scores/scoring.ts'
-import type { DueWorker } from '../scores/scoring-inputs.ts'
-import { findWorkers } from '../workers/store.ts'
+import { scoreWorkers } from '../scoring/scores/score-workers.ts'
+import type { Scoring } from '../scoring/scores/scoring.ts'
+import type { DueWorker } from '../scoring/scores/scoring-inputs.ts'
+import { findWorkers } from '../workers/api.ts'
 import { dayMs } from './days.ts'
 import { sampleWorkers } from './scenario.ts'
 import { checkIdentity, scoredAction } from './seed.ts'

@@ -1,10 +1,10 @@
 /** Finds the registered credentials that the demo's files show: one worker for each sample. */
 
+import { findIssued, type RegisteredCredential } from '../credentials/api.ts'
+import { type Origin, subjectUrl } from '../credentials/payload.ts'
 import type { Queryable } from '../platform/db/db.ts'
-import { type Origin, subjectUrl } from '../score-credentials/payload.ts'
-import { findIssued, type RegisteredCredential } from '../score-credentials/store.ts'
-import { findWorkerCredentials } from '../scores/store.ts'
-import { findWorkers } from '../workers/store.ts'
+import { findWorkerCredentials } from '../scoring/api.ts'
+import { findWorkers } from '../workers/api.ts'
 import { type Sample, sampleWorkers } from './scenario.ts'
 
 const matches: Record<Sample, (one: RegisteredCredential, now: Date) => boolean> = {

@@ -2,7 +2,7 @@
  * Pure: the events of the demo's history, and the expected verification results of its files. Days
  * count back from the day on which the demo is seeded.
  */
-import type { NewCredential } from '../score-credentials/issue.ts'
+import type { NewCredential } from '../credentials/issue.ts'
 
 /** The sample credentials by file name. `reason` is that of verification, null if valid. */
 export const samples = {

@@ -2,10 +2,11 @@
  * The key that signs the demo's credentials: the active key of the deployment. If the database has
  * no key, the demo creates one and dates it back.
  */
+
+import { findKeys, insertKey } from '../credentials/api.ts'
+import { makeKeyFile, readSigners } from '../credentials/key-files.ts'
+import { KeyRefused, publicKeyOfKid, type Signer } from '../credentials/signing-key.ts'
 import type { Tx } from '../platform/db/db.ts'
-import { makeKeyFile, readSigners } from '../score-credentials/key-files.ts'
-import { findKeys, insertKey } from '../score-credentials/key-store.ts'
-import { KeyRefused, publicKeyOfKid, type Signer } from '../score-credentials/signing-key.ts'
 import { keyDaysAgo } from './scenario.ts'
 
 export interface DemoKey {

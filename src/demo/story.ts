@@ -2,14 +2,15 @@
  * The story of the dashboard: an expired key, two reports of decisions, and a second account, which
  * is locked and has requested a review. The failing endpoint is in `receiver.ts`.
  */
-import { createRecordedKey } from '../access/manage.ts'
-import { findAccount } from '../access/store.ts'
-import { type ReportContent, reportFingerprint } from '../agent-decisions/report-request.ts'
-import { insertReports } from '../agent-decisions/store.ts'
-import { lockReporting, requestUnlockReview } from '../agent-decisions/unlock.ts'
+
+import { createRecordedKey } from '../accounts/access/manage.ts'
+import { findAccount } from '../accounts/api.ts'
 import { operator, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
+import { insertReports } from '../reports/api.ts'
+import { type ReportContent, reportFingerprint } from '../reports/report-request.ts'
+import { lockReporting, requestUnlockReview } from '../reports/unlock.ts'
 import { accountName, createDemoAccount } from './account.ts'
 import { dayMs } from './days.ts'
 import { sampleWorkers } from './scenario.ts'

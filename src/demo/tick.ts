@@ -2,9 +2,10 @@
  * Chooses the item of evidence that `assay demo tick` revokes next. It belongs to the worker with
  * the most active evidence, except the workers of the sample credentials.
  */
-import { findWorkerEvidence } from '../evidence/store.ts'
+
 import type { Queryable } from '../platform/db/db.ts'
-import { findWorkers } from '../workers/store.ts'
+import { findWorkerEvidence } from '../scoring/api.ts'
+import { findWorkers } from '../workers/api.ts'
 import { sampleWorkers, withdrawn } from './scenario.ts'
 import { demoWorkers } from './workers.ts'
 

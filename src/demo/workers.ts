@@ -2,14 +2,15 @@
  * Pure: the workers of the demo. All usernames begin with `demo-`, so that they never collide with
  * the username of a real worker.
  */
+
+import type { Permission, RegistrationLine } from '../workers/schema.ts'
+import { dayAgo, timeAgo } from './days.ts'
 import {
   type FictionalWorker,
   fictionalWorkers,
   type Lack,
   profileSkills,
-} from '../sandbox/fictional-workers.ts'
-import type { Permission, RegistrationLine } from '../workers/schema.ts'
-import { dayAgo, timeAgo } from './days.ts'
+} from './sandbox/fictional-workers.ts'
 
 export interface DemoWorker extends FictionalWorker {
   username: string

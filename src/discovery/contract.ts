@@ -1,9 +1,9 @@
 /**
  * The endpoints of discovery, except the key documents, which belong to score credentials.
  */
-import { type Contract, commonResponses } from '../platform/http/contract.ts'
-import { errorTable } from '../platform/http/errors.ts'
-import { wellKnownPath } from '../platform/http/identifiers.ts'
+import { type Contract, commonResponses } from '../edge/http/contract.ts'
+import { wellKnownPath } from '../edge/http/identifiers.ts'
+import { errorTable } from '../platform/errors.ts'
 import { exampleDiscovery, exampleManifest } from './examples.ts'
 import {
   engineDiscovery,

@@ -2,15 +2,16 @@
  * Pure: the engine discovery document: the skill standard, the engine that computes scores, the
  * credentials, and the address of each.
  */
-import { nativeProofType, schemaVersion } from '../platform/http/identifiers.ts'
+
 import {
   didPath,
   publicKeyPath,
   statusListPath,
   statusPath,
   verifyPath,
-} from '../score-credentials/schema.ts'
-import { standardUrls } from '../skill-standard/context.ts'
+} from '../credentials/schema.ts'
+import { nativeProofType, schemaVersion } from '../edge/http/identifiers.ts'
+import { standardUrls } from '../standard/context.ts'
 import { pagePathOf } from './docs-page.ts'
 import type { EngineFacts, LoadedEngine } from './engine-facts.ts'
 import { manifestPath, openApiPath } from './schema.ts'

@@ -1,5 +1,5 @@
 /** Pure: examples for the contract. */
-import { exampleUrl } from '../platform/http/contract.ts'
+import { exampleUrl } from '../edge/http/contract.ts'
 import { engineDiscoveryOf } from './engine.ts'
 import type { EngineFacts, LoadedEngine } from './engine-facts.ts'
 import { type ReleaseFacts, releaseManifestOf } from './release-manifest.ts'

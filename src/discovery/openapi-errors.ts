@@ -1,12 +1,7 @@
 /** Pure: the error values of each status, and their form in the contract. */
-import type { Operation } from '../platform/http/contract.ts'
-import {
-  type ErrorName,
-  errorStatus,
-  errorTable,
-  publicErrorNames,
-} from '../platform/http/errors.ts'
-import { interfaceVersion } from '../platform/http/identifiers.ts'
+import type { Operation } from '../edge/http/contract.ts'
+import { interfaceVersion } from '../edge/http/identifiers.ts'
+import { type ErrorName, errorStatus, errorTable, publicErrorNames } from '../platform/errors.ts'
 
 type Shape = Pick<Operation, 'method' | 'body' | 'policy' | 'idempotencyKey'>
 

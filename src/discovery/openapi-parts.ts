@@ -1,14 +1,14 @@
 /**
  * Pure: the shared parts of all operations of the contract: error body, headers, authentication.
  */
-import { idempotencyKeyPattern, type Operation } from '../platform/http/contract.ts'
-import { type ErrorName, operatorErrorNames, publicErrorNames } from '../platform/http/errors.ts'
+import { idempotencyKeyPattern, type Operation } from '../edge/http/contract.ts'
 import {
   creditsChargedHeader,
   creditsRemainingHeader,
   interfaceVersion,
   versionHeader,
-} from '../platform/http/identifiers.ts'
+} from '../edge/http/identifiers.ts'
+import { type ErrorName, operatorErrorNames, publicErrorNames } from '../platform/errors.ts'
 import { edgeRefusals, errorExamples, refusalExamples } from './openapi-errors.ts'
 
 type Kind = 'schemas' | 'parameters' | 'headers' | 'responses'

@@ -6,8 +6,8 @@ import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { Type } from 'typebox'
-import { type Endpoint, endpoint } from '../platform/http/endpoint.ts'
-import { errorTable, publicErrorNames } from '../platform/http/errors.ts'
+import { type Endpoint, endpoint } from '../edge/http/endpoint.ts'
+import { errorTable, publicErrorNames } from '../platform/errors.ts'
 import { openApiDocument } from './openapi.ts'
 
 type Json = Record<string, unknown>

@@ -9,9 +9,9 @@ import {
   type Operation,
   type ResponseDeclaration,
   sessionLimits,
-} from '../platform/http/contract.ts'
-import { interfaceVersion } from '../platform/http/identifiers.ts'
-import { paymentChallenge } from '../platform/http/payment-challenge.ts'
+} from '../edge/http/contract.ts'
+import { interfaceVersion } from '../edge/http/identifiers.ts'
+import { paymentChallenge } from '../edge/http/payment-challenge.ts'
 import { refusalExamples, valuesOf } from './openapi-errors.ts'
 import {
   answerHeaders,

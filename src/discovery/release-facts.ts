@@ -6,8 +6,8 @@ import type { FileRole, HashedFile, ReleaseFacts } from './release-manifest.ts'
 
 /** If several patterns fit a file, the first one decides its role. */
 const hashed: readonly [pattern: string, role: FileRole][] = [
-  ['src/scoring-core/decay-table.ts', 'table'],
-  ['src/skill-standard/context.ts', 'context'],
+  ['src/scoring/core/decay-table.ts', 'table'],
+  ['src/standard/context.ts', 'context'],
   ['src/**/*.ts', 'source'],
   ['engines/*.mjs', 'bundle'],
   ['vectors/scoring*.json', 'golden'],

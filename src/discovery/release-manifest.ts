@@ -3,9 +3,9 @@
  * with the sources can compare.
  */
 
+import { schemaVersion } from '../edge/http/identifiers.ts'
 import { wireTime } from '../platform/clock.ts'
 import { sha256Hex } from '../platform/crypto/bytes.ts'
-import { schemaVersion } from '../platform/http/identifiers.ts'
 import { pagePathOf } from './docs-page.ts'
 import type { EngineFacts } from './engine-facts.ts'
 import { enginePath } from './schema.ts'
@@ -46,8 +46,8 @@ export interface ReleaseFacts {
 
 /** The tool, a file of the release, that makes a bundle from its sources. */
 const build = {
-  tool: 'src/scores/bundle.ts',
-  options: { entry: 'src/scoring-core/', types: 'stripped', minify: false },
+  tool: 'src/scoring/scores/bundle.ts',
+  options: { entry: 'src/scoring/core/', types: 'stripped', minify: false },
 } as const
 
 export interface ManifestFacts {

@@ -9,8 +9,8 @@ import {
   schemaVersionField,
   text,
   urlLengthMax,
-} from '../platform/http/fields.ts'
-import { wellKnownPath } from '../platform/http/identifiers.ts'
+} from '../edge/http/fields.ts'
+import { wellKnownPath } from '../edge/http/identifiers.ts'
 
 export const openApiPath = '/api/v1/openapi.json'
 export const enginePath = wellKnownPath('engine')

@@ -1,11 +1,12 @@
 /** One screen of the whole service: processes, jobs, work that waits, and what needs the operator. */
+
 import { Type } from 'typebox'
 import { closed, orNull } from '../operations/fields.ts'
 import { operationsFor } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import type { Queryable } from '../platform/db/db.ts'
-import { countDeliveries } from '../webhooks/delivery/delivery-store.ts'
+import { countDeliveries } from '../webhooks/api.ts'
 import { needsOf } from './needs.ts'
 import { readSurvey } from './survey.ts'
 

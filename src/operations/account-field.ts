@@ -1,7 +1,7 @@
 /** The account of an operation: an operator names it, a member or a key has one. */
 import { Type } from 'typebox'
 import type { Queryable } from '../platform/db/db.ts'
-import type { Refusal } from '../platform/http/errors.ts'
+import type { Refusal } from '../platform/errors.ts'
 import type { Owner } from './operation.ts'
 
 export interface AccountServices {

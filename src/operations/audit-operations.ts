@@ -1,7 +1,8 @@
 /** The operations on the audit log. They only read: `perform` writes the log. */
+
 import { Type } from 'typebox'
 import { actionNames } from '../audit/actions.ts'
-import { findEntries } from '../audit/store.ts'
+import { findEntries } from '../audit/api.ts'
 import { verifyLog } from '../audit/verify.ts'
 import { counted } from '../platform/counted.ts'
 import { visible } from '../platform/visible.ts'

@@ -1,6 +1,6 @@
 /** Pure: the callers of operations behind hand-written routes and pages. */
 import { actorOf } from '../audit/account-entry.ts'
-import type { KeyCaller, Scope, SessionCaller } from '../platform/http/callers.ts'
+import type { KeyCaller, Scope, SessionCaller } from '../edge/http/callers.ts'
 import type { OperationCaller } from './perform.ts'
 
 type Of<Kind> = Extract<OperationCaller, { kind: Kind }>

@@ -3,11 +3,11 @@
  * are applied while they arrive, and rejected ones are answered meanwhile.
  */
 import { Type } from 'typebox'
+import { csvType, linesType, type Operation as Route } from '../edge/http/contract.ts'
+import type { Answer, Endpoint } from '../edge/http/endpoint.ts'
+import type { LineStream, LinesBody } from '../edge/http/lines.ts'
 import { deadlineMs } from '../platform/deadlines.ts'
-import { csvType, linesType, type Operation as Route } from '../platform/http/contract.ts'
-import type { Answer, Endpoint } from '../platform/http/endpoint.ts'
-import { type ErrorName, refuse, UnavailableError } from '../platform/http/errors.ts'
-import type { LineStream, LinesBody } from '../platform/http/lines.ts'
+import { type ErrorName, refuse, UnavailableError } from '../platform/errors.ts'
 import { closed } from './fields.ts'
 import {
   type AnyIngest,

@@ -5,9 +5,9 @@
  */
 import type { Static, TObject, TProperties } from 'typebox'
 import type { ActionName, EntryOf } from '../audit/actions.ts'
+import type { OperatorRole, Role, Scope } from '../edge/http/callers.ts'
 import type { Queryable, Tx } from '../platform/db/db.ts'
-import type { OperatorRole, Role, Scope } from '../platform/http/callers.ts'
-import type { ErrorName, Refusal } from '../platform/http/errors.ts'
+import type { ErrorName, Refusal } from '../platform/errors.ts'
 
 /** The callers of an operation. An absent kind of caller is refused. */
 export interface Who {

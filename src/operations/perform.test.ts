@@ -5,15 +5,15 @@ import { Type } from 'typebox'
 import { testRegistry } from '../../test/support/build/registry.ts'
 import { addScoredWorker, addSources, daysAfter, scoring } from '../../test/support/build/scores.ts'
 import { everythingStored } from '../../test/support/oracle/everything-stored.ts'
+import { sql } from '../platform/db/db.ts'
+import { refuse } from '../platform/errors.ts'
 import {
   disputesList,
   disputesOpen,
   disputesResolve,
   disputesReview,
   disputesShow,
-} from '../disputes/operations.ts'
-import { sql } from '../platform/db/db.ts'
-import { refuse } from '../platform/http/errors.ts'
+} from '../scoring/disputes/operations.ts'
 import { findWorkerFacts } from '../workers/store.ts'
 import { closed, moreField } from './fields.ts'
 import { changed, operationsFor, unchanged } from './operation.ts'

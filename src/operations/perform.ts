@@ -7,17 +7,12 @@ import { type Static, type TObject, type TProperties, type TSchema, Type } from 
 import { Compile } from 'typebox/compile'
 import type { ActionName } from '../audit/actions.ts'
 import { recordEntries } from '../audit/record.ts'
+import { type OperatorRole, operatorRoles, type Role, type Scope } from '../edge/http/callers.ts'
 import type { Clock } from '../platform/clock.ts'
 import { sha256 } from '../platform/crypto/bytes.ts'
 import type { Db, Queryable, Tx } from '../platform/db/db.ts'
 import { nameRequest } from '../platform/db/name-request.ts'
-import {
-  type OperatorRole,
-  operatorRoles,
-  type Role,
-  type Scope,
-} from '../platform/http/callers.ts'
-import { type ErrorName, type Refusal, refuse } from '../platform/http/errors.ts'
+import { type ErrorName, type Refusal, refuse } from '../platform/errors.ts'
 import { canonicalJson } from '../platform/json/canonical-json.ts'
 import { parseBody } from '../platform/json/shape-fault.ts'
 import { type Context, type Done, type Operation, type Who } from './operation.ts'

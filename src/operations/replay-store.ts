@@ -3,7 +3,7 @@
  * Idempotency-Key gets again for a day (decision D61).
  */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
-import { type Refusal, refuse } from '../platform/http/errors.ts'
+import { type Refusal, refuse } from '../platform/errors.ts'
 
 /** One call with an Idempotency-Key, which belongs to its actor. */
 export interface KeyedCall {

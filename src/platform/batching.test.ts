@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from '../../test/support/oracle/fc.ts'
 import { batched } from './batching.ts'
 import { setTimeoutMultiplier } from './deadlines.ts'
-import { UnavailableError } from './http/errors.ts'
+import { UnavailableError } from './errors.ts'
 
 /** Makes batches that end when the test ends them, or by themselves once it has let go. */
 function held() {

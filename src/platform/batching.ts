@@ -6,7 +6,7 @@
  * times).
  */
 import { type DeadlineName, deadlineMs } from './deadlines.ts'
-import { UnavailableError } from './http/errors.ts'
+import { UnavailableError } from './errors.ts'
 
 export interface BatchOptions<Item, Result> {
   /** Named in errors. */

@@ -2,7 +2,7 @@
  * Every deadline of the service in milliseconds: how long it waits before it gives up. Leases,
  * intervals of jobs and the times of the contract are no deadlines and stand in their modules.
  */
-import { UnavailableError } from './http/errors.ts'
+import { UnavailableError } from './errors.ts'
 
 /** Waits for this machine and its database. `TIMEOUT_MULTIPLIER` multiplies them. */
 const own = {

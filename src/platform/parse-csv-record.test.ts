@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TSchema } from 'typebox'
-import { evidenceLine, sourceLine } from '../evidence/schema.ts'
+import { evidenceLine, sourceLine } from '../scoring/evidence/schema.ts'
 import { readRegistration } from '../workers/registration.ts'
 import { registration } from '../workers/schema.ts'
 import { csvRecordParser } from './parse-csv-record.ts'

@@ -7,19 +7,16 @@
  * the reason for each table.
  */
 
-import { eraseReportsAbout } from '../agent-decisions/retention.ts'
-import { eraseDisputes } from '../disputes/personal-store.ts'
-import { eraseEvidence } from '../evidence/personal-store.ts'
-import { eraseReplays } from '../operations/replay-store.ts'
+import { eraseCredentials } from '../credentials/api.ts'
+import { revokeDigests } from '../credentials/revoke.ts'
+import { eraseReplays } from '../operations/api.ts'
 import type { Tx } from '../platform/db/db.ts'
-import { eraseCredentials } from '../score-credentials/personal-store.ts'
-import { revokeDigests } from '../score-credentials/revoke.ts'
-import { changeConsent } from '../scores/keep-sharing.ts'
-import { eraseWorkings } from '../scores/personal-store.ts'
-import { eraseEvents } from '../webhooks/personal-store.ts'
-import { eraseWorkerRows, lockToErase } from '../workers/personal-store.ts'
+import { eraseReportsAbout } from '../reports/retention.ts'
+import { eraseDisputes, eraseEvidence, eraseWorkings } from '../scoring/api.ts'
+import { changeConsent } from '../scoring/scores/keep-sharing.ts'
+import { eraseEvents } from '../webhooks/api.ts'
+import { eraseWorkerRows, findWorkerFacts, findWorkerId, lockToErase } from '../workers/api.ts'
 import { permissions } from '../workers/schema.ts'
-import { findWorkerFacts, findWorkerId } from '../workers/store.ts'
 import { findTraces } from './traces.ts'
 
 export interface Erasure {

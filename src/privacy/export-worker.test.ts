@@ -4,7 +4,7 @@ import { testRegistry } from '../../test/support/build/registry.ts'
 import { now, publicLine, register } from '../../test/support/build/workers.ts'
 import { inTurn } from '../../test/support/fault/in-turn.ts'
 import type { Tx } from '../platform/db/db.ts'
-import { changeConsent } from '../scores/keep-sharing.ts'
+import { changeConsent } from '../scoring/scores/keep-sharing.ts'
 import { eraseWorker } from './erase-worker.ts'
 import { exportWorker } from './export-worker.ts'
 

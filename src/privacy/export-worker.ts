@@ -1,12 +1,16 @@
 /** Exports everything that is stored about one worker in one document. */
 
-import { findReportRecords } from '../agent-decisions/personal-store.ts'
-import { findDisputeRecords } from '../disputes/personal-store.ts'
-import { findEvidenceRecords } from '../evidence/personal-store.ts'
 import type { Tx } from '../platform/db/db.ts'
-import { findEventRecords } from '../webhooks/personal-store.ts'
-import { findWorkerHistory } from '../workers/personal-store.ts'
-import { findWorkerId, findWorkers, lockWorkers, type Worker } from '../workers/store.ts'
+import { findReportRecords } from '../reports/api.ts'
+import { findDisputeRecords, findEvidenceRecords } from '../scoring/api.ts'
+import { findEventRecords } from '../webhooks/api.ts'
+import {
+  findWorkerHistory,
+  findWorkerId,
+  findWorkers,
+  lockWorkers,
+  type Worker,
+} from '../workers/api.ts'
 import { findTraces } from './traces.ts'
 
 export interface WorkerExport extends Record<string, unknown> {

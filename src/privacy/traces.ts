@@ -1,12 +1,10 @@
 /** Data of a worker in other modules that is stored under a name or an id. */
-import { findReportedNames } from '../agent-decisions/personal-store.ts'
+
+import { type CredentialRecord, findCredentialRecords } from '../credentials/api.ts'
 import type { Tx } from '../platform/db/db.ts'
-import {
-  type CredentialRecord,
-  findCredentialRecords,
-} from '../score-credentials/personal-store.ts'
-import { findScoreRecords, type ScoreRecord } from '../scores/personal-store.ts'
-import { findUsernameDigests } from '../workers/personal-store.ts'
+import { findReportedNames } from '../reports/api.ts'
+import { findScoreRecords, type ScoreRecord } from '../scoring/api.ts'
+import { findUsernameDigests } from '../workers/api.ts'
 
 export interface Traces {
   scores: ScoreRecord[]

@@ -1,10 +1,10 @@
 /**
  * The operations on workers. They stand here and not in `workers`, because an erasure and the
  * reasons that hide a score reach into the modules above it. `workers import` is
- * `src/scores/worker-ingest.ts`.
+ * `src/scoring/scores/worker-ingest.ts`.
  */
+
 import { type Static, Type } from 'typebox'
-import { findOpenDisputesOf, type OpenDispute } from '../disputes/store.ts'
 import {
   afterField,
   closed,
@@ -21,12 +21,12 @@ import { wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import type { Queryable } from '../platform/db/db.ts'
 import { renderFields } from '../platform/render-fields.ts'
-import { findScored } from '../scores/store.ts'
+import { findOpenDisputesOf, findScored, type OpenDispute } from '../scoring/api.ts'
+import { findWorkerPage, findWorkers, findWorkersLike, type Worker } from '../workers/api.ts'
 import { hidingScore, type ScoreGate, scoreGates } from '../workers/gate.ts'
 import { identityAt, identityStates } from '../workers/identity-state.ts'
 import { missingFor } from '../workers/onboard.ts'
 import { type Permission, permissions } from '../workers/schema.ts'
-import { findWorkerPage, findWorkers, findWorkersLike, type Worker } from '../workers/store.ts'
 import { unknownWorker, usernameField } from '../workers/username.ts'
 import { eraseWorker } from './erase-worker.ts'
 import { exportWorker } from './export-worker.ts'

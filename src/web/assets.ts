@@ -6,13 +6,13 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { sha256Hex } from '../platform/crypto/bytes.ts'
 import {
   type PublicDocument,
   type PublicDocumentOptions,
   publicDocument,
-} from '../platform/http/document.ts'
-import { type Endpoint, endpoint } from '../platform/http/endpoint.ts'
+} from '../edge/http/document.ts'
+import { type Endpoint, endpoint } from '../edge/http/endpoint.ts'
+import { sha256Hex } from '../platform/crypto/bytes.ts'
 
 interface Content extends Pick<PublicDocumentOptions, 'body' | 'contentType'> {
   /** In the folder. A script has its path in the repository, so that its imports lead to files. */

@@ -1,6 +1,6 @@
 /** Pure: the sentences of an invitation, in mails and on pages. */
 import type { Invitation } from '../accounts/invitation.ts'
-import type { Role } from '../platform/http/callers.ts'
+import type { Role } from '../edge/http/callers.ts'
 import { accountTitle } from './layout.ts'
 
 /** Such as `Sofia Lindqvist (harbour.example) invites you to Harbour Ltd as a member.` */

@@ -2,6 +2,7 @@
  * The page of an invitation (decision D47): its link leads here. Opening the page answers nothing,
  * because mail scanners open links; a button does.
  */
+
 import { Type } from 'typebox'
 import {
   type Accepted,
@@ -9,13 +10,13 @@ import {
   declineByLink,
   readInvitation,
 } from '../accounts/accept-invitation.ts'
+import { findUserById } from '../accounts/api.ts'
 import type { Invitation } from '../accounts/invitation.ts'
 import { invitationDays, membersMax } from '../accounts/invitations.ts'
 import { accountsPath } from '../accounts/sign-in.ts'
-import { findUserById } from '../accounts/store.ts'
-import type { Caller } from '../platform/http/callers.ts'
-import { type Answer, type Endpoint, endpoint } from '../platform/http/endpoint.ts'
-import { refuse } from '../platform/http/errors.ts'
+import type { Caller } from '../edge/http/callers.ts'
+import { type Answer, type Endpoint, endpoint } from '../edge/http/endpoint.ts'
+import { refuse } from '../platform/errors.ts'
 import { submit, textField } from './components.ts'
 import { type Html, html, type Part } from './html.ts'
 import {

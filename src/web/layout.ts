@@ -1,7 +1,7 @@
 /** Pure: the frame of every page. */
 import { accountsPath, consolePath } from '../accounts/sign-in.ts'
-import type { ConsoleRole } from '../platform/http/callers.ts'
-import type { Answer } from '../platform/http/endpoint.ts'
+import type { ConsoleRole } from '../edge/http/callers.ts'
+import type { Answer } from '../edge/http/endpoint.ts'
 import { type AssetName, assetPath } from './assets.ts'
 import { attributes, Html, html, type Part } from './html.ts'
 import { type IconName, icon, iconShapes } from './icons.ts'

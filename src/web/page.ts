@@ -3,20 +3,21 @@
  * names its action in the field `do` and is answered by a redirect, by the view with what is wrong,
  * or by a view that is shown once.
  */
+
 import { type Static, type TObject, Type } from 'typebox'
-import { findSignedIn } from '../accounts/store.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { Db } from '../platform/db/db.ts'
-import { type SessionCaller, sessionOf } from '../platform/http/callers.ts'
-import { formType } from '../platform/http/contract.ts'
+import { findSignedIn } from '../accounts/api.ts'
+import { type SessionCaller, sessionOf } from '../edge/http/callers.ts'
+import { formType } from '../edge/http/contract.ts'
 import {
   type Answer,
   type Endpoint,
   type EndpointRequest,
   endpoint,
-} from '../platform/http/endpoint.ts'
-import { type Refusal, refuse } from '../platform/http/errors.ts'
-import { countFailingEndpoints } from '../webhooks/delivery/endpoint-store.ts'
+} from '../edge/http/endpoint.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Db } from '../platform/db/db.ts'
+import { type Refusal, refuse } from '../platform/errors.ts'
+import { countFailingEndpoints } from '../webhooks/api.ts'
 import type { Part } from './html.ts'
 import { type Page, pageAnswer, redirect } from './layout.ts'
 import { dashboardRefusalPage } from './refusal-page.ts'

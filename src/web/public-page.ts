@@ -15,11 +15,11 @@
  * own URL shows browsers a page sets `page` of `publicDocument` (decision D52: errors alone).
  */
 import { type TObject } from 'typebox'
-import type { RateLimits } from '../platform/http/contract.ts'
-import { type PublicDocument, publicDocument } from '../platform/http/document.ts'
-import { type Answer, type Endpoint, endpoint } from '../platform/http/endpoint.ts'
-import { linkHeader } from '../platform/http/link-header.ts'
-import { permissionsHeader, permissionsPolicy } from '../platform/http/permissions.ts'
+import type { RateLimits } from '../edge/http/contract.ts'
+import { type PublicDocument, publicDocument } from '../edge/http/document.ts'
+import { type Answer, type Endpoint, endpoint } from '../edge/http/endpoint.ts'
+import { linkHeader } from '../edge/http/link-header.ts'
+import { permissionsHeader, permissionsPolicy } from '../edge/http/permissions.ts'
 import type { AssetName } from './assets.ts'
 import { html, type Part } from './html.ts'
 import { pageAnswer, pageType, renderPage, type SiteColumns } from './layout.ts'

@@ -1,5 +1,5 @@
 /** Pure: how pages show a refusal. */
-import type { RefusalPage } from '../platform/http/endpoint.ts'
+import type { RefusalPage } from '../edge/http/endpoint.ts'
 import { html, type Part } from './html.ts'
 import { renderPage, type SiteFrame } from './layout.ts'
 

@@ -16,8 +16,8 @@ import {
 import { signInByIdentity } from '../accounts/identity-sign-in.ts'
 import type { CallbackParameters, ProvenIdentity } from '../accounts/oidc-provider.ts'
 import { ownPath } from '../accounts/own-path.ts'
-import type { RateLimits } from '../platform/http/contract.ts'
-import { type Answer, type Endpoint, endpoint, type Visitor } from '../platform/http/endpoint.ts'
+import type { RateLimits } from '../edge/http/contract.ts'
+import { type Answer, type Endpoint, endpoint, type Visitor } from '../edge/http/endpoint.ts'
 import { redirect } from './layout.ts'
 import {
   type SignInOptions,

@@ -2,13 +2,14 @@
  * The pages of sign-in and sign-out (decisions D44, D45, D48). They work without scripts: the
  * browser posts each form or follows a link, and the server answers with a redirect.
  */
+
 import { Type } from 'typebox'
+import { deleteSessionByDigest, deleteSessionsBeside } from '../accounts/api.ts'
 import { ownPath } from '../accounts/own-path.ts'
 import { endedCookie, sessionDigest } from '../accounts/session-cookie.ts'
-import { deleteSessionByDigest, deleteSessionsBeside } from '../accounts/session-store.ts'
 import { sessionTimes } from '../accounts/sessions.ts'
-import { type Endpoint, endpoint } from '../platform/http/endpoint.ts'
-import { UnavailableError } from '../platform/http/errors.ts'
+import { type Endpoint, endpoint } from '../edge/http/endpoint.ts'
+import { UnavailableError } from '../platform/errors.ts'
 import { invitationEndpoints } from './invitations.ts'
 import { redirect } from './layout.ts'
 import {

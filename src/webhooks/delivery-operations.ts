@@ -15,7 +15,7 @@ import {
 import { changed, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
-import { refuse } from '../platform/http/errors.ts'
+import { refuse } from '../platform/errors.ts'
 import { findAttempts, findExhausted } from './delivery/delivery-store.ts'
 import { markDnsCheck } from './delivery/endpoint-store.ts'
 import { unknownEndpoint } from './delivery/own-endpoint.ts'

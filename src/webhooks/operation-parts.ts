@@ -6,7 +6,7 @@ import { type Context, operationsFor } from '../operations/operation.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { NameCheck } from '../platform/egress/check-name.ts'
 import type { EgressRules } from '../platform/egress/rules.ts'
-import { type Refusal, refuse } from '../platform/http/errors.ts'
+import { type Refusal, refuse } from '../platform/errors.ts'
 import type { EndpointOf } from './delivery/endpoint-store.ts'
 
 export interface WebhookServices extends AccountServices {

@@ -14,7 +14,7 @@ import {
 import { changed, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import type { Queryable } from '../platform/db/db.ts'
-import { type ErrorName, type Refusal, refuse } from '../platform/http/errors.ts'
+import { type ErrorName, type Refusal, refuse } from '../platform/errors.ts'
 import { renderFields } from '../platform/render-fields.ts'
 import { findFailingNow, findOwners, hasFailures } from './delivery/endpoint-store.ts'
 import { findEndpointHealth } from './delivery/history-store.ts'

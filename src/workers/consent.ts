@@ -10,7 +10,7 @@
  */
 import { wireTime } from '../platform/clock.ts'
 import type { Tx } from '../platform/db/db.ts'
-import type { Refusal } from '../platform/http/errors.ts'
+import type { Refusal } from '../platform/errors.ts'
 import { publishEvents } from '../webhooks/events/outbox.ts'
 import { type ConsentChange, findConsents, insertConsentChanges } from './consent-store.ts'
 import type { Permission } from './schema.ts'

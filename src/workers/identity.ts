@@ -3,7 +3,7 @@
  * recorded as a row, except expiry, which follows from the time.
  */
 import type { Tx } from '../platform/db/db.ts'
-import { type Refusal, refuse } from '../platform/http/errors.ts'
+import { type Refusal, refuse } from '../platform/errors.ts'
 import type { Attribution } from './consent.ts'
 import {
   faultOfUntil,

@@ -4,7 +4,7 @@
  */
 import { Type } from 'typebox'
 import { sha256 } from '../platform/crypto/bytes.ts'
-import { refuse } from '../platform/http/errors.ts'
+import { refuse } from '../platform/errors.ts'
 
 const form = '[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]'
 /** The API has a path of this name. */

@@ -6,8 +6,8 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { statusListPath } from '../../src/credentials/schema.ts'
 import { startEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.ts'
-import { statusListPath } from '../../src/score-credentials/schema.ts'
 import { publicUrl } from '../support/build/credentials.ts'
 import {
   base64Json,

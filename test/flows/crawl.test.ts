@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { errorTable } from '../../src/platform/http/errors.ts'
+import { errorTable } from '../../src/platform/errors.ts'
 import {
   eventually,
   freePort,

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { enterCredits } from '../../src/credits/credits.ts'
+import { enterCredits } from '../../src/billing/credits/credits.ts'
 import { sql } from '../../src/platform/db/db.ts'
 import { findAttempts } from '../../src/webhooks/delivery/delivery-store.ts'
 import { newKey } from '../support/build/keys.ts'

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { findKeys } from '../../src/access/store.ts'
+import { findKeys } from '../../src/accounts/access/store.ts'
 import { insertMembership } from '../../src/accounts/store.ts'
 import { newKey } from '../support/build/keys.ts'
 import { lock } from '../support/build/reports.ts'

@@ -5,9 +5,9 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
+import { originOf } from '../../src/credentials/payload.ts'
 import { sql } from '../../src/platform/db/db.ts'
-import { originOf } from '../../src/score-credentials/payload.ts'
-import { scoreWorkers } from '../../src/scores/score-workers.ts'
+import { scoreWorkers } from '../../src/scoring/scores/score-workers.ts'
 import {
   addEvidence,
   addPublicWorkers,

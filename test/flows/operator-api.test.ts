@@ -4,12 +4,15 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
-import { operatorsCreateToken, operatorsRevokeToken } from '../../src/access/operator-operations.ts'
-import { allIngests, allOperations } from '../../src/app/all-operations.ts'
+import {
+  operatorsCreateToken,
+  operatorsRevokeToken,
+} from '../../src/accounts/access/operator-operations.ts'
+import { type OperatorRole, operatorRoles } from '../../src/edge/http/callers.ts'
+import { allIngests, allOperations } from '../../src/main/all-operations.ts'
 import { operatorBase, operatorRoute } from '../../src/operations/operator-routes.ts'
 import { perform, whyForbidden } from '../../src/operations/perform.ts'
 import { sql } from '../../src/platform/db/db.ts'
-import { type OperatorRole, operatorRoles } from '../../src/platform/http/callers.ts'
 import { openLog } from '../../src/platform/observability/log.ts'
 import { newKey } from '../support/build/keys.ts'
 import { newSession } from '../support/build/sessions.ts'

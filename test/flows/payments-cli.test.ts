@@ -2,15 +2,19 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { perform } from '../../src/operations/perform.ts'
-import { uuidV7 } from '../../src/platform/db/uuid-v7.ts'
-import { paymentsList, paymentsUndelivered, paymentsUnresolved } from '../../src/x402/operations.ts'
+import {
+  paymentsList,
+  paymentsUndelivered,
+  paymentsUnresolved,
+} from '../../src/billing/x402/operations.ts'
 import {
   holdPayment,
   markSettled,
   markUnknown,
   releasePayment,
-} from '../../src/x402/settlement/store.ts'
+} from '../../src/billing/x402/settlement/store.ts'
+import { perform } from '../../src/operations/perform.ts'
+import { uuidV7 } from '../../src/platform/db/uuid-v7.ts'
 import { installation } from '../support/start/installation.ts'
 
 const command = await installation()

@@ -1,9 +1,9 @@
 /** Profiles, badges and downloads: their gates, their states, and their look in Chromium. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { proofForms } from '../../src/credentials/proof.ts'
 import { sql } from '../../src/platform/db/db.ts'
 import { canonicalJson } from '../../src/platform/json/canonical-json.ts'
-import { proofForms } from '../../src/score-credentials/proof.ts'
 import { renderBadge } from '../../src/web/public/badge.ts'
 import { contextAt } from '../support/build/actions.ts'
 import { score } from '../support/build/credentials.ts'

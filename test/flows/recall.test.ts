@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { tendLists } from '../../src/credentials/issue.ts'
+import { readSigners } from '../../src/credentials/key-files.ts'
+import { originOf } from '../../src/credentials/payload.ts'
 import { systemClock } from '../../src/platform/clock.ts'
-import { tendLists } from '../../src/score-credentials/issue.ts'
-import { readSigners } from '../../src/score-credentials/key-files.ts'
-import { originOf } from '../../src/score-credentials/payload.ts'
-import { loadEngine } from '../../src/scores/engine.ts'
-import { scoreWorkers } from '../../src/scores/score-workers.ts'
+import { loadEngine } from '../../src/scoring/scores/engine.ts'
+import { scoreWorkers } from '../../src/scoring/scores/score-workers.ts'
 import {
   addEvidence,
   addPublicWorkers,

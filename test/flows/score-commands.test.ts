@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { sql } from '../../src/platform/db/db.ts'
-import { scoreWorkers } from '../../src/scores/score-workers.ts'
+import { scoreWorkers } from '../../src/scoring/scores/score-workers.ts'
 import { pemOfSeed, score } from '../support/build/credentials.ts'
 import { testRegistry } from '../support/build/registry.ts'
 import {

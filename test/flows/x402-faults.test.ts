@@ -10,7 +10,7 @@ import { after } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { toFunctionSelector } from 'viem'
 import { sql } from '../../src/platform/db/db.ts'
-import { UnavailableError } from '../../src/platform/http/errors.ts'
+import { UnavailableError } from '../../src/platform/errors.ts'
 import { base64Json, payloadV1, signAuthorization } from '../support/build/payments.ts'
 import { assertPending, startFaultyLoop } from '../support/fault/faulty-loop.ts'
 import {

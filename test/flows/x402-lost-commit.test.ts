@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
+import { revenueByDay } from '../../src/billing/x402/settlement/reports-store.ts'
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
@@ -12,7 +13,6 @@ import {
 import { migrate } from '../../src/database/migrate.ts'
 import { migrationsDirectory } from '../../src/database/open.ts'
 import { type Db, openDb, sql } from '../../src/platform/db/db.ts'
-import { revenueByDay } from '../../src/x402/settlement/reports-store.ts'
 import { startFaultyLoop } from '../support/fault/faulty-loop.ts'
 import {
   assertError,

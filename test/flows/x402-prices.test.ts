@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after } from 'node:test'
+import type { X402Settings } from '../../src/billing/x402/settlement/open.ts'
 import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import type { Db } from '../../src/platform/db/db.ts'
-import { UnavailableError } from '../../src/platform/http/errors.ts'
-import type { X402Settings } from '../../src/x402/settlement/open.ts'
+import { UnavailableError } from '../../src/platform/errors.ts'
 import { base64Json, payloadV1, payloadV2, signAuthorization } from '../support/build/payments.ts'
 import { ask } from '../support/start/ask.ts'
 import {

@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
+import { networks } from '../../src/billing/x402/protocol/terms.ts'
 import { sql } from '../../src/platform/db/db.ts'
-import { networks } from '../../src/x402/protocol/terms.ts'
 import { base64Json, payloadV1, payloadV2, signAuthorization } from '../support/build/payments.ts'
 import { startFaultyLoop } from '../support/fault/faulty-loop.ts'
 import { ask, type Reply } from '../support/start/ask.ts'

@@ -8,8 +8,8 @@ import { after } from 'node:test'
 import { registerExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { Compile } from 'typebox/compile'
-import { candidateDetail, publicScore, searchResult } from '../../src/candidates/schema.ts'
 import { sql } from '../../src/platform/db/db.ts'
+import { candidateDetail, publicScore, searchResult } from '../../src/workers/candidates/schema.ts'
 import {
   base64Json,
   payloadV1,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { privateKeyToAccount } from 'viem/accounts'
-import { lockRelayer } from '../../src/x402/settlement/store.ts'
+import { lockRelayer } from '../../src/billing/x402/settlement/store.ts'
 import { boundedDb } from '../support/fault/faults.ts'
 import {
   assertPaid,

@@ -9,8 +9,8 @@ import { after } from 'node:test'
 import { registerExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { privateKeyToAccount } from 'viem/accounts'
+import type { Authorization } from '../../src/billing/x402/protocol/payload.ts'
 import { sql } from '../../src/platform/db/db.ts'
-import type { Authorization } from '../../src/x402/protocol/payload.ts'
 import {
   base64Json,
   malleated,

@@ -2,18 +2,18 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { sha256Hex } from '../../../src/platform/crypto/bytes.ts'
-import { credentialType as serviceType } from '../../../src/platform/http/identifiers.ts'
-import { parseStrictJson } from '../../../src/platform/json/strict-json.ts'
-import { didDocumentOf, publicKeyDocumentOf } from '../../../src/score-credentials/documents.ts'
-import { kidOf } from '../../../src/score-credentials/signing-key.ts'
+import { didDocumentOf, publicKeyDocumentOf } from '../../../src/credentials/documents.ts'
+import { kidOf } from '../../../src/credentials/signing-key.ts'
 import {
   bitsOf,
   statusListPayload,
   statusListProofs,
-} from '../../../src/score-credentials/status-list.ts'
-import { verifyOffline } from '../../../src/score-credentials/verify-offline.ts'
-import { scoreBands } from '../../../src/skill-standard/bands.ts'
+} from '../../../src/credentials/status-list.ts'
+import { verifyOffline } from '../../../src/credentials/verify-offline.ts'
+import { credentialType as serviceType } from '../../../src/edge/http/identifiers.ts'
+import { sha256Hex } from '../../../src/platform/crypto/bytes.ts'
+import { parseStrictJson } from '../../../src/platform/json/strict-json.ts'
+import { scoreBands } from '../../../src/standard/bands.ts'
 import {
   changed,
   inside,

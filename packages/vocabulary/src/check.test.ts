@@ -4,7 +4,7 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { VocabularyError } from '../../../src/skill-standard/releases.ts'
+import { VocabularyError } from '../../../src/standard/releases.ts'
 import { lintNotes, readNotes } from './check.ts'
 import { loadVocabulary } from './read.ts'
 

@@ -2,10 +2,10 @@
  * Pure: V15 (every document expands in safe mode) and V16 (the catalog says exactly what its
  * records say).
  */
-import { scoreBandDefinitions } from '../../../src/skill-standard/bands.ts'
-import { skillCatalogOf, type Vocabulary } from '../../../src/skill-standard/catalog.ts'
-import { notesDocument, type VocabularyNotes } from '../../../src/skill-standard/notes.ts'
-import { slugOf } from '../../../src/skill-standard/slug.ts'
+import { scoreBandDefinitions } from '../../../src/standard/bands.ts'
+import { skillCatalogOf, type Vocabulary } from '../../../src/standard/catalog.ts'
+import { notesDocument, type VocabularyNotes } from '../../../src/standard/notes.ts'
+import { slugOf } from '../../../src/standard/slug.ts'
 import type { Finding } from './finding.ts'
 import { faultOf, type JsonLd } from './json-ld.ts'
 

@@ -1,6 +1,6 @@
 /** Pure: rules for one record: evidence weights (V8), rubric (V9), controlled words (V10). */
 
-import type { ControlledLists, SourceRecord } from '../../../src/skill-standard/source.ts'
+import type { ControlledLists, SourceRecord } from '../../../src/standard/source.ts'
 import type { Entry, Finding } from './finding.ts'
 
 export function lintRecord({ file, record }: Entry, controlled: ControlledLists): Finding[] {

@@ -3,8 +3,8 @@
  * new major version), V14 (no id disappears).
  */
 
-import { contentHash } from '../../../src/skill-standard/catalog.ts'
-import type { Release, SourceRecord } from '../../../src/skill-standard/source.ts'
+import { contentHash } from '../../../src/standard/catalog.ts'
+import type { Release, SourceRecord } from '../../../src/standard/source.ts'
 import type { Entry, Finding } from './finding.ts'
 import type { VocabularyFiles } from './source.ts'
 

@@ -4,9 +4,9 @@
  * well-formed records.
  */
 import { foldText } from '../../../src/platform/fold-text.ts'
-import { domains } from '../../../src/skill-standard/schema.ts'
-import { isSlug, skillIdOf } from '../../../src/skill-standard/slug.ts'
-import type { Crosswalk } from '../../../src/skill-standard/source.ts'
+import { domains } from '../../../src/standard/schema.ts'
+import { isSlug, skillIdOf } from '../../../src/standard/slug.ts'
+import type { Crosswalk } from '../../../src/standard/source.ts'
 import type { Entry, Finding } from './finding.ts'
 import { lintGraph } from './lint-graph.ts'
 import { lintRecord } from './lint-record.ts'

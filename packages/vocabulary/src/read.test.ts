@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { VocabularyError } from '../../../src/skill-standard/releases.ts'
+import { VocabularyError } from '../../../src/standard/releases.ts'
 import { loadVocabulary, readVocabulary } from './read.ts'
 
 function directoryOf(t: TestContext): string {

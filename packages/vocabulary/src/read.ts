@@ -2,10 +2,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseStrictJson } from '../../../src/platform/json/strict-json.ts'
-import type { Vocabulary } from '../../../src/skill-standard/catalog.ts'
-import { VocabularyError } from '../../../src/skill-standard/releases.ts'
-import { searchWordsFile } from '../../../src/skill-standard/search-words.ts'
-import type { SourceRecord } from '../../../src/skill-standard/source.ts'
+import type { Vocabulary } from '../../../src/standard/catalog.ts'
+import { VocabularyError } from '../../../src/standard/releases.ts'
+import { searchWordsFile } from '../../../src/standard/search-words.ts'
+import type { SourceRecord } from '../../../src/standard/source.ts'
 import { faultsOf, shapes, type VocabularyFiles } from './source.ts'
 
 /** Loads a well-formed vocabulary. `lintVocabulary` judges its quality. */

@@ -4,7 +4,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openReleases, VocabularyError } from '../../../src/skill-standard/releases.ts'
+import { openReleases, VocabularyError } from '../../../src/standard/releases.ts'
 import { loadVocabulary } from './read.ts'
 import { lintArchives, releaseVocabulary } from './release.ts'
 import { runVocabulary } from './vocabulary.ts'

@@ -1,14 +1,14 @@
 /** Releases a vocabulary that passes, and checks that published releases stay as they were. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { contentHash, type Vocabulary } from '../../../src/skill-standard/catalog.ts'
+import { contentHash, type Vocabulary } from '../../../src/standard/catalog.ts'
 import {
   archiveFile,
   indexFile,
   openReleases,
   VocabularyError,
-} from '../../../src/skill-standard/releases.ts'
-import type { Release, SourceRecord } from '../../../src/skill-standard/source.ts'
+} from '../../../src/standard/releases.ts'
+import type { Release, SourceRecord } from '../../../src/standard/source.ts'
 import type { Finding } from './finding.ts'
 import { type LintOptions, lintVocabulary } from './lint.ts'
 import { isHigher, scoreRelevantHash } from './lint-release.ts'

@@ -6,13 +6,13 @@
  */
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { domains } from '../../../src/skill-standard/schema.ts'
+import { domains } from '../../../src/standard/schema.ts'
 import type {
   ControlledLists,
   Crosswalk,
   Deprecations,
   Release,
-} from '../../../src/skill-standard/source.ts'
+} from '../../../src/standard/source.ts'
 
 const closed = { additionalProperties: false }
 const id = Type.String({ pattern: '^hss:[a-z0-9-]+$', maxLength: 68 })

@@ -1,11 +1,7 @@
 /** `npm run vocabulary`: checks the skill records, and releases them. */
 import { resolve } from 'node:path'
 import { systemClock, wireTime } from '../../../src/platform/clock.ts'
-import {
-  openReleases,
-  releasedDirectory,
-  VocabularyError,
-} from '../../../src/skill-standard/releases.ts'
+import { openReleases, releasedDirectory, VocabularyError } from '../../../src/standard/releases.ts'
 import { checkVocabulary } from './check.ts'
 import type { Finding } from './finding.ts'
 import { releaseVocabulary } from './release.ts'

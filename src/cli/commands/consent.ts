@@ -1,7 +1,7 @@
 /** `assay consent`: what workers allow. */
 import type { Command } from 'commander'
-import { consentImport } from '../../scores/sharing-ingests.ts'
-import { consentOperations } from '../../scores/sharing-operations.ts'
+import { consentImport } from '../../scoring/scores/sharing-ingests.ts'
+import { consentOperations } from '../../scoring/scores/sharing-operations.ts'
 import { declareIngest } from '../import-lines.ts'
 import { declareOperations } from '../operation-command.ts'
 

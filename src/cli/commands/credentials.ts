@@ -1,36 +1,32 @@
 /** `assay credentials`: issuing, showing, revoking and verifying score credentials. */
+
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
-import type { InputOf } from '../../operations/perform.ts'
-import { systemClock } from '../../platform/clock.ts'
-import { counted } from '../../platform/counted.ts'
-import { openEgress } from '../../platform/egress/client.ts'
-import { operatorRules } from '../../platform/egress/rules.ts'
-import { UnavailableError } from '../../platform/http/errors.ts'
-import { isJsonObject } from '../../platform/json/json-object.ts'
-import { parseStrictJson } from '../../platform/json/strict-json.ts'
-import { type Line, readLineBatches } from '../../platform/line-batches.ts'
-import { oneLine, renderFields } from '../../platform/render-fields.ts'
+import { findKeys, findStatuses } from '../../credentials/api.ts'
 import {
   type CredentialName,
   nameByHex,
   nameById,
   nameOfLine,
-} from '../../score-credentials/credential-name.ts'
-import { KeyFileRefused } from '../../score-credentials/key-file.ts'
-import { findKeys } from '../../score-credentials/key-store.ts'
-import { type ProofForm, proofForms } from '../../score-credentials/proof.ts'
-import {
-  type VerifyResult,
-  verifyBodyBytesMax,
-  verifyPath,
-} from '../../score-credentials/schema.ts'
-import { signatureCache } from '../../score-credentials/signature-cache.ts'
-import { findStatuses } from '../../score-credentials/store.ts'
-import { trustOf } from '../../score-credentials/trust.ts'
-import { type RegisteredStatus, verifyCredential } from '../../score-credentials/verify.ts'
-import { verifyOffline } from '../../score-credentials/verify-offline.ts'
+} from '../../credentials/credential-name.ts'
+import { KeyFileRefused } from '../../credentials/key-file.ts'
+import { type ProofForm, proofForms } from '../../credentials/proof.ts'
+import { type VerifyResult, verifyBodyBytesMax, verifyPath } from '../../credentials/schema.ts'
+import { signatureCache } from '../../credentials/signature-cache.ts'
+import { trustOf } from '../../credentials/trust.ts'
+import { type RegisteredStatus, verifyCredential } from '../../credentials/verify.ts'
+import { verifyOffline } from '../../credentials/verify-offline.ts'
+import type { InputOf } from '../../operations/perform.ts'
+import { systemClock } from '../../platform/clock.ts'
+import { counted } from '../../platform/counted.ts'
+import { openEgress } from '../../platform/egress/client.ts'
+import { operatorRules } from '../../platform/egress/rules.ts'
+import { UnavailableError } from '../../platform/errors.ts'
+import { isJsonObject } from '../../platform/json/json-object.ts'
+import { parseStrictJson } from '../../platform/json/strict-json.ts'
+import { type Line, readLineBatches } from '../../platform/line-batches.ts'
+import { oneLine, renderFields } from '../../platform/render-fields.ts'
 import {
   credentialsExport,
   credentialsList,
@@ -40,8 +36,8 @@ import {
   credentialsShow,
   revokedLines,
   revokedMax,
-} from '../../scores/credential-operations.ts'
-import { keptEngines } from '../../scores/engine.ts'
+} from '../../scoring/scores/credential-operations.ts'
+import { keptEngines } from '../../scoring/scores/engine.ts'
 import { byOption, each, oneOf, parseUrl, usernameArgument } from '../args.ts'
 import { act, command } from '../command.ts'
 import { withContext } from '../context.ts'

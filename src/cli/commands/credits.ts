@@ -1,24 +1,25 @@
 /** `assay credits`: the credits of accounts, and the ledger that records them. */
+
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
-import type { Services } from '../../app/operations.ts'
-import { sha256OfFile } from '../../credits/archive-file.ts'
-import { type Archive, findArchives } from '../../credits/archive-store.ts'
-import { auditBooks } from '../../credits/audit-books.ts'
+import { type Archive, findArchives } from '../../billing/api.ts'
+import { sha256OfFile } from '../../billing/credits/archive-file.ts'
+import { auditBooks } from '../../billing/credits/audit-books.ts'
 import {
   creditOperations,
   creditsAdjust,
   creditsArchive,
   creditsGrant,
   creditsResume,
-} from '../../credits/operations.ts'
+} from '../../billing/credits/operations.ts'
+import type { Services } from '../../main/operations.ts'
 import type { Operation } from '../../operations/operation.ts'
 import type { OutputOf } from '../../operations/perform.ts'
 import type { Texts } from '../../operations/text-input.ts'
 import { wireTime } from '../../platform/clock.ts'
 import { counted } from '../../platform/counted.ts'
-import { UnavailableError } from '../../platform/http/errors.ts'
+import { UnavailableError } from '../../platform/errors.ts'
 import { parseMonth } from '../args.ts'
 import { act, command } from '../command.ts'
 import { askYes } from '../confirm.ts'

@@ -1,7 +1,7 @@
 /** `assay demo`: the demo that `npm start` runs. */
 import type { Command } from 'commander'
 import { nextEvidence } from '../../demo/tick.ts'
-import { evidenceRevoke } from '../../disputes/evidence-operations.ts'
+import { evidenceRevoke } from '../../scoring/disputes/evidence-operations.ts'
 import { act, command } from '../command.ts'
 import { withContext } from '../context.ts'
 import { failure } from '../fail.ts'

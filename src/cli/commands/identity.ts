@@ -1,7 +1,7 @@
 /** `assay identity`: checks of the identity of workers. */
 import type { Command } from 'commander'
-import { identityImport } from '../../scores/sharing-ingests.ts'
-import { identityOperations } from '../../scores/sharing-operations.ts'
+import { identityImport } from '../../scoring/scores/sharing-ingests.ts'
+import { identityOperations } from '../../scoring/scores/sharing-operations.ts'
 import { declareIngest } from '../import-lines.ts'
 import { declareOperations } from '../operation-command.ts'
 

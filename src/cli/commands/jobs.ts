@@ -1,6 +1,6 @@
 /** `assay jobs`: the background jobs alone. */
 import type { Command } from 'commander'
-import { serve } from '../../app/serve.ts'
+import { serve } from '../../main/serve.ts'
 import { act, finish } from '../command.ts'
 import { settings } from '../context.ts'
 import { logged } from './serve.ts'

@@ -1,19 +1,16 @@
 /** `assay keys`: the signing keys of score credentials. */
+
 import type { Command } from 'commander'
+import { findKeys, type RegisteredKey } from '../../credentials/api.ts'
+import { makeKeyFile, readSigners } from '../../credentials/key-files.ts'
+import { publishedBeforeUseSeconds } from '../../credentials/rotate-keys.ts'
+import type { SigningKey } from '../../credentials/trust.ts'
 import { wireTime } from '../../platform/clock.ts'
 import { counted } from '../../platform/counted.ts'
-import { makeKeyFile, readSigners } from '../../score-credentials/key-files.ts'
-import { findKeys, type RegisteredKey } from '../../score-credentials/key-store.ts'
-import { publishedBeforeUseSeconds } from '../../score-credentials/rotate-keys.ts'
-import type { SigningKey } from '../../score-credentials/trust.ts'
-import { credentialsReissue } from '../../scores/credential-operations.ts'
-import { keysCreate, keysRevoke, keysRotate } from '../../scores/key-operations.ts'
-import { markRevokedKeys } from '../../scores/reissue.ts'
-import {
-  countDueReissues,
-  countPublicScoresOf,
-  waitForReissues,
-} from '../../scores/reissue-store.ts'
+import { countDueReissues, countPublicScoresOf, waitForReissues } from '../../scoring/api.ts'
+import { credentialsReissue } from '../../scoring/scores/credential-operations.ts'
+import { keysCreate, keysRevoke, keysRotate } from '../../scoring/scores/key-operations.ts'
+import { markRevokedKeys } from '../../scoring/scores/reissue.ts'
 import { parseKid } from '../args.ts'
 import { act, command } from '../command.ts'
 import { type CommandContext, withContext } from '../context.ts'

@@ -1,19 +1,15 @@
 /**
  * `assay reports`: reports of agent decisions, and the accounts that may send them (decision D43).
  */
+
 import type { Command } from 'commander'
-import { reportOperations } from '../../agent-decisions/operations.ts'
-import {
-  findReports,
-  findReportsOf,
-  type ReportPage,
-  type ReportRow,
-} from '../../agent-decisions/store.ts'
-import { wireReport } from '../../agent-decisions/wire.ts'
-import { openServices } from '../../app/operations.ts'
 import type { Config } from '../../config/config.ts'
+import { openServices } from '../../main/operations.ts'
 import { counted } from '../../platform/counted.ts'
 import type { Queryable } from '../../platform/db/db.ts'
+import { findReports, findReportsOf, type ReportPage, type ReportRow } from '../../reports/api.ts'
+import { reportOperations } from '../../reports/operations.ts'
+import { wireReport } from '../../reports/wire.ts'
 import { accountOption } from '../args.ts'
 import { act, command } from '../command.ts'
 import { withContext } from '../context.ts'

@@ -1,14 +1,19 @@
 /** `assay scores`: the scores that were computed, their explanation, and their replay. */
+
 import type { Command } from 'commander'
 import type { OutputOf } from '../../operations/perform.ts'
 import { counted } from '../../platform/counted.ts'
 import { renderFields } from '../../platform/render-fields.ts'
-import { scoresExplain } from '../../scores/explain-operation.ts'
-import { countSnapshots, findSnapshot, type StoredSnapshot } from '../../scores/history-store.ts'
-import { scoreOperations } from '../../scores/operations.ts'
-import { openMakers, replay } from '../../scores/replay.ts'
-import { type ReplayTally, replayAll, type UnavailableEngine } from '../../scores/replay-all.ts'
-import { scoresReliability } from '../../scores/reports/measure-operations.ts'
+import { countSnapshots, findSnapshot, type StoredSnapshot } from '../../scoring/api.ts'
+import { scoresExplain } from '../../scoring/scores/explain-operation.ts'
+import { scoreOperations } from '../../scoring/scores/operations.ts'
+import { openMakers, replay } from '../../scoring/scores/replay.ts'
+import {
+  type ReplayTally,
+  replayAll,
+  type UnavailableEngine,
+} from '../../scoring/scores/replay-all.ts'
+import { scoresReliability } from '../../scoring/scores/reports/measure-operations.ts'
 import { parseSha256 } from '../args.ts'
 import { act, command } from '../command.ts'
 import { type CommandContext, withContext } from '../context.ts'

@@ -1,7 +1,7 @@
 /** `assay serve`: the serving process, with the settings that its options replace. */
 import type { Command } from 'commander'
-import { origin, serve } from '../../app/serve.ts'
 import { type Config, ConfigError, readConfig } from '../../config/config.ts'
+import { origin, serve } from '../../main/serve.ts'
 import { openLog } from '../../platform/observability/log.ts'
 import { wholeNumber } from '../args.ts'
 import { act, exitCodeOf, finish, messageOf } from '../command.ts'

@@ -1,13 +1,13 @@
 /** `assay sources`: the senders of evidence, and how far each is trusted. */
 import type { Command } from 'commander'
-import { sourcesImport } from '../../evidence/evidence-ingests.ts'
+import { sourcesImport } from '../../scoring/evidence/evidence-ingests.ts'
 import {
   sourcesList,
   sourcesRegister,
   sourcesResume,
   sourcesSuspend,
-} from '../../evidence/operations.ts'
-import { sourcesReport } from '../../scores/reports/measure-operations.ts'
+} from '../../scoring/evidence/operations.ts'
+import { sourcesReport } from '../../scoring/scores/reports/measure-operations.ts'
 import { byOption, formatOption } from '../args.ts'
 import { act, command } from '../command.ts'
 import { usageError } from '../fail.ts'

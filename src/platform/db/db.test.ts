@@ -6,7 +6,7 @@ import { onServer, testDatabase } from '../../../test/support/start/database.ts'
 import { eventually } from '../../../test/support/start/processes.ts'
 import { timeoutMultiplier } from '../../../test/support/start/timeout-multiplier.ts'
 import { setTimeoutMultiplier } from '../deadlines.ts'
-import { UnavailableError } from '../http/errors.ts'
+import { UnavailableError } from '../errors.ts'
 import { type DbOptions, fragment, openDb, type PoolCounts, sql, sqlState } from './db.ts'
 
 const database = await testDatabase()

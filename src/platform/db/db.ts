@@ -6,7 +6,7 @@
 import pg from 'pg'
 import { sha256Hex } from '../crypto/bytes.ts'
 import { deadlineMs } from '../deadlines.ts'
-import { UnavailableError } from '../http/errors.ts'
+import { UnavailableError } from '../errors.ts'
 import { refuseSharedSessions } from './pooling.ts'
 import { type Pooling, type SessionLimits, settingStatement } from './session-settings.ts'
 

@@ -1,5 +1,5 @@
 /** Asks the DNS for a host as the client does before it connects, and dials nothing. */
-import { parseAddress } from '../http/networks.ts'
+import { parseAddress } from '../networks.ts'
 import { EgressError, failureCause } from './failures.ts'
 import type { Resolve } from './names.ts'
 import { type EgressRules, mayDial } from './rules.ts'

@@ -6,7 +6,7 @@
  */
 import { lookup, Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
-import { isWithin, type Network, parseAddress } from '../http/networks.ts'
+import { isWithin, type Network, parseAddress } from '../networks.ts'
 import { RecentMap } from '../recent-map.ts'
 
 /**

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from '../../../test/support/oracle/fc.ts'
-import { parseAddress } from '../http/networks.ts'
+import { parseAddress } from '../networks.ts'
 import { mayDial, operatorRules, strangerRules, vetUrl } from './rules.ts'
 
 const strangers = strangerRules()

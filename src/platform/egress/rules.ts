@@ -4,13 +4,7 @@
  * address of its name is checked whenever it is dialled.
  */
 import ipaddr from 'ipaddr.js'
-import {
-  type Address,
-  isWithin,
-  type Network,
-  parseAddress,
-  parseNetwork,
-} from '../http/networks.ts'
+import { type Address, isWithin, type Network, parseAddress, parseNetwork } from '../networks.ts'
 
 export interface EgressRules {
   /** The source of the URLs. The operator's own settings may name any host, address and port. */

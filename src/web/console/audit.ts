@@ -1,7 +1,7 @@
 /** The audit log of the console, by hand: entries as sentences, and the check of the chain. */
 
 import { actions } from '../../audit/actions.ts'
-import type { Endpoint } from '../../platform/http/endpoint.ts'
+import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { visible } from '../../platform/visible.ts'
 import { actionForm, type Column, none, notice, shortIdValue, table } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'

@@ -5,12 +5,12 @@
 
 import { type TObject } from 'typebox'
 import { consolePath } from '../../accounts/sign-in.ts'
+import { type ConsoleRole, type SessionCaller } from '../../edge/http/callers.ts'
+import { type Endpoint, type RefusalPage } from '../../edge/http/endpoint.ts'
+import { findOutput } from '../../operations/api.ts'
 import { type Operation } from '../../operations/operation.ts'
 import { type OperationCaller, type Performer, performAny } from '../../operations/perform.ts'
-import { findOutput } from '../../operations/replay-store.ts'
-import { type ConsoleRole, type SessionCaller } from '../../platform/http/callers.ts'
-import { type Endpoint, type RefusalPage } from '../../platform/http/endpoint.ts'
-import { errorTable, type Refusal } from '../../platform/http/errors.ts'
+import { errorTable, type Refusal } from '../../platform/errors.ts'
 import { type FieldErrors, menu, notice } from '../components.ts'
 import { attributes, html, type Part } from '../html.ts'
 import {

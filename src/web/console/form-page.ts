@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { type Operation } from '../../operations/operation.ts'
 import { secretFields } from '../../operations/perform.ts'
 import { type Texts, valuesOfTexts } from '../../operations/text-input.ts'
-import { errorTable, type Refusal, refuse } from '../../platform/http/errors.ts'
+import { errorTable, type Refusal, refuse } from '../../platform/errors.ts'
 import {
   type FieldErrors,
   facts,

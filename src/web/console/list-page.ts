@@ -3,7 +3,7 @@
 import { type Operation } from '../../operations/operation.ts'
 import { type OperationCaller } from '../../operations/perform.ts'
 import { valuesOfTexts } from '../../operations/text-input.ts'
-import { errorTable, refuse } from '../../platform/http/errors.ts'
+import { errorTable, refuse } from '../../platform/errors.ts'
 import { card, empty, formErrors, pageHead, pagination, submit } from '../components.ts'
 import { attributes, type Html, html, type Part } from '../html.ts'
 import { type Shown } from '../page.ts'

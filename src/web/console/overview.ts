@@ -1,10 +1,10 @@
 /** The first page of the console, by hand: what needs the operator, and how large the service is. */
 
 import { consolePath } from '../../accounts/sign-in.ts'
+import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { type Need, needsOf } from '../../health/needs.ts'
 import type { Survey } from '../../health/survey.ts'
 import { countedMax, type Totals } from '../../health/totals.ts'
-import type { Endpoint } from '../../platform/http/endpoint.ts'
 import {
   badge,
   type Column,

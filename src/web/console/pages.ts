@@ -6,9 +6,9 @@
 
 import { Type } from 'typebox'
 import { consolePath } from '../../accounts/sign-in.ts'
+import { type Endpoint } from '../../edge/http/endpoint.ts'
 import { type Operation } from '../../operations/operation.ts'
-import { type Endpoint } from '../../platform/http/endpoint.ts'
-import { refuse } from '../../platform/http/errors.ts'
+import { refuse } from '../../platform/errors.ts'
 import { type Shown } from '../page.ts'
 import { auditPages } from './audit.ts'
 import { type Console, type ConsoleOptions, openConsole, type Visiting } from './console.ts'

@@ -2,7 +2,7 @@
 
 import { type Operation } from '../../operations/operation.ts'
 import { type OperationCaller } from '../../operations/perform.ts'
-import { type Refusal, refuse } from '../../platform/http/errors.ts'
+import { type Refusal, refuse } from '../../platform/errors.ts'
 import { card, pageHead } from '../components.ts'
 import { html, type Part } from '../html.ts'
 import { type Shown } from '../page.ts'

@@ -3,7 +3,7 @@
 import type { Static } from 'typebox'
 import { Type } from 'typebox'
 import { consolePath } from '../../accounts/sign-in.ts'
-import type { Endpoint } from '../../platform/http/endpoint.ts'
+import type { Endpoint } from '../../edge/http/endpoint.ts'
 import type { shownWorker } from '../../privacy/worker-operations.ts'
 import { badge, card, facts, idValue, none, pageHead } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'

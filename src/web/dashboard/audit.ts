@@ -1,11 +1,11 @@
 /** The page of the audit log: what members and the operator did to the account. */
+
 import { Type } from 'typebox'
-import { findShownKeys } from '../../access/store.ts'
-import { findMembers } from '../../accounts/store.ts'
+import { findMembers, findShownKeys } from '../../accounts/api.ts'
 import { type ReadEntry, readEntry } from '../../audit/account-entry.ts'
-import { findAccountEntries } from '../../audit/store.ts'
-import type { Endpoint } from '../../platform/http/endpoint.ts'
-import { findIdsOf } from '../../webhooks/endpoints/store.ts'
+import { findAccountEntries } from '../../audit/api.ts'
+import type { Endpoint } from '../../edge/http/endpoint.ts'
+import { findIdsOf } from '../../webhooks/api.ts'
 import { card, empty, none, pageHead, pagination, table } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { dashboardPage, type PagesContext, queryText } from '../page.ts'

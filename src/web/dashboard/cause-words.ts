@@ -1,5 +1,5 @@
 /** Pure: the stored cause of a refused call in words, and the page where it is mended. */
-import type { ErrorCauses, ErrorName } from '../../platform/http/errors.ts'
+import type { ErrorCauses, ErrorName } from '../../platform/errors.ts'
 import { count, shortDate } from '../text.ts'
 
 type Names = ReadonlyMap<string, string>

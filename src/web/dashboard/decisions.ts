@@ -2,16 +2,21 @@
 
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { type ReportServices, reportsRequestReview } from '../../agent-decisions/operations.ts'
-import type { ReportRow } from '../../agent-decisions/store.ts'
-import { findReportOf, findReportsOf } from '../../agent-decisions/store.ts'
-import { findOpenReview, findState, type UnlockReview } from '../../agent-decisions/unlock-store.ts'
+import type { Endpoint } from '../../edge/http/endpoint.ts'
+import { uuidParameter } from '../../edge/http/fields.ts'
+import { cursorOf, cursorParameter, uuidOfCursor } from '../../edge/http/page.ts'
 import { memberCaller } from '../../operations/callers.ts'
 import { type Performer, perform } from '../../operations/perform.ts'
-import type { Endpoint } from '../../platform/http/endpoint.ts'
-import { refuse } from '../../platform/http/errors.ts'
-import { uuidParameter } from '../../platform/http/fields.ts'
-import { cursorOf, cursorParameter, uuidOfCursor } from '../../platform/http/page.ts'
+import { refuse } from '../../platform/errors.ts'
+import {
+  findOpenReview,
+  findReportOf,
+  findReportsOf,
+  findState,
+  type ReportRow,
+  type UnlockReview,
+} from '../../reports/api.ts'
+import { type ReportServices, reportsRequestReview } from '../../reports/operations.ts'
 import {
   card,
   code,

@@ -1,16 +1,19 @@
 /** The first page of the dashboard: how the account stands, and what to do next. */
-import { isActive } from '../../access/manage.ts'
-import { findShownKeys, type StoredKey } from '../../access/store.ts'
+
+import { isActive } from '../../accounts/access/manage.ts'
+import {
+  findEntries,
+  findInvitationsTo,
+  findShownKeys,
+  type LogEntry,
+  type StoredKey,
+} from '../../accounts/api.ts'
 import type { Invitation } from '../../accounts/invitation.ts'
-import { findInvitationsTo } from '../../accounts/invitation-store.ts'
 import { accountsPath } from '../../accounts/sign-in.ts'
-import { findCreditAccount } from '../../credits/store.ts'
-import { lastDays } from '../../credits/usage-period.ts'
-import { findUsage } from '../../credits/usage-store.ts'
-import type { Endpoint } from '../../platform/http/endpoint.ts'
-import { findEntries, type LogEntry } from '../../request-log/store.ts'
-import { type FailingNow, findFailingNow } from '../../webhooks/delivery/endpoint-store.ts'
-import { findActiveIds } from '../../webhooks/endpoints/store.ts'
+import { findCreditAccount, findUsage } from '../../billing/api.ts'
+import { lastDays } from '../../billing/credits/usage-period.ts'
+import type { Endpoint } from '../../edge/http/endpoint.ts'
+import { type FailingNow, findActiveIds, findFailingNow } from '../../webhooks/api.ts'
 import { legend } from '../chart.ts'
 import { card, code, notice, pageHead, tiles } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'

@@ -1,12 +1,13 @@
 /** The page of one API key: its rights, its rotation, its end. */
-import { apiKeysRevoke, apiKeysRotate } from '../../access/key-operations.ts'
-import { activeKeysMax, isActive } from '../../access/manage.ts'
-import { keyIdPath } from '../../access/schema.ts'
-import { findOwnKey, type StoredKey } from '../../access/store.ts'
+
+import { apiKeysRevoke, apiKeysRotate } from '../../accounts/access/key-operations.ts'
+import { activeKeysMax, isActive } from '../../accounts/access/manage.ts'
+import { keyIdPath } from '../../accounts/access/schema.ts'
+import { findOwnKey, type StoredKey } from '../../accounts/api.ts'
+import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { memberCaller } from '../../operations/callers.ts'
 import { perform } from '../../operations/perform.ts'
-import type { Endpoint } from '../../platform/http/endpoint.ts'
-import { refuse } from '../../platform/http/errors.ts'
+import { refuse } from '../../platform/errors.ts'
 import {
   card,
   facts,

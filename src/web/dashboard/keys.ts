@@ -1,10 +1,11 @@
 /** The page of the account's API keys. */
+
 import { Type } from 'typebox'
-import { isActive } from '../../access/manage.ts'
-import { findShownKeys, type StoredKey } from '../../access/store.ts'
-import { lastDays } from '../../credits/usage-period.ts'
-import { findUsage } from '../../credits/usage-store.ts'
-import type { Endpoint } from '../../platform/http/endpoint.ts'
+import { isActive } from '../../accounts/access/manage.ts'
+import { findShownKeys, type StoredKey } from '../../accounts/api.ts'
+import { findUsage } from '../../billing/api.ts'
+import { lastDays } from '../../billing/credits/usage-period.ts'
+import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { badge, card, empty, none, notice, pageHead, table } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'

@@ -3,10 +3,11 @@
  * with one statement for their sessions and one for the calls of their accounts. A stream holds no
  * connection of the pool.
  */
+
 import { setTimeout as wait } from 'node:timers/promises'
+import { findEntriesAfter, type LogEntry } from '../../accounts/api.ts'
+import type { SessionCaller } from '../../edge/http/callers.ts'
 import type { Db } from '../../platform/db/db.ts'
-import type { SessionCaller } from '../../platform/http/callers.ts'
-import { findEntriesAfter, type LogEntry } from '../../request-log/store.ts'
 
 export interface LiveCallsOptions {
   db: Db

@@ -1,15 +1,15 @@
 /** The page on which an API key is created. The key is the answer to the form. */
 import { randomUUID } from 'node:crypto'
-import { apiKeysCreate } from '../../access/key-operations.ts'
-import { activeKeysMax, formKeyId } from '../../access/manage.ts'
-import { keyNameLengthMax } from '../../access/schema.ts'
+import { apiKeysCreate } from '../../accounts/access/key-operations.ts'
+import { activeKeysMax, formKeyId } from '../../accounts/access/manage.ts'
+import { keyNameLengthMax } from '../../accounts/access/schema.ts'
+import { type Scope, scopes } from '../../edge/http/callers.ts'
+import { idempotencyKeyPattern } from '../../edge/http/contract.ts'
+import type { Endpoint } from '../../edge/http/endpoint.ts'
 import type { AccountServices } from '../../operations/account-field.ts'
 import { memberCaller } from '../../operations/callers.ts'
 import { type InputOf, type Performer, perform } from '../../operations/perform.ts'
-import { type Scope, scopes } from '../../platform/http/callers.ts'
-import { idempotencyKeyPattern } from '../../platform/http/contract.ts'
-import type { Endpoint } from '../../platform/http/endpoint.ts'
-import { refuse } from '../../platform/http/errors.ts'
+import { refuse } from '../../platform/errors.ts'
 import {
   choicesField,
   chosenBoxes,

@@ -1,10 +1,10 @@
 /** The page on which a webhook endpoint is added. Its secret is the answer to the form. */
 import { randomUUID } from 'node:crypto'
+import { idempotencyKeyPattern } from '../../edge/http/contract.ts'
+import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { memberCaller } from '../../operations/callers.ts'
 import { perform } from '../../operations/perform.ts'
-import { idempotencyKeyPattern } from '../../platform/http/contract.ts'
-import type { Endpoint } from '../../platform/http/endpoint.ts'
-import { type Refusal, refuse } from '../../platform/http/errors.ts'
+import { type Refusal, refuse } from '../../platform/errors.ts'
 import type { WebhookPerformer } from '../../webhooks/endpoints/handlers.ts'
 import { type EventType, eventTypeNames, eventTypes } from '../../webhooks/events/event-types.ts'
 import { webhooksCreate } from '../../webhooks/operations.ts'

@@ -3,13 +3,6 @@
  */
 
 import { Type } from 'typebox'
-import { findShownKeys } from '../../access/store.ts'
-import { csvLine } from '../../platform/csv.ts'
-import { sessionOf } from '../../platform/http/callers.ts'
-import { type Endpoint, endpoint } from '../../platform/http/endpoint.ts'
-import { errorTable, publicErrorNames, refuse } from '../../platform/http/errors.ts'
-import { uuidForm } from '../../platform/http/fields.ts'
-import { fitsFilter, type LogFilter, readLogFilter } from '../../request-log/log-filter.ts'
 import {
   type CountedCalls,
   countByTime,
@@ -17,9 +10,16 @@ import {
   findCalledOperations,
   findEntries,
   findEntry,
+  findShownKeys,
   type LogEntry,
   lookedAtMax,
-} from '../../request-log/store.ts'
+} from '../../accounts/api.ts'
+import { fitsFilter, type LogFilter, readLogFilter } from '../../accounts/request-log/log-filter.ts'
+import { sessionOf } from '../../edge/http/callers.ts'
+import { type Endpoint, endpoint } from '../../edge/http/endpoint.ts'
+import { uuidForm } from '../../edge/http/fields.ts'
+import { csvLine } from '../../platform/csv.ts'
+import { errorTable, publicErrorNames, refuse } from '../../platform/errors.ts'
 import { histogram } from '../chart.ts'
 import {
   card,

@@ -1,10 +1,10 @@
 /** The page of the user's own sessions. */
 
 import { Type } from 'typebox'
-import { deleteOwnSession, findOwnSessions, type OwnSession } from '../../accounts/session-store.ts'
+import { deleteOwnSession, findOwnSessions, type OwnSession } from '../../accounts/api.ts'
 import { type SessionRules, sessionTimes } from '../../accounts/sessions.ts'
-import type { Endpoint } from '../../platform/http/endpoint.ts'
-import { uuidForm } from '../../platform/http/fields.ts'
+import type { Endpoint } from '../../edge/http/endpoint.ts'
+import { uuidForm } from '../../edge/http/fields.ts'
 import { actionForm, badge, card, notice, pageHead, table } from '../components.ts'
 import { html } from '../html.ts'
 import { dashboardPage, type PagesContext, queryText } from '../page.ts'

@@ -1,22 +1,27 @@
 /** The page of the members of the account, and of the addresses that it has invited. */
+
 import { Type } from 'typebox'
-import { findOpenInvitations, type OpenInvitation } from '../../accounts/invitation-store.ts'
+import {
+  findMembers,
+  findOpenInvitations,
+  type Member,
+  type OpenInvitation,
+} from '../../accounts/api.ts'
 import { invitationDays, membersMax } from '../../accounts/invitations.ts'
 import { membersMakeOwner, membersRemove } from '../../accounts/member-operations.ts'
-import { findMembers, type Member } from '../../accounts/store.ts'
 import {
   type UserServices,
   usersInvite,
   usersResend,
   usersWithdraw,
 } from '../../accounts/user-operations.ts'
+import type { SessionCaller } from '../../edge/http/callers.ts'
+import type { Endpoint } from '../../edge/http/endpoint.ts'
+import { uuidForm } from '../../edge/http/fields.ts'
 import { memberCaller } from '../../operations/callers.ts'
 import type { Operation } from '../../operations/operation.ts'
 import { type Performer, perform, performAny } from '../../operations/perform.ts'
-import type { SessionCaller } from '../../platform/http/callers.ts'
-import type { Endpoint } from '../../platform/http/endpoint.ts'
-import { type Refusal, refuse } from '../../platform/http/errors.ts'
-import { uuidForm } from '../../platform/http/fields.ts'
+import { type Refusal, refuse } from '../../platform/errors.ts'
 import {
   actionForm,
   badge,

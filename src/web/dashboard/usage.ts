@@ -1,12 +1,17 @@
 /** The page of usage and credits: the balance, the calls by day, what they were, and the ledger. */
+
 import { Type } from 'typebox'
-import { findShownKeys } from '../../access/store.ts'
-import type { Prices } from '../../credits/meters.ts'
-import { findCreditAccount } from '../../credits/store.ts'
-import { lastDays } from '../../credits/usage-period.ts'
-import { findLedger, findUsage, type LedgerEntry, type UsageOf } from '../../credits/usage-store.ts'
-import type { Endpoint } from '../../platform/http/endpoint.ts'
-import { countByStatus } from '../../request-log/store.ts'
+import { countByStatus, findShownKeys } from '../../accounts/api.ts'
+import {
+  findCreditAccount,
+  findLedger,
+  findUsage,
+  type LedgerEntry,
+  type UsageOf,
+} from '../../billing/api.ts'
+import type { Prices } from '../../billing/credits/meters.ts'
+import { lastDays } from '../../billing/credits/usage-period.ts'
+import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { barChart, legend } from '../chart.ts'
 import {
   card,

@@ -1,9 +1,10 @@
 /** The pages that confirm a change of a webhook endpoint which cannot be taken back at once. */
+
+import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { memberCaller } from '../../operations/callers.ts'
 import { perform } from '../../operations/perform.ts'
-import type { Endpoint } from '../../platform/http/endpoint.ts'
-import { refuse } from '../../platform/http/errors.ts'
-import { type EndpointHealth, findEndpointHealth } from '../../webhooks/delivery/history-store.ts'
+import { refuse } from '../../platform/errors.ts'
+import { type EndpointHealth, findEndpointHealth } from '../../webhooks/api.ts'
 import { retrySpan } from '../../webhooks/delivery/retry.ts'
 import type { WebhookPerformer } from '../../webhooks/endpoints/handlers.ts'
 import { endpointIdPath } from '../../webhooks/endpoints/schema.ts'

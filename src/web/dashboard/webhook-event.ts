@@ -1,12 +1,11 @@
 /** The page of one event at one webhook endpoint: its payload, every attempt, and the answers. */
+
 import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
+import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { memberCaller } from '../../operations/callers.ts'
 import { perform } from '../../operations/perform.ts'
-import type { Endpoint } from '../../platform/http/endpoint.ts'
-import { refuse } from '../../platform/http/errors.ts'
-import { unsignedHeaders } from '../../webhooks/delivery/attempt-request.ts'
-import type { ShownAttempt } from '../../webhooks/delivery/delivery-store.ts'
+import { refuse } from '../../platform/errors.ts'
 import {
   type EndpointHealth,
   findAttemptsAt,
@@ -14,8 +13,10 @@ import {
   findEndpointsOfEvent,
   findSentEvent,
   type SentEvent,
+  type ShownAttempt,
   type WholeAttempt,
-} from '../../webhooks/delivery/history-store.ts'
+} from '../../webhooks/api.ts'
+import { unsignedHeaders } from '../../webhooks/delivery/attempt-request.ts'
 import { webhooksResend } from '../../webhooks/delivery-operations.ts'
 import type { WebhookPerformer } from '../../webhooks/endpoints/handlers.ts'
 import { endpointIdPath } from '../../webhooks/endpoints/schema.ts'

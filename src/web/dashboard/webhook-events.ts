@@ -6,7 +6,7 @@ import {
   type EventRow,
   eventAnswers,
   eventStates,
-} from '../../webhooks/delivery/history-store.ts'
+} from '../../webhooks/api.ts'
 import { eventTypeNames } from '../../webhooks/events/event-types.ts'
 import {
   badge,

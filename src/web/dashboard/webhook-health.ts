@@ -1,5 +1,5 @@
 /** How one webhook endpoint did in the last 24 hours. */
-import type { EndpointHealth, HourOfDeliveries } from '../../webhooks/delivery/history-store.ts'
+import type { EndpointHealth, HourOfDeliveries } from '../../webhooks/api.ts'
 import { barChart, legend, sparkline } from '../chart.ts'
 import { card, empty, none, table, tiles } from '../components.ts'
 import { type Html, html } from '../html.ts'

@@ -1,6 +1,5 @@
 /** How pages name the states of webhook endpoints and deliveries. */
-import type { ShownAttempt } from '../../webhooks/delivery/delivery-store.ts'
-import type { EndpointHealth } from '../../webhooks/delivery/history-store.ts'
+import type { EndpointHealth, ShownAttempt } from '../../webhooks/api.ts'
 import { badge } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { relativeTime } from '../text.ts'

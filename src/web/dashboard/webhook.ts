@@ -1,20 +1,22 @@
 /** The pages of one webhook endpoint: its events, how it does, and its configuration. */
+
 import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
+import type { Endpoint } from '../../edge/http/endpoint.ts'
+import { uuidForm } from '../../edge/http/fields.ts'
 import { memberCaller } from '../../operations/callers.ts'
 import type { Operation } from '../../operations/operation.ts'
 import { type OutputOf, perform, performAny } from '../../operations/perform.ts'
-import type { Endpoint } from '../../platform/http/endpoint.ts'
-import { type ErrorName, refuse } from '../../platform/http/errors.ts'
-import { uuidForm } from '../../platform/http/fields.ts'
-import { findUndelivered, type ShownAttempt } from '../../webhooks/delivery/delivery-store.ts'
+import { type ErrorName, refuse } from '../../platform/errors.ts'
 import {
   type EndpointHealth,
   findEndpointHealth,
   findEvents,
   findHours,
   findLatestFailure,
-} from '../../webhooks/delivery/history-store.ts'
+  findUndelivered,
+  type ShownAttempt,
+} from '../../webhooks/api.ts'
 import { bulkResendMax, replayDaysMax } from '../../webhooks/delivery/resend.ts'
 import {
   resentIdsMax,

@@ -1,7 +1,8 @@
 /** The page of the account's webhook endpoints. */
+
 import { Type } from 'typebox'
-import type { Endpoint } from '../../platform/http/endpoint.ts'
-import { type EndpointHealth, findEndpointHealth } from '../../webhooks/delivery/history-store.ts'
+import type { Endpoint } from '../../edge/http/endpoint.ts'
+import { type EndpointHealth, findEndpointHealth } from '../../webhooks/api.ts'
 import { retrySpan } from '../../webhooks/delivery/retry.ts'
 import { card, empty, none, notice, pageHead, table } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'

@@ -1,6 +1,6 @@
 /** Pure: the page of one error. */
-import type { PublicDocument } from '../../platform/http/document.ts'
-import { type ErrorName, errorStatus, errorTable } from '../../platform/http/errors.ts'
+import type { PublicDocument } from '../../edge/http/document.ts'
+import { type ErrorName, errorStatus, errorTable } from '../../platform/errors.ts'
 import { colouredCode } from '../coloured-code.ts'
 import { html } from '../html.ts'
 import { pageDocument } from '../public-page.ts'

@@ -3,15 +3,15 @@
  * Markdown. All are public documents, made at their first request, which loads the renderer.
  */
 import { Type } from 'typebox'
-import type { Clock } from '../../platform/clock.ts'
 import {
   documentMemory,
   type PublicDocument,
   type PublicDocumentOptions,
   publicDocument,
-} from '../../platform/http/document.ts'
-import type { Answer, Endpoint } from '../../platform/http/endpoint.ts'
-import { refuse } from '../../platform/http/errors.ts'
+} from '../../edge/http/document.ts'
+import type { Answer, Endpoint } from '../../edge/http/endpoint.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { refuse } from '../../platform/errors.ts'
 import { Html, html } from '../html.ts'
 import {
   alternateLink,

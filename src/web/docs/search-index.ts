@@ -1,5 +1,5 @@
 /** Pure: what a search of the documentation finds, and in which order. */
-import { type ErrorName, type ErrorRow, errorTable } from '../../platform/http/errors.ts'
+import { type ErrorName, type ErrorRow, errorTable } from '../../platform/errors.ts'
 import { matcherOf, openTextIndex } from '../text-index.ts'
 import { type Listed, type OpenApi, operationsIn } from './api.ts'
 import type { DocsLibrary, DocsPage } from './library.ts'

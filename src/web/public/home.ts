@@ -1,8 +1,8 @@
 /** The start page: the purpose of this deployment, an example, and where to go from here. */
-import type { Endpoint } from '../../platform/http/endpoint.ts'
-import { scoreBands } from '../../skill-standard/bands.ts'
-import type { Vocabulary } from '../../skill-standard/catalog.ts'
-import { slugOf } from '../../skill-standard/slug.ts'
+import type { Endpoint } from '../../edge/http/endpoint.ts'
+import { scoreBands } from '../../standard/bands.ts'
+import type { Vocabulary } from '../../standard/catalog.ts'
+import { slugOf } from '../../standard/slug.ts'
 import { scoreChart } from '../chart.ts'
 import { code } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'

@@ -1,5 +1,5 @@
 /** Every public page, except the documentation. */
-import type { Endpoint } from '../../platform/http/endpoint.ts'
+import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { siteOf } from '../public-page.ts'
 import { homePage } from './home.ts'
 import { type ProfileOptions, profilePages } from './profile.ts'

@@ -1,6 +1,7 @@
 /** Pure: the public profile of a worker. */
-import type { CandidateDetail, CandidateScore } from '../../candidates/schema.ts'
-import { scoreBands } from '../../skill-standard/bands.ts'
+
+import { scoreBands } from '../../standard/bands.ts'
+import type { CandidateDetail, CandidateScore } from '../../workers/candidates/schema.ts'
 import { scoreChart } from '../chart.ts'
 import { badge, code, levelGlyph, notice, type Tone } from '../components.ts'
 import { type Html, html, type Part, structuredData } from '../html.ts'

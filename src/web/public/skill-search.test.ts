@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { skillCatalogOf } from '../../skill-standard/catalog.ts'
-import { loadReleasedVocabulary } from '../../skill-standard/releases.ts'
-import { loadSearchWords } from '../../skill-standard/search-words.ts'
+import { skillCatalogOf } from '../../standard/catalog.ts'
+import { loadReleasedVocabulary } from '../../standard/releases.ts'
+import { loadSearchWords } from '../../standard/search-words.ts'
 import { openSkillSearch } from './skill-search.ts'
 
 const vocabulary = loadReleasedVocabulary()

@@ -1,7 +1,7 @@
 /** Pure: the search of skills. */
-import type { SkillRecord } from '../../skill-standard/schema.ts'
-import type { SearchWords } from '../../skill-standard/search-words.ts'
-import type { Crosswalk } from '../../skill-standard/source.ts'
+import type { SkillRecord } from '../../standard/schema.ts'
+import type { SearchWords } from '../../standard/search-words.ts'
+import type { Crosswalk } from '../../standard/source.ts'
 import { openTextIndex, type TextIndex } from '../text-index.ts'
 
 export interface SkillSearchSources {

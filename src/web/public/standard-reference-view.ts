@@ -1,7 +1,7 @@
 /** Pure: the pages that explain the bands of a score and the terms of the standard. */
-import { scoreBandDefinitions, scoreBands } from '../../skill-standard/bands.ts'
-import type { ControlledLists } from '../../skill-standard/source.ts'
-import { conceptSchemes, type Term, terms } from '../../skill-standard/terms.ts'
+import { scoreBandDefinitions, scoreBands } from '../../standard/bands.ts'
+import type { ControlledLists } from '../../standard/source.ts'
+import { conceptSchemes, type Term, terms } from '../../standard/terms.ts'
 import { bandsChart } from '../chart.ts'
 import { card } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'

@@ -1,7 +1,7 @@
 /** Pure: the list of all skills, with its search. */
-import type { SkillRecord } from '../../skill-standard/schema.ts'
-import { slugOf } from '../../skill-standard/slug.ts'
-import type { ControlledLists } from '../../skill-standard/source.ts'
+import type { SkillRecord } from '../../standard/schema.ts'
+import { slugOf } from '../../standard/slug.ts'
+import type { ControlledLists } from '../../standard/source.ts'
 import { attributes, type Html, html, structuredData } from '../html.ts'
 import { icon } from '../icons.ts'
 import type { PublicView, Site } from '../public-page.ts'

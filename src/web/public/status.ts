@@ -2,6 +2,9 @@
  * The state of this service for people, and its twin for programs. It names no reasons: those are
  * for the operator, who reads `/readyz`.
  */
+
+import type { RateLimits } from '../../edge/http/contract.ts'
+import type { Endpoint } from '../../edge/http/endpoint.ts'
 import {
   daysOf,
   historyDays,
@@ -14,8 +17,6 @@ import {
 } from '../../health/parts.ts'
 import type { Heartbeat, JobHistory } from '../../health/processes.ts'
 import type { Clock } from '../../platform/clock.ts'
-import type { RateLimits } from '../../platform/http/contract.ts'
-import type { Endpoint } from '../../platform/http/endpoint.ts'
 import { type Html, html } from '../html.ts'
 import { type IconName, icon } from '../icons.ts'
 import { type PublicView, publicEndpoint, type Site, viewAnswer } from '../public-page.ts'

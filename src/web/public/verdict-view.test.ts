@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Reason, reasonMessage } from '../../score-credentials/reasons.ts'
-import type { VerifyResult } from '../../score-credentials/schema.ts'
+import { type Reason, reasonMessage } from '../../credentials/reasons.ts'
+import type { VerifyResult } from '../../credentials/schema.ts'
 import { verdictView } from './verdict-view.ts'
 
 const host = 'scores.example.org'

@@ -2,8 +2,8 @@
  * Pure: a verdict in words. Each sentence stands in one table, by the row, its state and the
  * reason.
  */
-import type { Reason } from '../../score-credentials/reasons.ts'
-import type { VerifyResult } from '../../score-credentials/schema.ts'
+import type { Reason } from '../../credentials/reasons.ts'
+import type { VerifyResult } from '../../credentials/schema.ts'
 import { type Rows, rowsOf, type State } from '../assets/verdict-rows.ts'
 
 export type VerdictTone = 'positive' | 'negative' | 'warning' | 'info'

@@ -1,7 +1,7 @@
 /** Pure: the input of a visitor to the verify page. Its shape decides what it is. */
 import { inflateRawSync } from 'node:zlib'
+import { verifyBodyBytesMax } from '../../credentials/schema.ts'
 import { parseStrictJson } from '../../platform/json/strict-json.ts'
-import { verifyBodyBytesMax } from '../../score-credentials/schema.ts'
 import { inputProblems, readBadge } from '../assets/badge-file.ts'
 import { counted } from '../text.ts'
 

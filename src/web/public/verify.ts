@@ -4,23 +4,23 @@
  * person; `/verify#z=…` holds a document, packed with raw deflate.
  */
 import { Type } from 'typebox'
-import type { CandidateReads } from '../../candidates/reads.ts'
-import type { Clock } from '../../platform/clock.ts'
-import { formType } from '../../platform/http/contract.ts'
-import { type Answer, type Endpoint, endpoint } from '../../platform/http/endpoint.ts'
-import { refuse, UnavailableError } from '../../platform/http/errors.ts'
-import { isJsonObject } from '../../platform/json/json-object.ts'
-import { parseStrictJson } from '../../platform/json/strict-json.ts'
-import { didDocumentOf } from '../../score-credentials/documents.ts'
-import { originOf } from '../../score-credentials/payload.ts'
-import type { RegistryCache } from '../../score-credentials/registry-cache.ts'
-import type { VerifyResult } from '../../score-credentials/schema.ts'
+import { didDocumentOf } from '../../credentials/documents.ts'
+import { originOf } from '../../credentials/payload.ts'
+import type { RegistryCache } from '../../credentials/registry-cache.ts'
+import type { VerifyResult } from '../../credentials/schema.ts'
 import {
   anonymousVerifyLimits,
   verifyBodyBytesMax,
   verifyPagePath,
-} from '../../score-credentials/schema.ts'
-import type { Verifier } from '../../score-credentials/verifier.ts'
+} from '../../credentials/schema.ts'
+import type { Verifier } from '../../credentials/verifier.ts'
+import { formType } from '../../edge/http/contract.ts'
+import { type Answer, type Endpoint, endpoint } from '../../edge/http/endpoint.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { refuse, UnavailableError } from '../../platform/errors.ts'
+import { isJsonObject } from '../../platform/json/json-object.ts'
+import { parseStrictJson } from '../../platform/json/strict-json.ts'
+import type { CandidateReads } from '../../workers/candidates/reads.ts'
 import { redirect } from '../layout.ts'
 import { pageDocument, publicEndpoint, type Site, viewAnswer } from '../public-page.ts'
 import { publicRefusalPage } from '../refusal-page.ts'

@@ -2,7 +2,7 @@
  * Pure: the headers of one attempt: those of the specification, extensions, and those of Standard
  * Webhooks over the same body.
  */
-import { webhookHeader, webhookUserAgent } from '../../platform/http/identifiers.ts'
+import { webhookHeader, webhookUserAgent } from '../../edge/http/identifiers.ts'
 import { signatureHeader, standardSignature } from './signature.ts'
 
 /** The secrets of an endpoint at one time. */

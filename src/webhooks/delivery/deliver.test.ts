@@ -23,7 +23,7 @@ import {
 } from '../../../test/support/build/webhooks.ts'
 import { testDatabase } from '../../../test/support/start/database.ts'
 import { sql } from '../../platform/db/db.ts'
-import { UnavailableError } from '../../platform/http/errors.ts'
+import { UnavailableError } from '../../platform/errors.ts'
 import { openLog } from '../../platform/observability/log.ts'
 import { hasFileLeft, openFilesMax } from '../../platform/open-files.ts'
 import { enableEndpoint, pauseEndpoint } from '../endpoints/enable.ts'

@@ -7,7 +7,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { batched } from '../../platform/batching.ts'
 import { uuidV7 } from '../../platform/db/uuid-v7.ts'
-import { UnavailableError } from '../../platform/http/errors.ts'
+import { UnavailableError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/observability/log.ts'
 import { createWakeUp, type WakeUp } from '../../platform/wake-up.ts'
 import { type AttemptEnd, acknowledgeBatch } from './acknowledge.ts'

@@ -1,6 +1,6 @@
 /** Finds and locks the endpoint that a caller names, or refuses. */
 import type { Tx } from '../../platform/db/db.ts'
-import { type Refusal, refuse } from '../../platform/http/errors.ts'
+import { type Refusal, refuse } from '../../platform/errors.ts'
 import { type EndpointOf, type EndpointState, lockEndpoint } from './endpoint-store.ts'
 
 /** Only an operator reads the id: an account gets the same bytes for every unknown endpoint. */

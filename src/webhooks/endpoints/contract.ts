@@ -6,7 +6,7 @@ import {
   sessionBodyResponses,
   sessionResponses,
   smallJsonBody,
-} from '../../platform/http/contract.ts'
+} from '../../edge/http/contract.ts'
 import { eventFeed, feedQuery } from '../events/schema.ts'
 import {
   exampleCreated,

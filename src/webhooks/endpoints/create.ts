@@ -6,7 +6,7 @@
 import type { Keyring } from '../../platform/crypto/keyring.ts'
 import type { Queryable, Tx } from '../../platform/db/db.ts'
 import { uuidV7 } from '../../platform/db/uuid-v7.ts'
-import { type Refusal, refuse } from '../../platform/http/errors.ts'
+import { type Refusal, refuse } from '../../platform/errors.ts'
 import { newSecret, openSecret, sealSecret, secretPrefix } from '../delivery/secret.ts'
 import { requestFingerprint } from './request.ts'
 import type { EndpointRequest } from './schema.ts'

@@ -1,6 +1,6 @@
 /** Disables an endpoint. Writes webhook_endpoints and webhook_deliveries. */
 import type { Tx } from '../../platform/db/db.ts'
-import type { Refusal } from '../../platform/http/errors.ts'
+import type { Refusal } from '../../platform/errors.ts'
 import { cancelDeliveries } from '../delivery/delivery-store.ts'
 import { type DisabledReason, type EndpointOf, setDisabled } from '../delivery/endpoint-store.ts'
 import { lockKnown } from '../delivery/own-endpoint.ts'

@@ -1,6 +1,6 @@
 /** Enables, pauses and resumes an endpoint. Writes webhook_endpoints. */
 import type { Tx } from '../../platform/db/db.ts'
-import { type Refusal, refuse } from '../../platform/http/errors.ts'
+import { type Refusal, refuse } from '../../platform/errors.ts'
 import {
   type EndpointOf,
   type EndpointState,

@@ -1,5 +1,5 @@
 /** Pure: examples for the contract. */
-import { schemaVersion } from '../../platform/http/identifiers.ts'
+import { schemaVersion } from '../../edge/http/identifiers.ts'
 import { exampleEnvelope } from '../events/examples.ts'
 
 const secret = 'whsec_2vJ8qXe0dN5tYbR1kLmC7aZs4GhWfPuD9oViT3xEy6Q'

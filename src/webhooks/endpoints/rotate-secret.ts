@@ -9,7 +9,7 @@
  */
 import type { Keyring } from '../../platform/crypto/keyring.ts'
 import type { Tx } from '../../platform/db/db.ts'
-import { type Refusal, refuse } from '../../platform/http/errors.ts'
+import { type Refusal, refuse } from '../../platform/errors.ts'
 import {
   beforeEveryClock,
   dropOlderSecrets,

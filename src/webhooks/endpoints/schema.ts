@@ -1,7 +1,7 @@
 /** Wire shapes of webhook endpoints. */
 import { type Static, Type } from 'typebox'
-import { schemaVersionField, textOrNull, total, uuidParameter } from '../../platform/http/fields.ts'
-import { limitParameter } from '../../platform/http/page.ts'
+import { schemaVersionField, textOrNull, total, uuidParameter } from '../../edge/http/fields.ts'
+import { limitParameter } from '../../edge/http/page.ts'
 import { attemptResults, triggers } from '../delivery/outcome.ts'
 import { type EventType, eventTypeNames } from '../events/event-types.ts'
 import { closed, eventId, oneOf, orNull, time, uuid } from '../events/fields.ts'

@@ -1,7 +1,7 @@
 /** Webhook endpoints and attempts in the closed shapes of the wire. */
 import type { Static } from 'typebox'
+import { schemaVersion } from '../../edge/http/identifiers.ts'
 import { wireTime } from '../../platform/clock.ts'
-import { schemaVersion } from '../../platform/http/identifiers.ts'
 import type { ShownAttempt } from '../delivery/delivery-store.ts'
 import type { delivery, WebhookEndpoint } from './schema.ts'
 import type { EndpointRow } from './store.ts'

@@ -2,7 +2,7 @@
  * The requests that the service sends: one for each event type, with its body and headers. Also the
  * published JSON Schema of each type's data.
  */
-import { webhookHeader } from '../../platform/http/identifiers.ts'
+import { webhookHeader } from '../../edge/http/identifiers.ts'
 import { type EventType, eventTypeNames, eventTypes } from './event-types.ts'
 import { exampleEnvelope } from './examples.ts'
 import { envelopeOf } from './schema.ts'

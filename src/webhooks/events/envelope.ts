@@ -4,8 +4,9 @@
  * `{"createdAt":…,"data":{…},"id":…,"schemaVersion":…,"type":…}` without white space, with the
  * members of `data` in alphabetical order.
  */
+
+import { schemaVersion } from '../../edge/http/identifiers.ts'
 import { wireTime } from '../../platform/clock.ts'
-import { schemaVersion } from '../../platform/http/identifiers.ts'
 import { canonicalJson } from '../../platform/json/canonical-json.ts'
 import type { EventType } from './event-types.ts'
 import type { Envelope } from './schema.ts'

@@ -4,8 +4,8 @@
  * where it stopped therefore misses nothing and reads nothing twice.
  */
 import type { Static } from 'typebox'
+import { schemaVersion } from '../../edge/http/identifiers.ts'
 import type { Queryable } from '../../platform/db/db.ts'
-import { schemaVersion } from '../../platform/http/identifiers.ts'
 import { instantOf } from '../../platform/instant.ts'
 import { type eventFeed, feedLimitDefault, type feedQuery } from './schema.ts'
 import { findEventsAfter, findFeedFloor, findPositionBefore, findTypesAfter } from './store.ts'

@@ -1,6 +1,6 @@
 /** Wire shapes of webhook events. */
 import { type Static, type TSchema, Type } from 'typebox'
-import { schemaVersionField } from '../../platform/http/fields.ts'
+import { schemaVersionField } from '../../edge/http/fields.ts'
 import { eventTypeNames, eventTypes } from './event-types.ts'
 import { closed, eventId, time } from './fields.ts'
 

@@ -1,13 +1,13 @@
 /** Accounts with their audit entries, and operations on accounts and users. */
-import { createAccount } from '../../../src/access/manage.ts'
-import { findAccount } from '../../../src/access/store.ts'
+import { createAccount } from '../../../src/accounts/access/manage.ts'
+import { findAccount } from '../../../src/accounts/access/store.ts'
 import type { UserServices } from '../../../src/accounts/user-operations.ts'
 import { makeShownLink } from '../../../src/accounts/users.ts'
 import { recordAction } from '../../../src/audit/record.ts'
 import type { Performer } from '../../../src/operations/perform.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
 import type { Db, Tx } from '../../../src/platform/db/db.ts'
-import { refuse } from '../../../src/platform/http/errors.ts'
+import { refuse } from '../../../src/platform/errors.ts'
 
 /** Creates an account and returns its id. */
 export async function newAccount(tx: Tx, name: string, now = new Date()): Promise<string> {

@@ -3,11 +3,11 @@
  * command line.
  */
 
-import type { SearchResult } from '../../../src/candidates/schema.ts'
-import type { SearchCandidates } from '../../../src/candidates/search.ts'
-import { withSearchIndex } from '../../../src/candidates/search-indexer.ts'
-import { type NamedRecord, skillNames } from '../../../src/candidates/skill-names.ts'
 import { type Db, sql } from '../../../src/platform/db/db.ts'
+import type { SearchResult } from '../../../src/workers/candidates/schema.ts'
+import type { SearchCandidates } from '../../../src/workers/candidates/search.ts'
+import { withSearchIndex } from '../../../src/workers/candidates/search-indexer.ts'
+import { type NamedRecord, skillNames } from '../../../src/workers/candidates/skill-names.ts'
 import type { Seeker } from '../oracle/search-oracle.ts'
 import { now, publicLine, register } from './workers.ts'
 

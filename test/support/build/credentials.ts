@@ -4,28 +4,19 @@
  */
 import { createPrivateKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { canonicalJson } from '../../../src/platform/json/canonical-json.ts'
-import { parseStrictJson } from '../../../src/platform/json/strict-json.ts'
-import { type Origin, originOf, type Score } from '../../../src/score-credentials/payload.ts'
-import { makeProof, type ProofForm } from '../../../src/score-credentials/proof.ts'
-import type { VerifyResult } from '../../../src/score-credentials/schema.ts'
-import { signatureCache } from '../../../src/score-credentials/signature-cache.ts'
-import {
-  publicKeyOfKid,
-  type Signer,
-  signerOfPem,
-} from '../../../src/score-credentials/signing-key.ts'
-import {
-  type SigningKey,
-  type Trust,
-  trustOf,
-  vcSha256Of,
-} from '../../../src/score-credentials/trust.ts'
+import { type Origin, originOf, type Score } from '../../../src/credentials/payload.ts'
+import { makeProof, type ProofForm } from '../../../src/credentials/proof.ts'
+import type { VerifyResult } from '../../../src/credentials/schema.ts'
+import { signatureCache } from '../../../src/credentials/signature-cache.ts'
+import { publicKeyOfKid, type Signer, signerOfPem } from '../../../src/credentials/signing-key.ts'
+import { type SigningKey, type Trust, trustOf, vcSha256Of } from '../../../src/credentials/trust.ts'
 import {
   type RegisteredStatus,
   type StatusQuestion,
   verifyCredential,
-} from '../../../src/score-credentials/verify.ts'
+} from '../../../src/credentials/verify.ts'
+import { canonicalJson } from '../../../src/platform/json/canonical-json.ts'
+import { parseStrictJson } from '../../../src/platform/json/strict-json.ts'
 
 export type Json = Record<string, unknown>
 

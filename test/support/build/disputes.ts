@@ -1,16 +1,16 @@
 /** Opens, reviews and ends disputes for tests. */
 import assert from 'node:assert/strict'
-import type { Dispute, Ending } from '../../../src/disputes/dispute.ts'
-import { endDispute } from '../../../src/disputes/end-dispute.ts'
+import type { Db, Tx } from '../../../src/platform/db/db.ts'
+import type { Dispute, Ending } from '../../../src/scoring/disputes/dispute.ts'
+import { endDispute } from '../../../src/scoring/disputes/end-dispute.ts'
 import {
   type DisputeRequest,
   type MoveRefusal,
   type OpenRefusal,
   openDispute,
   reviewDispute,
-} from '../../../src/disputes/open-dispute.ts'
-import type { Db, Tx } from '../../../src/platform/db/db.ts'
-import type { Scoring } from '../../../src/scores/scoring.ts'
+} from '../../../src/scoring/disputes/open-dispute.ts'
+import type { Scoring } from '../../../src/scoring/scores/scoring.ts'
 import { daysAfter, scoring } from './scores.ts'
 
 export function tryToOpen(

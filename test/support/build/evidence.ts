@@ -1,10 +1,10 @@
 /** Workers and sources that tests send evidence about. */
 
-import { registerSource } from '../../../src/evidence/register-source.ts'
-import type { EvidenceLine, SourceLine } from '../../../src/evidence/schema.ts'
 import type { Db } from '../../../src/platform/db/db.ts'
 import { sql } from '../../../src/platform/db/db.ts'
-import type { Vocabulary } from '../../../src/scoring-core/evidence.ts'
+import type { Vocabulary } from '../../../src/scoring/core/evidence.ts'
+import { registerSource } from '../../../src/scoring/evidence/register-source.ts'
+import type { EvidenceLine, SourceLine } from '../../../src/scoring/evidence/schema.ts'
 
 export const evidenceNow = new Date('2026-05-14T09:00:00Z')
 

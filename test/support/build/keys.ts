@@ -1,8 +1,12 @@
 /** Accounts, keys and credits, made by the modules that own them. */
-import { createRecordedKey, type NewKey, revokeApiKey } from '../../../src/access/manage.ts'
-import { enterCredits } from '../../../src/credits/credits.ts'
+import {
+  createRecordedKey,
+  type NewKey,
+  revokeApiKey,
+} from '../../../src/accounts/access/manage.ts'
+import { enterCredits } from '../../../src/billing/credits/credits.ts'
+import { scopes } from '../../../src/edge/http/callers.ts'
 import type { Db } from '../../../src/platform/db/db.ts'
-import { scopes } from '../../../src/platform/http/callers.ts'
 import { newAccount } from './accounts.ts'
 
 export interface TestKey {

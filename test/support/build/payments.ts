@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { requirementV2 } from '../../../src/x402/protocol/challenge.ts'
+import { requirementV2 } from '../../../src/billing/x402/protocol/challenge.ts'
 import {
   type Authorization,
   decodePayment,
   type SignedPayment,
-} from '../../../src/x402/protocol/payload.ts'
-import { networks, type Terms } from '../../../src/x402/protocol/terms.ts'
+} from '../../../src/billing/x402/protocol/payload.ts'
+import { networks, type Terms } from '../../../src/billing/x402/protocol/terms.ts'
 
 export const testTerms: Terms = {
   ...networks['base-sepolia'],

@@ -1,6 +1,7 @@
 /** The windows of one rate limit bucket, and the database's decision on them. */
+
+import type { RateLimits } from '../../../src/edge/http/contract.ts'
 import { type Queryable, sql } from '../../../src/platform/db/db.ts'
-import type { RateLimits } from '../../../src/platform/http/contract.ts'
 
 export interface Windows {
   hits: Date[]

@@ -4,24 +4,24 @@
  */
 import { gunzipSync } from 'node:zlib'
 import { Client } from 'pg'
-import type { Clock } from '../../../src/platform/clock.ts'
-import { type Db, type Statement, sql, type Tx } from '../../../src/platform/db/db.ts'
-import { parseStrictJson } from '../../../src/platform/json/strict-json.ts'
-import type { CredentialName } from '../../../src/score-credentials/credential-name.ts'
+import type { CredentialName } from '../../../src/credentials/credential-name.ts'
 import {
   type IssuedCredential,
   type Issuer,
   issueCredentials,
   type NewCredential,
   tendLists,
-} from '../../../src/score-credentials/issue.ts'
-import { findKeys } from '../../../src/score-credentials/key-store.ts'
-import { type Revocation, revokeCredentials } from '../../../src/score-credentials/revoke.ts'
-import type { VerifyResult } from '../../../src/score-credentials/schema.ts'
-import { signatureCache } from '../../../src/score-credentials/signature-cache.ts'
-import { findStatuses } from '../../../src/score-credentials/store.ts'
-import { trustOf } from '../../../src/score-credentials/trust.ts'
-import { verifyCredential } from '../../../src/score-credentials/verify.ts'
+} from '../../../src/credentials/issue.ts'
+import { findKeys } from '../../../src/credentials/key-store.ts'
+import { type Revocation, revokeCredentials } from '../../../src/credentials/revoke.ts'
+import type { VerifyResult } from '../../../src/credentials/schema.ts'
+import { signatureCache } from '../../../src/credentials/signature-cache.ts'
+import { findStatuses } from '../../../src/credentials/store.ts'
+import { trustOf } from '../../../src/credentials/trust.ts'
+import { verifyCredential } from '../../../src/credentials/verify.ts'
+import type { Clock } from '../../../src/platform/clock.ts'
+import { type Db, type Statement, sql, type Tx } from '../../../src/platform/db/db.ts'
+import { parseStrictJson } from '../../../src/platform/json/strict-json.ts'
 import { type TestDatabase, testDatabase } from '../start/database.ts'
 import { contextAt } from './actions.ts'
 import {

@@ -1,10 +1,11 @@
 /** Locks, unlocks and reviews agent reporting for tests. */
-import type { ReportServices } from '../../../src/agent-decisions/operations.ts'
-import type { ReportingState } from '../../../src/agent-decisions/store.ts'
-import { lockReporting, requestUnlockReview } from '../../../src/agent-decisions/unlock.ts'
+
 import type { Performer } from '../../../src/operations/perform.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
 import type { Db } from '../../../src/platform/db/db.ts'
+import type { ReportServices } from '../../../src/reports/operations.ts'
+import type { ReportingState } from '../../../src/reports/store.ts'
+import { lockReporting, requestUnlockReview } from '../../../src/reports/unlock.ts'
 
 /** Performs operations on reports as a server does; an account's name is its id. */
 export function reportPerformer(db: Db): Performer<ReportServices> {

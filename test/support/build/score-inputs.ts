@@ -2,8 +2,9 @@
  * Evidence for the tests of scoring: plain builders, and arbitraries in which ties, duplicates and
  * crowded groups are common.
  */
-import { readGoldens, type Vectors } from '../../../src/scores/goldens.ts'
-import type { Evidence, ScoreInput, Vocabulary } from '../../../src/scoring-core/evidence.ts'
+
+import type { Evidence, ScoreInput, Vocabulary } from '../../../src/scoring/core/evidence.ts'
+import { readGoldens, type Vectors } from '../../../src/scoring/scores/goldens.ts'
 import fc from '../oracle/fc.ts'
 
 /** Every golden vector with its input. */

@@ -2,9 +2,9 @@
 import { sessionCookieName } from '../../../src/accounts/session-cookie.ts'
 import { beginSession } from '../../../src/accounts/sessions.ts'
 import { insertMembership, insertUser } from '../../../src/accounts/store.ts'
+import type { Role } from '../../../src/edge/http/callers.ts'
 import type { Db } from '../../../src/platform/db/db.ts'
 import { uuidV7 } from '../../../src/platform/db/uuid-v7.ts'
-import type { Role } from '../../../src/platform/http/callers.ts'
 import { newAccount } from './accounts.ts'
 
 export interface TestSession {

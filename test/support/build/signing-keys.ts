@@ -1,7 +1,8 @@
 /** Changes of signing keys at the time of a context, each in a transaction of its own. */
+
+import * as verbs from '../../../src/credentials/rotate-keys.ts'
+import type { SigningKey } from '../../../src/credentials/trust.ts'
 import type { BatchContext } from '../../../src/operations/ingest.ts'
-import * as verbs from '../../../src/score-credentials/rotate-keys.ts'
-import type { SigningKey } from '../../../src/score-credentials/trust.ts'
 
 export async function createSigningKey(
   { db, clock }: BatchContext,

@@ -3,14 +3,14 @@
  * with the key of the credential vector.
  */
 import { writeFileSync } from 'node:fs'
-import { proofForms } from '../../../src/score-credentials/proof.ts'
+import { proofForms } from '../../../src/credentials/proof.ts'
 import {
   bitsOf,
   listLength,
   statusListPayload,
   statusListProofs,
-} from '../../../src/score-credentials/status-list.ts'
-import { vcSha256Of } from '../../../src/score-credentials/trust.ts'
+} from '../../../src/credentials/status-list.ts'
+import { vcSha256Of } from '../../../src/credentials/trust.ts'
 import { origin, signer, vector } from './credentials.ts'
 
 /**

@@ -1,13 +1,13 @@
 /** Credentials, keys and lists with the verdict of the service's own verifier. */
 import { readFileSync } from 'node:fs'
-import { parseStrictJson } from '../../../src/platform/json/strict-json.ts'
-import { didDocumentOf, publicKeyDocumentOf } from '../../../src/score-credentials/documents.ts'
+import { didDocumentOf, publicKeyDocumentOf } from '../../../src/credentials/documents.ts'
 import {
   bitsOf,
   statusListPayload,
   statusListProofs,
-} from '../../../src/score-credentials/status-list.ts'
-import { verifyOffline } from '../../../src/score-credentials/verify-offline.ts'
+} from '../../../src/credentials/status-list.ts'
+import { verifyOffline } from '../../../src/credentials/verify-offline.ts'
+import { parseStrictJson } from '../../../src/platform/json/strict-json.ts'
 import fc from '../oracle/fc.ts'
 import {
   changed,

@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import type { X402Settings } from '../../../src/billing/x402/settlement/open.ts'
 import { type Clock, systemClock } from '../../../src/platform/clock.ts'
 import { sql } from '../../../src/platform/db/db.ts'
-import type { X402Settings } from '../../../src/x402/settlement/open.ts'
 import { readBase64Json } from '../build/payments.ts'
 import { assertError, type PaidLoop, startLoopServer, startPaidLoop } from '../start/paid-loop.ts'
 import type { PaidServer, PaidServerOptions } from '../start/paid-server.ts'

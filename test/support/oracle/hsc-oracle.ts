@@ -2,8 +2,8 @@
  * HSC-2 a second time: slow, in big integers, written from the rules by definition without the code
  * of the core. It shares nothing with the core except the shapes of input and result.
  */
-import type { Evidence, ScoreInput, SkillRule } from '../../../src/scoring-core/evidence.ts'
-import type { ScoreResult, SkillScore } from '../../../src/scoring-core/score.ts'
+import type { Evidence, ScoreInput, SkillRule } from '../../../src/scoring/core/evidence.ts'
+import type { ScoreResult, SkillScore } from '../../../src/scoring/core/score.ts'
 
 const two20 = 2n ** 20n
 const slack = 2n ** 30n

@@ -3,7 +3,7 @@
  * They are oracles of the tests and the opponent in benchmarks. They have no type declarations, so
  * this file declares the few types it needs.
  */
-import { contextDocument } from '../../../src/skill-standard/context.ts'
+import { contextDocument } from '../../../src/standard/context.ts'
 import { type Json, origin, publicUrl, vector } from '../build/credentials.ts'
 
 interface Result {

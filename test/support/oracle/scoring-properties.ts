@@ -3,11 +3,11 @@
  * checks each on 2,000 states, `npm run bench -- scoring-properties` on 50,000. A state follows from
  * its seed.
  */
-import type { Evidence, ScoreInput, SkillRule } from '../../../src/scoring-core/evidence.ts'
-import { ruleOf } from '../../../src/scoring-core/evidence.ts'
-import { explain } from '../../../src/scoring-core/explain.ts'
-import { parameters } from '../../../src/scoring-core/parameters.ts'
-import { type ScoreResult, score, skillOf, walk } from '../../../src/scoring-core/score.ts'
+import type { Evidence, ScoreInput, SkillRule } from '../../../src/scoring/core/evidence.ts'
+import { ruleOf } from '../../../src/scoring/core/evidence.ts'
+import { explain } from '../../../src/scoring/core/explain.ts'
+import { parameters } from '../../../src/scoring/core/parameters.ts'
+import { type ScoreResult, score, skillOf, walk } from '../../../src/scoring/core/score.ts'
 import { type Draws, draws } from './draws.ts'
 
 export interface Property {

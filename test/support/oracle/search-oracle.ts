@@ -2,8 +2,9 @@
  * The search order of decision D35, computed worker by worker: slow, but without an index that
  * could be wrong.
  */
-import type { NamedRecord } from '../../../src/candidates/skill-names.ts'
+
 import { foldText } from '../../../src/platform/fold-text.ts'
+import type { NamedRecord } from '../../../src/workers/candidates/skill-names.ts'
 
 export interface Seeker {
   username: string

@@ -5,10 +5,10 @@
 
 import { createHash } from 'node:crypto'
 import { readConfig } from '../../../src/config/config.ts'
-import type { Authenticate } from '../../../src/platform/http/admission.ts'
-import type { Scope } from '../../../src/platform/http/callers.ts'
-import type { Contract, RateLimits } from '../../../src/platform/http/contract.ts'
-import { endpointsOf, type Handlers } from '../../../src/platform/http/endpoint.ts'
+import type { Authenticate } from '../../../src/edge/http/admission.ts'
+import type { Scope } from '../../../src/edge/http/callers.ts'
+import type { Contract, RateLimits } from '../../../src/edge/http/contract.ts'
+import { endpointsOf, type Handlers } from '../../../src/edge/http/endpoint.ts'
 import { ask, type Reply } from './ask.ts'
 import { startEdge, type TestEdge } from './edge.ts'
 

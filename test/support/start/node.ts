@@ -3,17 +3,17 @@
  * credits and limits.
  */
 import { Type } from 'typebox'
-import { openAdmission } from '../../../src/app/admission.ts'
 import { readConfig } from '../../../src/config/config.ts'
+import { type Endpoint, endpoint } from '../../../src/edge/http/endpoint.ts'
+import { inProcessRateLimiter } from '../../../src/edge/rate-limit/process-limiter.ts'
+import { databaseRateLimiter } from '../../../src/edge/rate-limit/shared-limiter.ts'
+import { createServer } from '../../../src/edge/server.ts'
+import { openAdmission } from '../../../src/main/admission.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
 import { openDb } from '../../../src/platform/db/db.ts'
-import { type Endpoint, endpoint } from '../../../src/platform/http/endpoint.ts'
-import { refuse, UnavailableError } from '../../../src/platform/http/errors.ts'
+import { refuse, UnavailableError } from '../../../src/platform/errors.ts'
 import { openLog } from '../../../src/platform/observability/log.ts'
 import { createMetrics } from '../../../src/platform/observability/metrics.ts'
-import { inProcessRateLimiter } from '../../../src/platform/rate-limit/process-limiter.ts'
-import { databaseRateLimiter } from '../../../src/platform/rate-limit/shared-limiter.ts'
-import { createServer } from '../../../src/server/server.ts'
 
 export interface Node {
   base: string

@@ -1,14 +1,14 @@
 /**
  * One route of the edge that counts its reads. By default the key that a caller presents is valid.
  */
-import type { Authenticate, MeteredCall, Metering } from '../../../src/platform/http/admission.ts'
-import type { Environment, PresentedKey } from '../../../src/platform/http/callers.ts'
-import type { Policy, RateLimits } from '../../../src/platform/http/contract.ts'
-import { endpoint } from '../../../src/platform/http/endpoint.ts'
-import { refuse } from '../../../src/platform/http/errors.ts'
-import type { PaymentPort } from '../../../src/platform/http/payments.ts'
-import { inProcessRateLimiter } from '../../../src/platform/rate-limit/process-limiter.ts'
-import type { ServerLimits } from '../../../src/server/limits.ts'
+import type { Authenticate, MeteredCall, Metering } from '../../../src/edge/http/admission.ts'
+import type { Environment, PresentedKey } from '../../../src/edge/http/callers.ts'
+import type { Policy, RateLimits } from '../../../src/edge/http/contract.ts'
+import { endpoint } from '../../../src/edge/http/endpoint.ts'
+import type { PaymentPort } from '../../../src/edge/http/payments.ts'
+import type { ServerLimits } from '../../../src/edge/limits.ts'
+import { inProcessRateLimiter } from '../../../src/edge/rate-limit/process-limiter.ts'
+import { refuse } from '../../../src/platform/errors.ts'
 import { ask, request, startEdge, validKey } from './edge.ts'
 
 export const scope = 'scores:read'

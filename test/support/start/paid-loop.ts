@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestFn, test } from 'node:test'
 import { type Abi, encodeFunctionData, parseSignature } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import type { Authorization } from '../../../src/x402/protocol/payload.ts'
+import type { Authorization } from '../../../src/billing/x402/protocol/payload.ts'
 import {
   base64Json,
   payloadV1,

@@ -4,12 +4,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Type } from 'typebox'
+import {
+  openX402,
+  type X402,
+  type X402Settings,
+} from '../../../src/billing/x402/settlement/open.ts'
+import { type Answer, endpoint } from '../../../src/edge/http/endpoint.ts'
 import { type Clock, systemClock } from '../../../src/platform/clock.ts'
 import type { Db } from '../../../src/platform/db/db.ts'
-import { type Answer, endpoint } from '../../../src/platform/http/endpoint.ts'
-import { refuse } from '../../../src/platform/http/errors.ts'
+import { refuse } from '../../../src/platform/errors.ts'
 import { createMetrics } from '../../../src/platform/observability/metrics.ts'
-import { openX402, type X402, type X402Settings } from '../../../src/x402/settlement/open.ts'
 import type { TestChain } from './chain/anvil.ts'
 import { publicUrl, startEdge } from './edge.ts'
 

@@ -5,10 +5,10 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { localFacilitator } from '../../../src/billing/x402/settlement/local.ts'
+import { openRpc } from '../../../src/billing/x402/settlement/rpc.ts'
 import { openEgress } from '../../../src/platform/egress/client.ts'
 import { operatorRules } from '../../../src/platform/egress/rules.ts'
-import { localFacilitator } from '../../../src/x402/settlement/local.ts'
-import { openRpc } from '../../../src/x402/settlement/rpc.ts'
 import type { PaidLoop } from './paid-loop.ts'
 
 const nulls = { invalidReason: null, invalidMessage: null, errorReason: null, errorMessage: null }

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createInterface } from 'node:readline'
-import { networks } from '../../../../src/x402/protocol/terms.ts'
+import { networks } from '../../../../src/billing/x402/protocol/terms.ts'
 import { balanceStorageSlot, pausedSlot, tokenCode } from './token.ts'
 
 const network = networks['base-sepolia']

@@ -1,0 +1,144 @@
+/** The operations on accounts. Those on the members are in `src/accounts/member-operations.ts`. */
+import { Type } from 'typebox'
+import { type AccountServices, accountField } from '../../operations/account-field.ts'
+import { afterField, closed, limitField, nextField, pageOf, time } from '../../operations/fields.ts'
+import { changed, operationsFor } from '../../operations/operation.ts'
+import { wireTime } from '../../platform/clock.ts'
+import { refuse } from '../../platform/errors.ts'
+import { renderFields } from '../../platform/render-fields.ts'
+import { renderTable } from '../../platform/render-table.ts'
+import { keyColumns, listedKey, wireKey } from './listed-key.ts'
+import { createAccount } from './manage.ts'
+import { type Account, findAccounts, findShownKeys } from './store.ts'
+
+const { read, change } = operationsFor<AccountServices>()
+
+const account = Type.Object({ id: Type.String(), name: Type.String(), createdAt: time }, closed)
+const credits = Type.Integer()
+
+const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+export const accountsCreate = change({
+  name: 'accounts create',
+  http: 'POST /accounts',
+  summary: 'Create an account',
+  who: { operator: 'admin' },
+  path: {},
+  input: {
+    name: Type.String({
+      pattern: '^(?!\\s*$)[^\\p{C}]{1,120}$',
+      description: 'must be text of 1 to 120 characters, none of them a control character',
+      'x-help': 'a name that no other account has',
+      oneSpelling: (text: string) => text.trim(),
+    }),
+  },
+  positional: ['name'],
+  output: Type.Object({ account }, closed),
+  refusals: ['invalid_field', 'account_name_taken'],
+  example: { name: 'Example Ltd' },
+  audit: 'accounts.created',
+  renderLines: ({ account: { id, name } }) => [
+    `created the account ${name} (${id})`,
+    `Next: \`assay api-keys create ${id} --scope scores:read\` and \`assay credits grant ${id} 1000 --reason …\`.`,
+  ],
+  async run(tx, { name }, { now }) {
+    if (uuidForm.test(name))
+      return refuse('invalid_field', {
+        message: `name has the form of an id and could hide another account. Use a name, not ${name}.`,
+      })
+    const created = await createAccount(tx, name, now)
+    if (created === null)
+      return refuse('account_name_taken', {
+        message: `An account with the name ${name} exists already.`,
+      })
+    return changed({ account: wireAccount(created) }, { subjects: [created.id] })
+  },
+})
+
+const accountsList = read({
+  name: 'accounts list',
+  http: 'GET /accounts',
+  summary: 'Show every account, its keys and its credits',
+  who: { operator: 'viewer' },
+  path: {},
+  input: { limit: { ...limitField, default: 1_000 }, after: afterField },
+  output: Type.Object(
+    {
+      accounts: Type.Array(
+        Type.Object({ ...account.properties, activeKeys: Type.Integer(), credits }, closed),
+      ),
+      next: nextField,
+    },
+    closed,
+  ),
+  refusals: [],
+  example: { limit: 1_000 },
+  none: 'There is no account yet. Run `assay accounts create NAME`.',
+  columns: {
+    name: 'name',
+    credits: 'credits',
+    keys: 'activeKeys',
+    created: 'createdAt',
+    id: 'id',
+  },
+  async run(db, { limit, after = null }, { now }) {
+    const found = await findAccounts(db, { after, limit: limit + 1, now })
+    const { rows, next } = pageOf(found, limit, ({ id }) => id)
+    const accounts = rows.map((one) => ({
+      ...wireAccount(one),
+      activeKeys: one.activeKeys,
+      credits: one.balance,
+    }))
+    return { accounts, next }
+  },
+})
+
+const endedMax = 20
+
+const accountsShow = read({
+  name: 'accounts show',
+  http: 'GET /accounts/{account}',
+  summary: 'Show an account, its valid keys and the last ended ones',
+  who: { operator: 'viewer' },
+  path: { account: accountField },
+  input: {},
+  output: Type.Object(
+    {
+      account,
+      credits,
+      suspended: Type.Boolean({ description: 'Its books did not add up: no credit can be used.' }),
+      keys: Type.Array(listedKey),
+    },
+    closed,
+  ),
+  refusals: ['account_not_found'],
+  example: { account: 'Example Ltd' },
+  renderLines: ({ account: { id, name, createdAt }, credits: balance, suspended, keys }) => [
+    name,
+    ...renderFields({
+      id,
+      created: createdAt,
+      credits: suspended ? `${balance}, suspended: run \`assay credits audit\`` : balance,
+    }),
+    ...(keys.length === 0 ? [] : ['', ...renderTable(keys, keyColumns)]),
+  ],
+  async run(db, { account: text }, { now, services }) {
+    const named = await services.accounts.named(db, text)
+    if ('refusal' in named) return named
+    const [found] = await findAccounts(db, { id: named.id, limit: 1, now })
+    if (found === undefined) return refuse('account_not_found')
+    const keys = await findShownKeys(db, { accountId: named.id, now, endedMax })
+    return {
+      account: wireAccount(found),
+      credits: found.balance,
+      suspended: found.isSuspended,
+      keys: keys.map((key) => wireKey(key, now)),
+    }
+  },
+})
+
+function wireAccount({ id, name, createdAt }: Account) {
+  return { id, name, createdAt: wireTime(createdAt) }
+}
+
+export const accountOperations = [accountsCreate, accountsList, accountsShow] as const

@@ -1,0 +1,56 @@
+/** An API key as operators and members see it. */
+import { type Static, Type } from 'typebox'
+import { environments, scopes } from '../../edge/http/callers.ts'
+import { closed, orNull, time } from '../../operations/fields.ts'
+import { wireTime } from '../../platform/clock.ts'
+import type { Columns } from '../../platform/render-table.ts'
+import { isActive } from './manage.ts'
+import type { StoredKey } from './store.ts'
+
+export const listedKey = Type.Object(
+  {
+    id: Type.String(),
+    shown: Type.String({ description: 'The beginning and the end of the key.' }),
+    name: Type.String(),
+    environment: Type.Enum([...environments]),
+    scopes: Type.Array(Type.Enum([...scopes])),
+    allowedFrom: orNull(Type.Array(Type.String()), 'Networks; null: any.'),
+    state: Type.Enum(['active', 'expired', 'revoked']),
+    createdAt: time,
+    expiresAt: orNull(time, 'Null: valid until it is revoked.'),
+    revokedAt: orNull(time, 'Null unless it is revoked.'),
+    lastUsedAt: orNull(time, 'Up to a minute behind; null if it was never used.'),
+  },
+  closed,
+)
+export type ListedKey = Static<typeof listedKey>
+
+export function wireKey(key: StoredKey, now: Date): ListedKey {
+  const { id, shown, name, environment, scopes: rights, allowedFrom } = key
+  const { createdAt, expiresAt, revokedAt, lastUsedAt } = key
+  return {
+    id,
+    shown,
+    name,
+    environment,
+    scopes: rights,
+    allowedFrom,
+    state: isActive(key, now) ? 'active' : revokedAt === null ? 'expired' : 'revoked',
+    createdAt: wireTime(createdAt),
+    expiresAt: expiresAt && wireTime(expiresAt),
+    revokedAt: revokedAt && wireTime(revokedAt),
+    lastUsedAt: lastUsedAt && wireTime(lastUsedAt),
+  }
+}
+
+export const keyColumns = {
+  id: ({ id }) => id,
+  key: ({ shown }) => shown,
+  state: ({ state }) => state,
+  name: ({ name }) => name,
+  scopes: ({ scopes: rights }) => rights.join(' '),
+  from: ({ allowedFrom }) => allowedFrom?.join(' ') ?? 'anywhere',
+  created: ({ createdAt }) => createdAt,
+  ends: ({ expiresAt, revokedAt }) => revokedAt ?? expiresAt,
+  lastUsed: ({ lastUsedAt }) => lastUsedAt,
+} satisfies Columns<ListedKey>

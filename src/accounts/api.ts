@@ -1,0 +1,43 @@
+/** What other modules may read and change of accounts, API keys, users, sessions and the request log. The stores are private. */
+export {
+  type Account,
+  findAccount,
+  findAccountNames,
+  findKeyCounts,
+  findKeys,
+  findOwnKey,
+  findShownKeys,
+  type StoredKey,
+} from './access/store.ts'
+export {
+  findInvitationsTo,
+  findOpenInvitations,
+  type OpenInvitation,
+  sweepInvitations,
+} from './invitation-store.ts'
+export { sweepMailBudget } from './mail-budget-store.ts'
+export { sweepMails } from './mail-store.ts'
+export {
+  type CountedCalls,
+  countByStatus,
+  countByTime,
+  findAllEntries,
+  findCalledOperations,
+  findEntries,
+  findEntriesAfter,
+  findEntry,
+  type LogEntry,
+  lookedAtMax,
+} from './request-log/store.ts'
+export {
+  countSessionsIn,
+  deleteEndedSessions,
+  deleteOwnSession,
+  deleteSessionByDigest,
+  deleteSessionsBeside,
+  findOwnSessions,
+  findValidSessionIds,
+  type OwnSession,
+  updateSessionAccount,
+} from './session-store.ts'
+export { findMembers, findSignedIn, findUserById, insertMembership, type Member } from './store.ts'

@@ -1,0 +1,11 @@
+/** What other modules may read and change of credits and payments. The stores are private. */
+export { type Archive, findArchives } from './credits/archive-store.ts'
+export { deletePurchases, findCreditAccount } from './credits/store.ts'
+export {
+  findAccountsToRollUp,
+  findLedger,
+  findUsage,
+  type LedgerEntry,
+  rollUpUsage,
+  type UsageOf,
+} from './credits/usage-store.ts'

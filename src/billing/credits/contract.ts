@@ -1,0 +1,30 @@
+/** The route by which a signed-in user takes the ledger of an account as a table. */
+import { Type } from 'typebox'
+import { type Contract, sessionResponses } from '../../edge/http/contract.ts'
+import { exampleLedgerCsv } from './examples.ts'
+import { ledgerCsvQuery, ledgerCsvType } from './schema.ts'
+
+export const creditsContract = {
+  getCreditsCsv: {
+    method: 'GET',
+    area: 'account',
+    extension: true,
+    policy: { kind: 'session' },
+    priority: 'search',
+    path: '/api/account/credits.csv',
+    summary: 'Show the ledger of the account as a table',
+    description:
+      'At most 10,000 entries. A text that a spreadsheet would run as a formula begins with an apostrophe.',
+    queryParameters: ledgerCsvQuery,
+    responses: {
+      200: {
+        description: 'One row for each entry, newest first.',
+        contentType: ledgerCsvType,
+        schema: Type.String(),
+        example: exampleLedgerCsv,
+        hasNextLink: true,
+      },
+      ...sessionResponses,
+    },
+  },
+} as const satisfies Contract

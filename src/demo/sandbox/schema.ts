@@ -1,0 +1,39 @@
+/** Wire shape of a sandbox score (decision D50), and the addresses in sandbox credentials. */
+import { Type } from 'typebox'
+import { statusListPath, statusPath } from '../../credentials/schema.ts'
+import { schemaVersionField, urlLengthMax } from '../../edge/http/fields.ts'
+import { publicScore, scoreCredential } from '../../workers/candidates/schema.ts'
+
+export const sandboxStatusPath = `/sandbox${statusPath}`
+export const sandboxListPath = `/sandbox${statusListPath}`
+
+const closed = { additionalProperties: false }
+const urlOrNull = (description: string) =>
+  Type.Union([Type.String({ format: 'uri', maxLength: urlLengthMax }), Type.Null()], {
+    description,
+  })
+
+export const sandboxScore = Type.Object(
+  {
+    schemaVersion: schemaVersionField('sandbox_score'),
+    score: publicScore,
+    credential: Type.Union(
+      [
+        Type.Object(
+          {
+            form: Type.Literal('native', { description: 'The form of the proof.' }),
+            document: scoreCredential,
+          },
+          { title: 'SandboxCredential', description: 'A credential of the sandbox.', ...closed },
+        ),
+        Type.Null(),
+      ],
+      { description: 'The credential of the score. Null if it has none.' },
+    ),
+    statusUrl: urlOrNull('The URL that says whether the credential is revoked. Null without one.'),
+    statusListUrl: urlOrNull(
+      'The URL of the signed list of revocations that covers the credential. Null without one.',
+    ),
+  },
+  { title: 'SandboxScore', ...closed },
+)

@@ -1,0 +1,94 @@
+/** Checks path and query parameters against their declaration. Nothing is coerced (decision D8). */
+import type { TObject } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { type Refusal, refuse } from '../platform/errors.ts'
+import { noValues, parseQuery } from './query.ts'
+
+export type Parameters = Readonly<Record<string, string>>
+export type ParameterCheck = (values: Parameters) => Parameters | Refusal
+
+/**
+ * Builds a check that returns the declared parameters or a refusal that names the malformed one.
+ *
+ * An absent parameter gets its `default`. If a declaration has `oneSpelling`, its values come back
+ * in that spelling, so two spellings of one value are the same call, also for a purchase.
+ */
+export function parameterCheck(
+  schema: TObject | undefined,
+  place: 'path' | 'query' = 'query',
+): ParameterCheck {
+  if (schema === undefined) return () => noValues
+  const validator = Compile(schema)
+  const forms = Object.entries(schema.properties).map(([name, property]) => ({
+    name,
+    form: formOf(property),
+    unlessSent: unlessSentOf(property),
+    spelled: spellingOf(property),
+    required: schema.required?.includes(name) ?? false,
+    validator: Compile(property),
+  }))
+  const check: ParameterCheck = (values) => {
+    const declared: Record<string, string> = {}
+    for (const { name, unlessSent } of forms) {
+      const value = values[name] ?? unlessSent
+      if (value !== undefined) declared[name] = value
+    }
+    if (validator.Check(declared)) {
+      for (const { name, spelled } of forms)
+        if (declared[name] !== undefined) declared[name] = spelled(declared[name])
+      return declared
+    }
+    for (const { name, form, required, validator } of forms) {
+      const value = declared[name]
+      if (value === undefined && required)
+        return refuse('invalid_parameter', {
+          message: `Parameter ${name} is required. ${form}`,
+          cause: { in: place, name, rule: `It is required. ${form}` },
+        })
+      if (value !== undefined && !validator.Check(value))
+        return refuse('invalid_parameter', {
+          message: `Parameter ${name} is not valid. ${form}`,
+          cause: { in: place, name, rule: form },
+        })
+    }
+    return refuse('invalid_parameter')
+  }
+  const ofNothing = check(noValues)
+  return (values) => (values === noValues ? ofNothing : check(values))
+}
+
+/**
+ * Reads the query of a request target. All of its text must be well formed; undeclared parameters
+ * are then ignored.
+ */
+export function queryOf(target: string, check: ParameterCheck): Parameters | Refusal {
+  const mark = target.indexOf('?')
+  const query = parseQuery(mark === -1 ? '' : target.slice(mark + 1))
+  return query.kind === 'problem'
+    ? refuse('invalid_parameter', {
+        message: query.why,
+        cause: { in: 'query', name: null, rule: 'The query is not well formed.' },
+      })
+    : check(query.values)
+}
+
+export function isRefusal(value: object): value is Refusal {
+  return 'refusal' in value
+}
+
+function unlessSentOf(schema: object): string | undefined {
+  return 'default' in schema ? String(schema.default) : undefined
+}
+
+type Spelling = (value: string) => string
+
+function spellingOf(schema: object): Spelling {
+  return 'oneSpelling' in schema && typeof schema.oneSpelling === 'function'
+    ? (schema.oneSpelling as Spelling)
+    : (value) => value
+}
+
+function formOf(schema: object): string {
+  if ('description' in schema) return String(schema.description)
+  return 'pattern' in schema ? `It matches ${String(schema.pattern)}.` : ''
+}

@@ -1,0 +1,112 @@
+/** Opens everything that a serving process or a jobs process needs, and checks the database. */
+import { join } from 'node:path'
+import type { Config } from '../config/config.ts'
+import type { Signers } from '../credentials/signers.ts'
+import { findForeignTables } from '../database/api-role.ts'
+import { compareSchema, knownLevel } from '../database/migrate.ts'
+import { migrationsDirectory } from '../database/open.ts'
+import { type SchemaWatch, watchedDb, watchSchema } from '../database/schema-level.ts'
+import { readReleaseFacts } from '../discovery/release-facts.ts'
+import { systemClock } from '../platform/clock.ts'
+import { type Db, openDb, sql } from '../platform/db/db.ts'
+import type { Job } from '../platform/job-runner.ts'
+import type { Log } from '../platform/observability/log.ts'
+import type { Metrics } from '../platform/observability/metrics.ts'
+import { type DatabaseWatch, watchDatabase } from './database-watch.ts'
+import type { ServiceOptions } from './http-app.ts'
+import { missingPayee, openPayments } from './payments.ts'
+import { openEngine } from './scoring-engine.ts'
+import { openSecretsKeyring } from './secrets-keyring.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+export interface ContextOptions {
+  url: string
+  log: Log
+  closing: AsyncDisposableStack
+  signers: Signers
+  metrics: Metrics
+}
+
+export interface AppContext extends ServiceOptions {
+  schema: SchemaWatch
+  /** Returns the options of a further pool. */
+  watchPool: DatabaseWatch
+}
+
+export async function openContext(
+  config: Config,
+  { url, log, closing, signers, metrics }: ContextOptions,
+): Promise<AppContext> {
+  const watchPool = watchDatabase(log, metrics)
+  const opened = openDb({
+    url,
+    pooling: config.databasePooling,
+    connectionsMax: config.databaseConnectionsMax,
+    applicationName: 'assay',
+    ...watchPool('main'),
+  })
+  closing.defer(() => opened.close())
+  const schema = watchSchema(opened, knownLevel(migrationsDirectory))
+  const db = watchedDb(opened, schema)
+  const x402 = await openPayments(config, { db, log, closing, metrics })
+  const payeeWarning = missingPayee(config)
+  if (payeeWarning !== null) log.info(payeeWarning)
+  const secrets = await openSecretsKeyring(config)
+  if (secrets === null) log.warn('no webhook endpoint can be created: set SECRETS_KEYRING')
+  const release = readReleaseFacts(root)
+  const engine = await openEngine(log)
+  return {
+    config,
+    db,
+    log,
+    clock: systemClock,
+    release,
+    engine,
+    signers,
+    secrets,
+    x402,
+    schema,
+    watchPool,
+  }
+}
+
+/** Returns the job that finds a newer schema if no readiness probe or statement finds it first. */
+export function schemaJob({ schema }: Pick<AppContext, 'schema'>): Job {
+  return { name: 'schema level', everyMs: 5_000, run: () => schema.check() }
+}
+
+const clockSkewMsMax = 30_000
+
+/**
+ * Throws an error with a message for the operator if the database lacks a migration, needs a newer
+ * release, denies the rights that this process needs, or has a clock that differs from this
+ * machine's.
+ */
+export async function refuseUnfitDatabase(
+  db: Db,
+  { log, runsJobs }: { log: Log; runsJobs: boolean },
+): Promise<void> {
+  const { pending, newer, outdated } = await compareSchema(db, migrationsDirectory)
+  if (outdated !== null) throw new Error(`Install a newer release: ${outdated}.`)
+  if (newer.length > 0)
+    log.warn('the database has migrations of a newer release', { newer: newer.join(', ') })
+  if (pending.length > 0)
+    throw new Error(`The database lacks ${pending.join(', ')}. Run \`bin/assay migrate\` first.`)
+  if (runsJobs) await refuseForeignRole(db)
+  const [row] = await db.rows<{ now: Date }>(sql`select clock_timestamp() as now`)
+  const skewMs = Math.abs((row?.now.getTime() ?? 0) - systemClock().getTime())
+  if (skewMs > clockSkewMsMax)
+    throw new Error(
+      `The clock of this machine and the database's differ by ${Math.round(skewMs / 1_000)} s.`,
+    )
+}
+
+/** Background jobs create and drop partitions, which only an owner of the tables may do. */
+async function refuseForeignRole(db: Db): Promise<void> {
+  const tables = await findForeignTables(db)
+  if (tables.length > 0)
+    throw new Error(
+      `The role of DATABASE_URL does not own ${tables.slice(0, 3).join(', ')} and so cannot run background jobs. Use the role that ran \`assay migrate\`, or start \`assay serve --no-jobs\`.`,
+    )
+}

@@ -1,0 +1,169 @@
+/** The operations on engines. */
+import { type Static, Type } from 'typebox'
+import { closed, digestField, moreField, orNull, time } from '../../operations/fields.ts'
+import { changed, operationsFor, unchanged } from '../../operations/operation.ts'
+import { wireTime } from '../../platform/clock.ts'
+import { counted } from '../../platform/counted.ts'
+import { refuse } from '../../platform/errors.ts'
+import { isReleasedEngine, knownEngines } from './known-engines.ts'
+import { markPage, recallEngine } from './recall-engine.ts'
+import { type EngineRecall, findRecall, recallReasons } from './recall-store.ts'
+
+const { read, change } = operationsFor<object>()
+
+const version = Type.String({ maxLength: 64, description: 'version of the engine' })
+const reason = Type.Enum([...recallReasons], { description: recallReasons.join(', ') })
+
+const engine = Type.Object(
+  {
+    version: Type.String(),
+    sha256: Type.String({ description: 'Of its bundle.' }),
+    isKept: Type.Boolean({ description: 'Its bundle is in engines/: its scores can be replayed.' }),
+    isReleased: Type.Boolean({ description: 'It is the engine of this release.' }),
+    scores: Type.Integer(),
+    active: Type.Integer({ description: 'Active scores among them.' }),
+    recalledAt: orNull(time, 'Null unless it was recalled.'),
+    reason: orNull(reason, 'Null unless it was recalled.'),
+  },
+  closed,
+)
+
+export const enginesList = read({
+  name: 'engines list',
+  http: 'GET /engines',
+  summary: 'Show every engine that is in engines/ or made a score',
+  who: { operator: 'viewer' },
+  path: {},
+  input: {},
+  output: Type.Object({ engines: Type.Array(engine) }, closed),
+  refusals: [],
+  example: {},
+  none: 'There is no engine.',
+  columns: {
+    version: 'version',
+    state: ({ isReleased, isKept }) =>
+      isReleased ? 'of this release' : isKept ? 'available' : 'not available',
+    scores: 'scores',
+    active: 'active',
+    recalled: ({ recalledAt, reason: why }) => recalledAt && `${recalledAt} (${why})`,
+    sha256: 'sha256',
+  },
+  async run(db) {
+    const engines = await knownEngines(db)
+    return {
+      engines: engines.map(({ recall, ...facts }) => ({
+        ...facts,
+        recalledAt: recall && wireTime(recall.recalledAt),
+        reason: recall && recall.reason,
+      })),
+    }
+  },
+})
+
+const recalled = Type.Object(
+  {
+    version: Type.String(),
+    sha256: Type.String(),
+    isReleased: Type.Boolean({ description: 'It is the engine of this release.' }),
+    recalledAt: time,
+    reason,
+    active: Type.Integer({
+      description: 'Its active scores, if this call recalled it; 0 if it was recalled before.',
+    }),
+    marked: Type.Integer({ description: 'Workers that this call marked for a new score.' }),
+    revoked: Type.Integer({
+      description: 'Credentials of its earlier scores that this call revoked.',
+    }),
+    more: moreField,
+  },
+  closed,
+)
+
+export const enginesRecall = change({
+  name: 'engines recall',
+  http: 'POST /engines/{sha256}/recall',
+  summary: 'Declare an engine wrong for ever: all its scores are corrected',
+  who: { operator: 'admin' },
+  path: { sha256: digestField('the hash of its bundle', 'engines list') },
+  input: { version, reason },
+  positional: ['version', 'sha256'],
+  output: recalled,
+  refusals: ['engine_not_found'],
+  example: { sha256: '0123456789abcdef'.repeat(4), version: '1.0.0', reason: 'wrong_result' },
+  audit: 'engines.recalled',
+  danger:
+    'No process computes a score with the engine any more, its scores are replaced as corrections, and their credentials are revoked.',
+  when: (record) => Reflect.get(record, 'recalledAt') === null,
+  renderLines: recalledLines,
+  async run(tx, { sha256, version: named, reason: why }, { by, now }) {
+    const engineSha256 = Buffer.from(sha256, 'hex')
+    const known = await findRecall(tx, engineSha256)
+    if (known !== undefined) {
+      if (known.engineVersion !== named) return unknownEngine(named, sha256)
+      const { workers, revoked, isLast } = await markPage(tx, engineSha256, now)
+      const counts = { active: 0, marked: workers, revoked }
+      return unchanged({ ...wireRecall(known), ...counts }, { more: !isLast })
+    }
+    const engines = await knownEngines(tx)
+    const found = engines.find((one) => one.sha256 === sha256 && one.version === named)
+    if (found === undefined) return unknownEngine(named, sha256)
+    const { active } = found
+    const recall = { engineSha256, engineVersion: named, reason: why, recalledAt: now }
+    const isNew = await recallEngine(tx, recall, by)
+    const output = { ...wireRecall(recall), active, marked: 0, revoked: 0 }
+    // The pages follow in transactions of their own: this one makes every scoring wait.
+    if (!isNew) return unchanged({ ...output, active: 0 }, { more: true })
+    const details = { version: named, reason: why, active }
+    return changed(output, { subjects: [sha256], details }, { more: true })
+  },
+})
+
+function unknownEngine(named: string, sha256: string) {
+  return refuse('engine_not_found', { message: `No engine ${named} has the SHA-256 ${sha256}.` })
+}
+
+function wireRecall({ engineSha256, engineVersion, reason: why, recalledAt }: EngineRecall) {
+  const sha256 = engineSha256.toString('hex')
+  return {
+    version: engineVersion,
+    sha256,
+    isReleased: isReleasedEngine({ sha256, version: engineVersion }),
+    recalledAt: wireTime(recalledAt),
+    reason: why,
+  }
+}
+
+function recalledLines({
+  version: named,
+  sha256,
+  recalledAt,
+  reason: why,
+  isReleased,
+  active,
+  marked,
+  revoked,
+  more,
+}: Static<typeof recalled>): string[] {
+  const scores = counted(Math.max(active, marked), 'active score')
+  return [
+    `The engine ${named} (${sha256}) is recalled since ${recalledAt} (${why}).`,
+    ...(revoked > 0 ? [`${counted(revoked, 'credential')} of earlier scores revoked.`] : []),
+    ...(isReleased
+      ? [
+          'It is the engine of this release: no score is computed until you install another one.',
+          `${scores} and the credentials stay until then, and are replaced as corrections.`,
+        ]
+      : active + marked > 0
+        ? [
+            `The engine of this release replaces ${scores} as corrections: the credentials are revoked, and score.revised is sent.`,
+            'A jobs process replaces the scores within seconds; `assay recompute` does it now.',
+          ]
+        : []),
+    ...(more === true
+      ? ['Scores are left to mark: repeat the command, or wait for a jobs process.']
+      : []),
+  ]
+}
+
+/** In the order of the help. */
+export const engineOperations = [enginesList, enginesRecall] as const

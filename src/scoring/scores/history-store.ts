@@ -1,0 +1,154 @@
+/**
+ * Reads of every score ever issued, with the inputs that recompute it. `store.ts` writes the
+ * tables.
+ */
+import { type Queryable, sql } from '../../platform/db/db.ts'
+import type { Band } from '../core/parameters.ts'
+
+export interface StoredSnapshot {
+  snapshotId: Buffer
+  workerId: string
+  /** `YYYY-MM-DD`. */
+  asOf: string
+  engineId: string
+  engineVersion: string
+  engineSha256: Buffer
+  vocabularySha256: Buffer
+  evidenceRoot: Buffer
+  nonce: Buffer
+  /** Canonical JSON. */
+  evidence: string
+  result: string
+  score: number
+  low: number
+  high: number
+  band: Band
+  evidenceCount: number
+  sourceCount: number
+}
+
+/** Returns scores in order of id, from the id `from` on. */
+export function findSnapshotsFrom(
+  db: Queryable,
+  from: Buffer,
+  limit: number,
+): Promise<StoredSnapshot[]> {
+  return db.rows<StoredSnapshot>(sql`
+    select s.snapshot_id as "snapshotId", s.worker_id as "workerId",
+      to_char(s.as_of, 'YYYY-MM-DD') as "asOf", s.engine_id as "engineId",
+      s.engine_version as "engineVersion", s.engine_sha256 as "engineSha256",
+      s.vocabulary_sha256 as "vocabularySha256", s.evidence_root as "evidenceRoot", w.nonce,
+      w.evidence, w.result, s.score, s.confidence_low as low, s.confidence_high as high, s.band,
+      s.evidence_count as "evidenceCount", s.source_count as "sourceCount"
+    from score_snapshots s join score_workings w on w.snapshot_id = s.snapshot_id
+    where s.snapshot_id >= ${from}
+    order by s.snapshot_id limit ${limit}`)
+}
+
+export async function findSnapshot(
+  db: Queryable,
+  snapshotId: Buffer,
+): Promise<StoredSnapshot | undefined> {
+  const [row] = await findSnapshotsFrom(db, snapshotId, 1)
+  return row?.snapshotId.equals(snapshotId) ? row : undefined
+}
+
+export interface ErasedSnapshot {
+  snapshotId: Buffer
+  workerId: string
+}
+
+/**
+ * Returns the scores that cannot be recomputed, because their inputs were erased, in order of id
+ * from the id `from` on.
+ */
+export function findErasedFrom(
+  db: Queryable,
+  from: Buffer,
+  limit: number,
+): Promise<ErasedSnapshot[]> {
+  return db.rows<ErasedSnapshot>(sql`
+    select s.snapshot_id as "snapshotId", s.worker_id as "workerId"
+    from score_snapshots s
+    where s.snapshot_id >= ${from}
+      and not exists (select from score_workings w where w.snapshot_id = s.snapshot_id)
+    order by s.snapshot_id limit ${limit}`)
+}
+
+/** Returns the smallest byte string that sorts after `id`. */
+export function bytesAfter(id: Buffer): Buffer {
+  return Buffer.concat([id, Buffer.alloc(1)])
+}
+
+export async function countSnapshots(db: Queryable): Promise<number> {
+  const [row] = await db.rows<{ count: number }>(sql`
+    select count(*)::int as count from score_snapshots`)
+  return row?.count ?? 0
+}
+
+/** Returns the rules of a vocabulary as canonical JSON, or undefined. */
+export async function findRules(db: Queryable, sha256: Buffer): Promise<string | undefined> {
+  const [row] = await db.rows<{ rules: string }>(sql`
+    select rules from scoring_vocabularies where vocabulary_sha256 = ${sha256}`)
+  return row?.rules
+}
+
+interface ListedScore {
+  snapshotId: Buffer
+  score: number
+  low: number
+  high: number
+  band: Band
+  evidenceCount: number
+  sourceCount: number
+  engineVersion: string
+  issuedAt: Date
+  /** Null if the score has no credential. */
+  vcSha256: Buffer | null
+}
+
+export interface ScoreInHistory extends ListedScore {
+  state: 'active' | 'superseded' | 'withdrawn'
+  change: 'first' | 'updated' | 'revised'
+  reason: string | null
+  endedAt: Date | null
+}
+
+/** Returns the scores of a worker, newest first. */
+export function findHistory(
+  db: Queryable,
+  workerId: string,
+  limit: number,
+): Promise<ScoreInHistory[]> {
+  return db.rows<ScoreInHistory>(sql`
+    select snapshot_id as "snapshotId", state, change, reason, score, confidence_low as low,
+      confidence_high as high, band, evidence_count as "evidenceCount",
+      source_count as "sourceCount", engine_version as "engineVersion", issued_at as "issuedAt",
+      ended_at as "endedAt", vc_sha256 as "vcSha256"
+    from score_snapshots where worker_id = ${workerId}
+    order by issued_at desc, (state = 'active') desc, snapshot_id limit ${limit}`)
+}
+
+export interface ActivePage {
+  /** Only scores of this band; null: of any. */
+  band: Band | null
+  /** The worker of the last row of the page before, or null for the first page. */
+  after: string | null
+  limit: number
+}
+
+/** Returns active scores, those of the latest registered workers first. */
+export function findActivePage(
+  db: Queryable,
+  { band, after, limit }: ActivePage,
+): Promise<(ListedScore & { workerId: string; username: string })[]> {
+  return db.rows(sql`
+    select s.worker_id as "workerId", p.username, s.snapshot_id as "snapshotId", s.score,
+      s.confidence_low as low, s.confidence_high as high, s.band,
+      s.evidence_count as "evidenceCount", s.source_count as "sourceCount",
+      s.engine_version as "engineVersion", s.issued_at as "issuedAt", s.vc_sha256 as "vcSha256"
+    from score_snapshots s join profiles p on p.worker_id = s.worker_id
+    where s.state = 'active' and (${band}::text is null or s.band = ${band})
+      and (${after}::uuid is null or s.worker_id < ${after})
+    order by s.worker_id desc limit ${limit}`)
+}

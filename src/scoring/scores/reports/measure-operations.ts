@@ -1,0 +1,168 @@
+/**
+ * The reports that measure sources and the model of the score. Each writes an audit entry with its
+ * number of rows and no value.
+ */
+import { Type } from 'typebox'
+import { closed } from '../../../operations/fields.ts'
+import { changed, operationsFor } from '../../../operations/operation.ts'
+import type { Db } from '../../../platform/db/db.ts'
+import type { ExplainServices } from '../explain-operation.ts'
+import type { ScoringRules } from '../scoring.ts'
+import { visitEvidence } from './counted-store.ts'
+import { openReliability } from './reliability.ts'
+import { factsOf, flag, madeFrom, minCell, number } from './report-fields.ts'
+import { openSourceReport } from './source-report.ts'
+
+const { change } = operationsFor<ExplainServices>()
+
+const sourceRow = Type.Object(
+  {
+    by: Type.Enum(['source', 'type']),
+    name: Type.String(),
+    workers: number,
+    items: number,
+    compared: number,
+    meanDifference: number,
+    sd: number,
+    standardError: number,
+    severity: number,
+    correlation: number,
+    near: number,
+    lenient: flag,
+    severe: flag,
+    narrow: flag,
+  },
+  closed,
+)
+
+export const sourcesReport = change({
+  name: 'sources report',
+  http: 'POST /reports/sources',
+  summary: 'Compare the results of each source with those of other groups',
+  who: { operator: 'admin' },
+  path: {},
+  input: { minCell },
+  output: Type.Object({ ...madeFrom, rows: Type.Array(sourceRow) }, closed),
+  refusals: ['scoring_unavailable'],
+  example: { minCell: 5 },
+  audit: 'reports.made',
+  none: 'No item counts yet.',
+  columns: {
+    by: 'by',
+    name: 'name',
+    workers: ({ workers }) => workers ?? '<5',
+    items: 'items',
+    compared: 'compared',
+    meanDifference: 'meanDifference',
+    sd: 'sd',
+    severity: 'severity',
+    correlation: 'correlation',
+    near: 'near',
+    flags: ({ lenient, severe, narrow }) =>
+      Object.entries({ lenient, severe, narrow }).flatMap(([name, is]) => (is ? name : [])),
+  },
+  async run(tx, { minCell: least }, { now, services }) {
+    const rules = await services.scoringRules()
+    if ('refusal' in rules) return rules
+    const report = openSourceReport(optionsOf(rules, now, least))
+    await visitEvidence(tx, 'all', report.add)
+    const rows = report.rows()
+    const details = { report: 'sources', rows: rows.length } as const
+    return changed({ ...factsOf(rules, now), rows }, { subjects: [], details })
+  },
+})
+
+const count = Type.Integer()
+const expected = Type.Integer({ description: 'What the model assumes.' })
+
+const calibrationRow = Type.Object(
+  {
+    by: Type.Enum(['all', 'items left', 'level', 'source']),
+    name: Type.String(),
+    workers: number,
+    compared: number,
+    inside: number,
+    meanError: number,
+    low: flag,
+  },
+  closed,
+)
+
+export const scoresReliability = change({
+  name: 'scores reliability',
+  http: 'POST /reports/reliability',
+  summary: 'Measure scatter, agreement and coverage, which the ranges of scores assume',
+  who: { operator: 'admin' },
+  path: {},
+  input: { minCell },
+  output: Type.Object(
+    {
+      ...madeFrom,
+      scatter: Type.Object({ cells: count, items: count, points: number, expected }, closed),
+      agreement: Type.Object(
+        {
+          units: count,
+          groups: count,
+          icc: number,
+          iccOfTwo: number,
+          iccOfThree: number,
+          iccOfFive: number,
+          severity: number,
+          expected,
+        },
+        closed,
+      ),
+      retest: Type.Object(
+        { pairs: count, correlation: number, meanChange: number, points: number },
+        closed,
+      ),
+      rows: Type.Array(calibrationRow, { description: 'Whether the range covers the next item.' }),
+    },
+    closed,
+  ),
+  refusals: ['scoring_unavailable'],
+  example: { minCell: 5 },
+  audit: 'reports.made',
+  none: 'No skill has results of two groups and a score without its newest group.',
+  columns: {
+    by: 'by',
+    name: 'name',
+    workers: ({ workers }) => workers ?? '<5',
+    compared: 'compared',
+    inside: 'inside',
+    meanError: 'meanError',
+    low: 'low',
+  },
+  renderLines: ({ scatter, agreement, retest }) => [
+    `Scatter of an item: ${shown(scatter.points)} points, of ${scatter.items} items in ${scatter.cells} cells. The model assumes ${scatter.expected}.`,
+    `Severity of a group: ${shown(agreement.severity)} points, of ${agreement.groups} groups in ${agreement.units} skills of workers. The model assumes ${agreement.expected}.`,
+    `Agreement of groups, ICC(1): ${shown(agreement.icc)}; of the mean of two ${shown(agreement.iccOfTwo)}, of three ${shown(agreement.iccOfThree)}, of five ${shown(agreement.iccOfFive)}.`,
+    `Test and retest: r ${shown(retest.correlation)}, change ${shown(retest.meanChange)}, scatter ${shown(retest.points)} points, of ${retest.pairs} pairs.`,
+  ],
+  async run(tx, { minCell: least }, { now, services }) {
+    const rules = await services.scoringRules()
+    if ('refusal' in rules) return rules
+    const report = openReliability(optionsOf(rules, now, least))
+    await visitEvidence(tx, 'all', report.add)
+    const result = report.result()
+    const details = { report: 'reliability', rows: result.rows.length } as const
+    return changed({ ...factsOf(rules, now), ...result }, { subjects: [], details })
+  },
+})
+
+function shown(number: number | null): string {
+  return number === null ? 'unknown' : String(number)
+}
+
+function optionsOf({ vocabulary }: ScoringRules, now: Date, least: number) {
+  return { vocabulary, asOfDay: Math.floor(now.getTime() / 86_400_000), minCell: least }
+}
+
+/** Returns the calibration of the workers with the newest scores, for `assay doctor`. */
+export async function recentCalibration(db: Db, rules: ScoringRules, now: Date) {
+  const report = openReliability(optionsOf(rules, now, 5))
+  await db.transaction((tx) => visitEvidence(tx, 'newest', report.add))
+  return report.result().rows
+}
+
+export const measureOperations = [sourcesReport, scoresReliability] as const

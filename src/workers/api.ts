@@ -1,0 +1,20 @@
+/** What other modules may read and change of workers, profiles, consents and identities. The stores are private. */
+export { type ConsentChange, findConsentChanges } from './consent-store.ts'
+export { findIdentityChanges } from './identity-store.ts'
+export {
+  eraseWorkerRows,
+  findUsernameDigests,
+  findWorkerHistory,
+  lockToErase,
+} from './personal-store.ts'
+export {
+  completeOnboarding,
+  findWorkerFacts,
+  findWorkerId,
+  findWorkerPage,
+  findWorkers,
+  findWorkersLike,
+  lockWorkers,
+  tryLockWorkers,
+  type Worker,
+} from './store.ts'
