@@ -203,7 +203,9 @@ async function valuesOfDemo(db: Db): Promise<Row> {
   const [credential] = (await output('credentials list', { username })).credentials as Row[]
   const [engine] = (await output('engines list', {})).engines as Row[]
   const [event] = await db.rows<{ id: string }>(sql`
-    select id from webhook_events where type = 'score.updated' limit 1`)
+    select id from webhook_events
+    where type = 'score.updated' and position is not null and withheld_at is null
+    order by seq limit 1`)
   const source = item?.sourceId
   return {
     account: accountName,

@@ -86,10 +86,11 @@ export async function inspectPage(page: Page, name: string): Promise<void> {
     // Without motion, so that no colour is measured half way to another.
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     await page.setViewportSize(viewport)
-    // Two frames later the new colours are drawn.
-    await page.evaluate(
-      'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))',
-    )
+    // Two frames later the new colours are set, and what still changes to them is ended.
+    await page.evaluate(`
+      new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() => {
+        for (const one of document.getAnimations()) if (one instanceof CSSTransition) one.finish()
+      })`)
     const look = `${name} ${colorScheme} ${viewport.width}`
     if (hasAxe) {
       assert.deepEqual(await violationsOf(page), [], look)
