@@ -18,7 +18,7 @@ const tools = [
     args: [program('typescript', 'tsc'), '-p', 'src/web/assets'],
   },
   { name: 'unused code', args: [program('knip')] },
-  { name: 'vocabulary', args: [join(root, 'src/cli/assay.ts'), 'vocabulary', 'lint'] },
+  { name: 'vocabulary', args: [join(root, 'packages/vocabulary/src/vocabulary.ts'), 'lint'] },
   { name: 'contract', args: [join(root, 'scripts/check-contract.mjs')] },
   { name: 'generated files', args: [join(root, 'scripts/generate/generate.ts'), '--check'] },
 ]

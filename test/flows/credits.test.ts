@@ -202,7 +202,7 @@ test('a grant without a reference gets one, which is shown first; an equal one w
   const enter = (verb: string, ...more: string[]) =>
     run(['credits', verb, account.id, ...more, '--reason', 'trial', '--json'])
   const both = await Promise.all([enter('grant', '5'), enter('grant', '5')])
-  const [first, again] = both.sort((a, b) => Number(a.code) - Number(b.code))
+  const [first, again] = both.sort((a, b) => a.code - b.code)
   assert.ok(first !== undefined && again !== undefined)
   const { reference, balance } = JSON.parse(first.out)
   assert.equal(balance, 5)
