@@ -62,7 +62,7 @@ export interface LogEntry {
 const columns = fragment`seq, at, request_id as "requestId", key_id as "keyId", operation,
   status, error, cause, credits, duration_us as "durationUs", network`
 
-/** The calls that one look goes through. With a million calls it takes 15 ms instead of 1.3 s. */
+/** The calls that one look goes through. With a million calls it takes 7 ms instead of 1.3 s. */
 export const lookedAtMax = 10_000
 
 export interface EntriesWanted extends LogFilter {
@@ -85,7 +85,7 @@ export interface FoundEntries {
  * The inner query walks the index backwards, and the filters take what fits from it. In one query
  * the planner would sort all calls of the account: 80 ms instead of 1 ms with 100,000 calls.
  * Refused and failed calls are rare, and have an index of their own. A time begins and ends at the
- * calls that its minutes name: 3 ms instead of 510 ms for a minute five days ago, of a million calls.
+ * calls that its minutes name: 1.4 ms instead of 510 ms for a minute five days ago, of a million calls.
  */
 export async function findEntries(db: Queryable, wanted: EntriesWanted): Promise<FoundEntries> {
   const { accountId, from = null, to = null, keyId = null, operation = null } = wanted
