@@ -33,7 +33,12 @@ const dataDir = join(folder, 'data')
 const file = join(folder, 'evidence.ndjson')
 /** Other items of the same workers. */
 const streamedFile = join(folder, 'streamed.ndjson')
-const env = { PATH: process.env.PATH ?? '', ASSAY_DATA_DIR: dataDir, PORT: '0' }
+const env = {
+  PATH: process.env.PATH ?? '',
+  ASSAY_DATA_DIR: dataDir,
+  PORT: '0',
+  PUBLIC_URL: 'http://localhost:8080',
+}
 
 const pairs = Object.entries(releasedVocabulary()).flatMap(([skillId, { weightPermille }]) =>
   Object.keys(weightPermille).map((type) => ({ skillId, type })),
