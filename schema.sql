@@ -1323,7 +1323,8 @@ create table status_lists (
 );
 create table status_looks (
   only_row boolean default true not null,
-  at timestamp with time zone not null
+  at timestamp with time zone not null,
+  first_at timestamp with time zone default now() not null
 );
 create table user_identities (
   issuer text not null,

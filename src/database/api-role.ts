@@ -19,7 +19,7 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   schema_migrations: read,
   process_heartbeats: ['select', 'insert', 'update'],
   status_changes: read,
-  status_looks: nothing,
+  status_looks: read,
   backlog: read,
   signing_keys: read,
   status_lists: read,

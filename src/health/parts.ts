@@ -74,16 +74,23 @@ export interface StatusChange {
 export const historyDays = 90
 const dayMs = 86_400_000
 
+export interface StatusRecord {
+  /** The first look. Null: there was none. */
+  since: Date | null
+  changes: readonly StatusChange[]
+}
+
 export interface Day {
   /** Such as `2026-05-14`. */
   day: string
-  state: PartState
+  /** `unknown`: before the first look. */
+  state: PartState | 'unknown'
   /** Minutes in which the part did not work, or only in part. */
   minutes: number
 }
 
 /** Returns the last 90 days of a part, oldest first, each with its worst state. */
-export function daysOf(changes: readonly StatusChange[], now: Date): Day[] {
+export function daysOf({ since, changes }: StatusRecord, now: Date): Day[] {
   const today = Math.floor(now.getTime() / dayMs) * dayMs
   return Array.from({ length: historyDays }, (_, i) => {
     const start = today - (historyDays - 1 - i) * dayMs
@@ -96,7 +103,9 @@ export function daysOf(changes: readonly StatusChange[], now: Date): Day[] {
       ? 'fails'
       : within.length > 0
         ? 'limited'
-        : 'works'
+        : since !== null && since.getTime() < start + dayMs
+          ? 'works'
+          : 'unknown'
     const minutes = Math.ceil(within.reduce((sum, { ms }) => sum + ms, 0) / 60_000)
     return { day: new Date(start).toISOString().slice(0, 10), state, minutes }
   })

@@ -13,11 +13,12 @@ import {
   type PartName,
   partNames,
   parts,
-  type StatusChange,
+  type StatusRecord,
   statesOf,
 } from './parts.ts'
 import {
   deleteStatusChanges,
+  findFirstLook,
   findStatusChanges,
   insertOutage,
   lockLastLook,
@@ -74,15 +75,17 @@ function outageOf(hasLooked: boolean): PartName[] {
 /** The history in the memory of a process, so that the page shows it while the database is away. */
 export interface StatusHistory {
   /** Returns the history, read at most a minute ago if the database answers. */
-  read(): Promise<readonly StatusChange[]>
+  read(): Promise<StatusRecord>
 }
 
 const rereadMs = 60_000
 
 export function openStatusHistory(db: Db, clock: Clock): StatusHistory {
-  let last: readonly StatusChange[] = []
+  let last: StatusRecord = { since: null, changes: [] }
   const reread = atMostEvery(rereadMs, async () => {
-    last = await findStatusChanges(db, new Date(clock().getTime() - historyDays * dayMs))
+    const from = new Date(clock().getTime() - historyDays * dayMs)
+    const [since, changes] = await Promise.all([findFirstLook(db), findStatusChanges(db, from)])
+    last = { since, changes }
   })
   return {
     async read() {

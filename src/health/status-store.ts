@@ -12,8 +12,14 @@ export function findStatusChanges(db: Queryable, since: Date): Promise<StatusCha
 /** Takes the turn of one process and returns the last look, or null before the first one. */
 export async function lockLastLook(tx: Tx, now: Date): Promise<Date | null> {
   await tx.run(sql`
-    insert into status_looks (at) values (${now}) on conflict do nothing`)
+    insert into status_looks (at, first_at) values (${now}, ${now}) on conflict do nothing`)
   const [row] = await tx.rows<{ at: Date }>(sql`select at from status_looks for update`)
+  return row?.at ?? null
+}
+
+/** Returns when the first look was, or null before it. */
+export async function findFirstLook(db: Queryable): Promise<Date | null> {
+  const [row] = await db.rows<{ at: Date }>(sql`select first_at as at from status_looks`)
   return row?.at ?? null
 }
 

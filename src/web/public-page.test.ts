@@ -32,6 +32,7 @@ let survey: ReturnType<StatusPageOptions['survey']> = {
     { name: 'fan out events', isLate: false },
   ],
 }
+let since: Date | null = new Date('2026-01-01T00:00:00Z')
 const history: StatusChange[] = [
   {
     part: 'webhooks',
@@ -50,7 +51,7 @@ const edge = await startEdge({
       clock: () => new Date('2026-05-14T09:00:00Z'),
       probe: async () => probe,
       survey: () => survey,
-      history: async () => history,
+      history: async () => ({ since, changes: history }),
       release: '1.2.0',
       startedAt: at,
     }),
@@ -231,4 +232,18 @@ test('200: the status page and its twin say which part works, since when, and ho
   assert.match(page, /aria-label="3 days with an interruption in 90 days\."/)
   assert.match(page, /Release 1\.2\.0/)
   probe = { isReady: true, checks: { database: 'ok' } }
+})
+
+test('a day before the first look has no record, and no page says that all was well', async () => {
+  since = new Date('2026-05-13T12:00:00Z')
+  const young = String((await get('/status')).body)
+  assert.match(young, /No interruption since 13 May 2026\./)
+  assert.match(young, /<rect class="unknown"[^>]*><title>11 May 2026: nothing is recorded/)
+  assert.match(young, /<rect class="works"[^>]*><title>13 May 2026: no interruption/)
+  assert.match(
+    String((await get('/status.json')).body),
+    /"recordedSince":"2026-05-13T12:00:00\.000Z"/,
+  )
+  since = null
+  assert.match(String((await get('/status')).body), /Nothing is recorded yet\./)
 })

@@ -6,13 +6,14 @@
 import type { RateLimits } from '../../edge/http/contract.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import {
+  type Day,
   daysOf,
   historyDays,
   type PartName,
   type PartState,
   partNames,
   parts,
-  type StatusChange,
+  type StatusRecord,
   statesOf,
 } from '../../health/parts.ts'
 import type { Heartbeat, JobHistory } from '../../health/processes.ts'
@@ -38,7 +39,7 @@ export interface StatusPageOptions {
         jobs: readonly Pick<JobHistory, 'name' | 'isLate'>[]
       }
     | undefined
-  history: () => Promise<readonly StatusChange[]>
+  history: () => Promise<StatusRecord>
   release: string
   startedAt: Date
 }
@@ -62,23 +63,23 @@ export function statusPages(site: Site, options: StatusPageOptions): Endpoint[] 
   ]
 }
 
-interface PartNow {
+interface PartNow extends Pick<StatusRecord, 'changes'> {
   name: PartName
   state: PartState
   /** Since when the part has not worked, if that is recorded. */
   since: Date | null
-  changes: readonly StatusChange[]
 }
 
 interface Status extends Pick<StatusPageOptions, 'release' | 'startedAt'> {
   state: PartState
   parts: readonly PartNow[]
+  recordedSince: Date | null
   now: Date
 }
 
 async function readStatus(options: StatusPageOptions): Promise<Status> {
   const { isReady, checks } = await options.probe()
-  const history = await options.history()
+  const record = await options.history()
   const survey = options.survey()
   const states = statesOf({
     isDatabaseUp: isReady && checks.database === 'ok',
@@ -89,7 +90,7 @@ async function readStatus(options: StatusPageOptions): Promise<Status> {
   const all = partNames.flatMap((name) => {
     const state = states[name]
     if (state === undefined) return []
-    const changes = history.filter(({ part }) => part === name)
+    const changes = record.changes.filter(({ part }) => part === name)
     const last = changes.findLast(({ endedAt }) => endedAt === null)
     return [{ name, state, since: state === 'works' ? null : (last?.beganAt ?? null), changes }]
   })
@@ -97,6 +98,7 @@ async function readStatus(options: StatusPageOptions): Promise<Status> {
   return {
     state: worst('fails') ? 'fails' : worst('limited') ? 'limited' : 'works',
     parts: all,
+    recordedSince: record.since,
     now: options.clock(),
     release: options.release,
     startedAt: options.startedAt,
@@ -104,12 +106,13 @@ async function readStatus(options: StatusPageOptions): Promise<Status> {
 }
 
 /** A member of each part: the state now, and the times of the last 90 days in which it differed. */
-function statusBody({ state, parts: all, now, release, startedAt }: Status) {
+function statusBody({ state, parts: all, recordedSince, now, release, startedAt }: Status) {
   return {
     state,
     checkedAt: now.toISOString(),
     release,
     startedAt: startedAt.toISOString(),
+    recordedSince: recordedSince?.toISOString() ?? null,
     parts: all.map(({ name, state, since, changes }) => ({
       name,
       title: parts[name].title,
@@ -149,7 +152,7 @@ const summaries: Record<PartState, { title: string; sentence: string }> = {
 }
 
 function statusView(
-  { state, parts: all, now, release, startedAt }: Status,
+  { state, parts: all, recordedSince, now, release, startedAt }: Status,
   site: Site,
 ): PublicView {
   const { host } = site
@@ -164,20 +167,22 @@ function statusView(
 <section class="verdict" data-tone="${tone}" data-service="${state === 'fails' ? 'fails' : 'works'}" aria-labelledby="status-title">
 <div class="verdict-head"><span class="seal">${icon(sign)}</span><div><h2 id="status-title">${title}</h2><p>${sentence}</p></div></div>
 </section>
-<ul class="parts">${all.map((part) => partItem(part, now))}</ul>
+<ul class="parts">${all.map((part) => partItem(part, { recordedSince, now }))}</ul>
 <p class="small muted">Checked ${timeTag(now, now)}, at ${fullTime(now)}. Release ${release}, running since ${fullTime(startedAt)}.</p>`,
   }
 }
 
-function partItem({ name, state, since, changes }: PartNow, now: Date): Html {
+function partItem(
+  { name, state, since, changes }: PartNow,
+  { recordedSince, now }: Pick<Status, 'recordedSince' | 'now'>,
+): Html {
   const { tone, sign, word } = looks[state]
   const { title, text } = parts[name]
-  const days = daysOf(changes, now)
-  const bad = days.filter((day) => day.state !== 'works')
-  const sentence =
-    bad.length === 0
-      ? `No interruption in ${historyDays} days.`
-      : `${counted(bad.length, 'day')} with an interruption in ${historyDays} days.`
+  const days = daysOf({ since: recordedSince, changes }, now)
+  const bad = days.flatMap(({ state, ...day }) =>
+    state === 'limited' || state === 'fails' ? [{ ...day, state }] : [],
+  )
+  const sentence = daysSentence(days, bad.length)
   const width = 100 / historyDays
   const bars = days.map(
     (day, i) =>
@@ -190,11 +195,21 @@ function partItem({ name, state, since, changes }: PartNow, now: Date): Html {
 <svg class="days" width="100%" height="28" role="img" aria-label="${sentence}">${bars}</svg><p class="row apart small muted"><span>${historyDays} days ago</span><span>${sentence}</span><span>Today</span></p>${table}</div></li>`
 }
 
+function daysSentence(days: readonly Day[], bad: number): string {
+  const known = days.filter(({ state }) => state !== 'unknown')
+  const [first] = known
+  if (first === undefined) return 'Nothing is recorded yet.'
+  const time =
+    known.length === days.length ? `in ${days.length} days` : `since ${dateOf(first.day)}`
+  return `${bad === 0 ? 'No' : `${counted(bad, 'day')} with an`} interruption ${time}.`
+}
+
 function dateOf(day: string): string {
   return shortDate(new Date(`${day}T00:00:00Z`))
 }
 
-function dayText({ day, state, minutes }: ReturnType<typeof daysOf>[number]): string {
+function dayText({ day, state, minutes }: Day): string {
+  if (state === 'unknown') return `${dateOf(day)}: nothing is recorded`
   return state === 'works'
     ? `${dateOf(day)}: no interruption`
     : `${dateOf(day)}: ${state === 'fails' ? 'did not work' : 'worked in part'} for ${counted(minutes, 'minute')}`

@@ -84,14 +84,17 @@ export async function startService(
         isLate: false,
       })),
     }),
-    history: async () => [
-      {
-        part: 'webhooks',
-        state: 'fails',
-        beganAt: new Date(Date.now() - 86_400_000),
-        endedAt: new Date(Date.now() - 86_000_000),
-      },
-    ],
+    history: async () => ({
+      since: new Date(Date.now() - 86_400_000),
+      changes: [
+        {
+          part: 'webhooks',
+          state: 'fails',
+          beganAt: new Date(Date.now() - 86_400_000),
+          endedAt: new Date(Date.now() - 86_000_000),
+        },
+      ],
+    }),
     release: '1.0.0',
     startedAt: new Date(),
   })
