@@ -13,7 +13,7 @@ export interface FictionalWorker {
   /** Permissions and checks that this worker does not have in the demo. */
   lacks: readonly Lack[]
   career: readonly SkillEvidence[]
-  /** In the sandbox. Null for a candidate who shows no score. */
+  /** In the sandbox. Null: the candidate shows no score. */
   score: FictionalScore | null
 }
 
