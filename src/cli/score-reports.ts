@@ -100,10 +100,11 @@ async function writeExport(
       return file
     }),
   )
+  const now = context.clock()
   const counts = await context.db.transaction(async (tx) => {
     // All pages see the database as it is now.
     await tx.run(oneSnapshot)
-    const { read, make } = openExport(tx, { key, rules, now: context.clock(), limit: pageWorkers })
+    const { read, make } = openExport(tx, { key, rules, now, limit: pageWorkers })
     const total = { workers: 0, skills: 0, evidence: 0 }
     for (let rows: PageRows | null = await read(null); rows !== null; ) {
       // The database reads the next page while this one is computed and written.
@@ -125,7 +126,7 @@ async function writeExport(
   const { workers } = counts
   await performHere(context, scoresRecordExport, { input: { workers }, flags: {} })
   for (const file of [scores, skills, evidence]) await file?.close()
-  return done({ ...counts, ...factsOf(rules, context.clock()) }, [
+  return done({ ...counts, ...factsOf(rules, now) }, [
     `${counted(counts.workers, 'worker')}, ${counted(counts.skills, 'skill')} and ${counted(counts.evidence, 'item')} exported to ${out}.`,
     `The key of the pseudonyms is in ${keyFile}. Never give it to the auditor.`,
   ])

@@ -12,14 +12,26 @@ export interface Need {
 /** Work that waits longer needs an operator. */
 const waitMsMax = 60_000
 
+/** What the survey does not read. */
+export interface NeedFacts {
+  /** Null: no signing key is active. */
+  activeKey: string | null
+  failingEndpoints: number
+}
+
 export function needsOf(
   { backlog, jobs, live }: Pick<Survey, 'backlog' | 'jobs' | 'live'>,
+  { activeKey, failingEndpoints }: NeedFacts,
   now: Date,
 ): Need[] {
   const isOld = (since: Date | null) =>
     since !== null && now.getTime() - since.getTime() > waitMsMax
   const late = jobs.filter(({ isLate, error }) => isLate || error !== null)
   const needs: (Need | false)[] = [
+    activeKey === null && {
+      title: 'No signing key is active',
+      text: 'Nothing is issued. Run `assay keys create`.',
+    },
     !live.some((one) => one.jobs !== null) && {
       title: 'No process runs background jobs',
       text: 'Scores, events and mails wait. Start `assay jobs`.',
@@ -57,6 +69,11 @@ export function needsOf(
     isOld(backlog.eventUndispatchedSince) && {
       title: 'Events wait to be dispatched',
       text: 'The oldest is more than a minute old.',
+      noun: 'webhooks',
+    },
+    failingEndpoints > 0 && {
+      title: counted(failingEndpoints, 'webhook endpoint fails', 'webhook endpoints fail'),
+      text: 'See `assay webhooks failing`.',
       noun: 'webhooks',
     },
     backlog.apiKeysEnding > 0 && {

@@ -1,7 +1,7 @@
 /** One screen of the whole service: processes, jobs, work that waits, and what needs the operator. */
 
 import { Type } from 'typebox'
-import { closed, orNull } from '../operations/fields.ts'
+import { closed, orNull, time } from '../operations/fields.ts'
 import { operationsFor } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
@@ -18,7 +18,6 @@ export interface StatusServices {
 const { read } = operationsFor<StatusServices>()
 
 const count = Type.Integer()
-const time = Type.String({ format: 'date-time' })
 const sinceOrNull = orNull(time, 'Null if nothing waits.')
 
 const status = Type.Object(
@@ -113,7 +112,7 @@ export const serviceStatus = read({
       line('disputes', `${disputesOverdue} overdue`),
       line(
         'keys',
-        `signing key ${keys.signingKey ?? 'none is active'}; oldest status list ${keys.statusListPublishedAt ?? '-'}; ${counted(keys.apiKeysEnding, 'API key')} end within 7 days`,
+        `signing key ${keys.signingKey ?? 'none is active'}; oldest status list ${keys.statusListPublishedAt ?? '-'}; ${counted(keys.apiKeysEnding, 'API key ends', 'API keys end')} within 7 days`,
       ),
       line(
         'webhooks',
@@ -131,12 +130,8 @@ export const serviceStatus = read({
     ])
     const { live, jobs, backlog } = survey
     const { pending, active, failing, paused, disabled } = deliveries
-    const needs = needsOf(survey, now).map(({ title, text }) => `${title}. ${text}`)
-    if (activeKey === null) needs.push('No signing key is active. Run `assay keys create`.')
-    if (failing > 0)
-      needs.push(
-        `${counted(failing, 'endpoint')} of ${active} fail. See \`assay webhooks failing\`.`,
-      )
+    const facts = { activeKey, failingEndpoints: failing }
+    const needs = needsOf(survey, facts, now).map(({ title, text }) => `${title}. ${text}`)
     return {
       asOf: wireTime(now),
       processes: live.map(({ node, pid, release, serves, signs, seenAt, jobs: own }) => ({

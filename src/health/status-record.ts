@@ -46,7 +46,7 @@ export function statusRecorder(
         const now = clock()
         await db.transaction(async (tx) => {
           const last = await lockLastLook(tx, now)
-          if (last !== null && now.getTime() - last.getTime() > gapMs)
+          if (now.getTime() - last.getTime() > gapMs)
             await insertOutage(tx, { names: outageOf(hasLooked), from: last, to: now })
           const states = statesOf({ ...found, isDatabaseUp: true })
           await setStates(tx, new Map(Object.entries(states) as [PartName, never][]), now)
@@ -65,8 +65,8 @@ export function statusRecorder(
 
 /**
  * Returns the parts that did not work since the last look. If this process looked before, it lived
- * and its looks failed: the database was away, so no part worked. Otherwise no process looked, and
- * the parts of background jobs alone did not work.
+ * and its looks failed: the database was away, so no part worked. Otherwise no process looked:
+ * nothing is known of the parts of requests, and the parts of background jobs did not work.
  */
 function outageOf(hasLooked: boolean): PartName[] {
   return partNames.filter((name) => hasLooked || parts[name].jobs !== null)

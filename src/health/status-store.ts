@@ -9,12 +9,12 @@ export function findStatusChanges(db: Queryable, since: Date): Promise<StatusCha
     where ended_at is null or ended_at > ${since} order by began_at, part`)
 }
 
-/** Takes the turn of one process and returns the last look, or null before the first one. */
-export async function lockLastLook(tx: Tx, now: Date): Promise<Date | null> {
+/** Takes the turn of one process. Returns the time of the last look; the first look returns its own. */
+export async function lockLastLook(tx: Tx, now: Date): Promise<Date> {
   await tx.run(sql`
     insert into status_looks (at, first_at) values (${now}, ${now}) on conflict do nothing`)
   const [row] = await tx.rows<{ at: Date }>(sql`select at from status_looks for update`)
-  return row?.at ?? null
+  return row?.at ?? now
 }
 
 /** Returns when the first look was, or null before it. */
@@ -46,17 +46,20 @@ export async function setStates(
     on conflict do nothing`)
 }
 
-/** Writes an outage that is over. */
+/** Writes an outage that is over. What worked in part ended when the outage began. */
 export async function insertOutage(
   tx: Tx,
   { names, from, to }: { names: readonly PartName[]; from: Date; to: Date },
 ): Promise<void> {
   await tx.run(sql`
+    update status_changes set ended_at = greatest(began_at, ${from})
+    where ended_at is null and state = 'limited' and part = any(${names}::text[])`)
+  await tx.run(sql`
     insert into status_changes (part, state, began_at, ended_at)
-    select part, 'fails', ${from}, ${to} from unnest(${names}::text[]) as part
+    select n.part, 'fails', ${from}, ${to} from unnest(${names}::text[]) as n(part)
     where not exists (
       select from status_changes c
-      where c.part = part and c.state = 'fails' and c.began_at <= ${from} and c.ended_at is null)
+      where c.part = n.part and c.state = 'fails' and c.began_at <= ${from} and c.ended_at is null)
     on conflict do nothing`)
 }
 

@@ -1,4 +1,7 @@
-/** Every operation, noun by noun. The operator API and its document are made from this list. */
+/**
+ * Every operation with an operator route, noun by noun. The operator API and its document are made
+ * from this list.
+ */
 import { accountOperations } from '../accounts/access/account-operations.ts'
 import { apiKeyOperations } from '../accounts/access/key-operations.ts'
 import { operatorOperations } from '../accounts/access/operator-operations.ts'

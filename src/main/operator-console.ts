@@ -13,11 +13,12 @@ import { redirect } from '../web/layout.ts'
 import { consoleRefusalPage, unknownConsolePage } from '../web/refusal-page.ts'
 import { signInEndpoints } from '../web/sign-in.ts'
 import type { SignInOptions } from '../web/sign-in-context.ts'
+import { countFailingEndpoints } from '../webhooks/api.ts'
 import { allOperations } from './all-operations.ts'
 import type { Services } from './operations.ts'
 
-/** The totals of the overview are read at most this often. */
-const totalsMs = 10_000
+/** The counts of the overview are read at most this often. */
+const countsMs = 10_000
 
 interface Options {
   performer: Performer<Services>
@@ -41,7 +42,14 @@ export function operatorConsole(config: Config, { performer, notFoundPage }: Opt
       return user === undefined ? null : (user.name ?? user.email)
     },
     state: openSurvey(db, clock).read,
-    totals: atMostEvery(totalsMs, () => findTotals(db)),
+    totals: atMostEvery(countsMs, () => findTotals(db)),
+    needFacts: atMostEvery(countsMs, async () => {
+      const [activeKey, failingEndpoints] = await Promise.all([
+        performer.services.activeKey(db),
+        countFailingEndpoints(db, null),
+      ])
+      return { activeKey, failingEndpoints }
+    }),
   })
 }
 

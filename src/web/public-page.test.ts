@@ -187,7 +187,7 @@ test('200: a document with a page shows it to browsers alone, and caches keep bo
   for (const { headers } of [page, json]) assert.match(String(headers.vary), /, Accept$/)
 })
 
-test('200: the status page and its twin say which part works, since when, and how 90 days were', async () => {
+test('200: the status page and its JSON say which part works, since when, and how 90 days were', async () => {
   const { live, jobs } = survey ?? assert.fail('there is a survey')
   const late = jobs.map((job) => ({ ...job, isLate: job.name === 'fan out events' }))
   const cases = [
@@ -218,9 +218,9 @@ test('200: the status page and its twin say which part works, since when, and ho
     const { status, body } = await get('/status')
     assert.equal(status, 200)
     assert.ok(String(body).includes(`<h2 id="status-title">${title}</h2>`), title)
-    const twin = JSON.parse(String((await get('/status.json')).body))
+    const said = JSON.parse(String((await get('/status.json')).body))
     const stateOf = (name: string) =>
-      twin.parts.find((one: { name: string }) => one.name === name)?.state
+      said.parts.find((one: { name: string }) => one.name === name)?.state
     assert.deepEqual([stateOf('webhooks'), stateOf('checks')], [webhooks, checks])
     assert.equal(stateOf('scoring'), webhooks === 'fails' ? 'fails' : undefined)
     assert.doesNotMatch(String(body), /no answer/, 'reasons are for the operator')

@@ -7,7 +7,7 @@ import MiniSearch, { type Query, type SearchResult } from 'minisearch'
 import { stemmer } from 'stemmer'
 import { foldText } from '../platform/fold-text.ts'
 
-/** For one address. A page asks while its reader types. */
+/** Limits of each page of a search, for one address. A page asks while its reader types. */
 export const searchLimits = { perMinute: 300, perDay: 10_000 }
 
 export interface TextIndexOptions<Item> {

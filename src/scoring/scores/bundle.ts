@@ -10,7 +10,7 @@ import { sha256Hex } from '../../platform/crypto/bytes.ts'
 import { engineId, engineVersion } from '../core/parameters.ts'
 
 /**
- * Builds the bundle of the module `scoring-core` in `directory`. The same sources give the same
+ * Builds the bundle of `src/scoring/core` in `directory`. The same sources give the same
  * text in any directory.
  */
 export function coreBundle(directory: string): string {

@@ -1,6 +1,6 @@
 /**
- * The operations on issued credentials. They stand here and not in `score-credentials`, because a
- * revoked credential of a public score is replaced. Keys and files are handled by commands.
+ * The operations on issued credentials. They stand here and not in `credentials`, because a
+ * revoked credential of a public score is replaced. Files are handled by commands.
  */
 
 import { type Static, Type } from 'typebox'

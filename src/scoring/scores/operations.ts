@@ -1,4 +1,4 @@
-/** The operations on scores. `scores replay` and `recompute` read engines and are written by hand. */
+/** The operations on scores. `scores replay` reads engines and is written by hand. */
 
 import { Type } from 'typebox'
 import {

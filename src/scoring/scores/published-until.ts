@@ -32,15 +32,17 @@ export function skillEndsOnDay(
   skillId: string,
   decayedOn: number | null,
 ): number | null {
-  const { evidence } = future.input
-  if (!evidence.some((item) => item.skillId === skillId && future.expiryDays.has(item.id)))
-    return decayedOn
-  return firstDayWithout(future, ({ skills }) =>
-    skills.some((skill) => skill.skillId === skillId && skill.score !== null),
-  )
+  // The other skills have no effect on this one: copies are found within one skill.
+  const evidence = future.input.evidence.filter((item) => item.skillId === skillId)
+  if (!evidence.some(({ id }) => future.expiryDays.has(id))) return decayedOn
+  const own = { ...future, input: { ...future.input, evidence } }
+  return firstDayWithout(own, ({ skills }) => skills.some(({ score }) => score !== null))
 }
 
-/** Decay and expiry only take away, so what has ended does not begin again. */
+/**
+ * Finds an end by halving. Decay and expiry only take away, except that the copy of an item that
+ * expires begins to count: then a later end can be found.
+ */
 function firstDayWithout(
   { score, input, expiryDays, daysMax }: Future,
   isThere: (result: ScoreResult) => boolean,

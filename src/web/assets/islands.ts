@@ -354,8 +354,10 @@ if (statusLine !== null) void showStatus(statusLine)
 
 /** Without an answer the link to the page of the status stays alone. */
 async function showStatus(box: Element): Promise<void> {
-  const answer = await fetch('/status').catch(() => null)
-  const state = /data-service="(\w+)"/.exec((await answer?.text()) ?? '')?.[1]
+  const status: { state?: string } | null = await fetch('/status.json')
+    .then((answer) => answer.json())
+    .catch(() => null)
+  const state = status?.state === 'limited' ? 'works' : status?.state
   const mark = box.querySelector<HTMLElement>(`[data-state="${state}"]`)
   if (mark !== null) mark.hidden = false
 }

@@ -2,7 +2,7 @@
 
 import { consolePath } from '../../accounts/sign-in.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
-import { type Need, needsOf } from '../../health/needs.ts'
+import { type Need, type NeedFacts, needsOf } from '../../health/needs.ts'
 import type { Survey } from '../../health/survey.ts'
 import { countedMax, type Totals } from '../../health/totals.ts'
 import {
@@ -27,24 +27,26 @@ import { rowsOf, rowsTable } from './values.ts'
 export interface OverviewOptions {
   /** The processes, their jobs and the work that waits, read at most once in ten seconds. */
   state(): Promise<Survey>
+  needFacts(): Promise<NeedFacts>
   totals(): Promise<Totals>
 }
 
 export function overviewPage<Services>(
   console: Console<Services>,
-  { state, totals }: OverviewOptions,
+  { state, needFacts, totals }: OverviewOptions,
 ): Endpoint[] {
   return console.page({
     name: 'console overview',
     path: consolePath,
     async show(visit) {
-      const [found, sizes, disputes, entries] = await Promise.all([
+      const [found, facts, sizes, disputes, entries] = await Promise.all([
         state(),
+        needFacts(),
         totals(),
         latest(console, visit, { noun: 'disputes', limit: 5 }),
         latest(console, visit, { noun: 'audit', limit: 8 }),
       ])
-      const needs = needsOf(found, visit.now)
+      const needs = needsOf(found, facts, visit.now)
       return {
         title: 'Overview',
         main: html`${pageHead({

@@ -163,9 +163,10 @@ export async function recordParts<Services>(
   return html`${cards.map(({ body }) => body)}${empty.length > 0 && html`<p class="small muted">Empty: ${empty.join(', ')}.</p>`}`
 }
 
-/** Whether the read needs nothing but the record. */
+/** Whether the read needs nothing but the record. One with a limit of its own is for its own page. */
 function belongsTo<Services>(operation: Operation<Services>, key: string): boolean {
-  const { path, input } = operation
+  const { path, input, refusals } = operation
+  if (refusals.includes('rate_limited')) return false
   const names = Object.keys(path)
   const isOfPath = names.length === 1 && names[0] === key
   const isFiltered = names.length === 0 && key in input && operation.columns !== undefined

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
+import { uuidForm } from '../../edge/http/fields.ts'
 import { memberCaller } from '../../operations/callers.ts'
 import { perform } from '../../operations/perform.ts'
 import { refuse } from '../../platform/errors.ts'
@@ -47,8 +48,6 @@ const eventOfEndpoint = Type.Object({
   }),
 })
 
-/** A UUID, as the page writes it. */
-const formValueForm = /^[0-9a-f-]{36}$/
 const noEvent = 'This endpoint was sent no such event, or the event is no longer kept.'
 
 export function webhookEventPage(
@@ -107,7 +106,7 @@ function eventOfEndpointPage({
         main: html`${queuedNotice(query.done, { event, endpoint, latest: attempts[0], now })}
 ${pageHead({
   title: event.type,
-  badge: html`${eventBadge({ ...event, attempts: attempts.length, trigger: isTest ? 'test' : 'event' })}${isTest && html`<span class="tag">Test</span>`}`,
+  badge: html`${eventBadge({ ...event, trigger: isTest ? 'test' : 'event' })}${isTest && html`<span class="tag">Test</span>`}`,
   text: html`Sent to ${urlText(endpoint.url)}`,
   above: [
     { title: 'Webhooks', url: webhooksPath },
@@ -158,7 +157,7 @@ ${card({
     },
     actions: {
       async resend({ session, requestId, path: { endpointId, eventId } }, { key = '' }) {
-        const idempotencyKey = formValueForm.test(key) ? key : null
+        const idempotencyKey = uuidForm.test(key) ? key : null
         const own = { endpointId, eventId }
         const member = memberCaller(session, requestId)
         const resent = await perform(performer, webhooksResend, member, own, {
@@ -267,13 +266,20 @@ function attemptItem(attempt: WholeAttempt, { isOpen, isAnswer, secretPrefix, no
   return html`<li>${attemptIcon(status)}<details class="fold inline"${attributes({ open: isOpen })}><summary><strong class="strong">Attempt ${count(attempt.attempt)}: ${answerWord(attempt)}</strong>${triggerTag(attempt)} <span class="muted">· ${timeTag(requestedAt, now)}${took}${next}</span></summary><div class="stack">${errorCause !== null && html`<p class="small break">${errorCause}</p>`}${sentHeaders(attempt, { secretPrefix, now })}${received}${body}</div></details></li>`
 }
 
+function withoutHeaders({ status, responseStatus }: WholeAttempt): string {
+  if (status === 'interrupted')
+    return 'The process ended during this attempt: your server may have got the event.'
+  return responseStatus === null
+    ? 'No request was sent, so there is no header and no answer.'
+    : 'The headers of this attempt were not kept.'
+}
+
 function sentHeaders(
   attempt: WholeAttempt,
   { secretPrefix, now }: Pick<Item, 'secretPrefix' | 'now'>,
 ): Html {
   const { sentAt, signatures, id, eventId, eventType, position, trigger } = attempt
-  if (sentAt === null)
-    return html`<p class="small muted">No request was sent, so there is no header and no answer.</p>`
+  if (sentAt === null) return html`<p class="small muted">${withoutHeaders(attempt)}</p>`
   const isTest = trigger === 'test'
   const sent = { id, eventId, eventType, attempt: attempt.attempt, position, isTest }
   const isHidden = now.getTime() < sentAt.getTime() + signatureHiddenMs

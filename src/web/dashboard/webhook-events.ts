@@ -136,7 +136,7 @@ export function eventsCard(
             title: 'Nothing was sent yet',
             text: 'Send a test event, or wait for the next event of the chosen types. It appears here with the answer of your server.',
           })
-  const canResend = disabledAt === null && rows.some(isResendable)
+  const canResend = disabledAt === null && rows.some((row) => row.isResendable)
   const list = eventTable(rows, { id, canResend, isPaused: pausedAt !== null, now })
   const body = canResend
     ? html`<form method="post" action="${path}">${hidden('do', 'resend')}${hidden('key', key)}<div class="bulk"><span>Choose events, or <a href="${path}/resend">resend all that were not delivered</a></span><button class="button" type="submit">${icon('refresh')}Resend chosen events</button></div>${list}</form>`
@@ -156,12 +156,6 @@ export function eventsCard(
   })
 }
 
-/** A test event has one attempt. A delivered event is sent again from its own page. */
-function isResendable({ trigger, status, attempts }: EventRow): boolean {
-  if (trigger === 'test') return false
-  return status === 'exhausted' || status === 'cancelled' || (status === 'pending' && attempts > 0)
-}
-
 interface Listed {
   id: string
   canResend: boolean
@@ -175,7 +169,7 @@ function eventTable(rows: readonly EventRow[], { id, canResend, isPaused, now }:
     isHeadHidden: true,
     isFit: true,
     cell: (row: EventRow) =>
-      isResendable(row) &&
+      row.isResendable &&
       html`<input type="checkbox" name="event:${row.eventId}" aria-label="Choose ${row.eventType} ${shortId(row.eventId)}">`,
   }
   return table<EventRow>({
@@ -254,15 +248,15 @@ function marks({ newest, attempts, status }: EventRow): Html {
 /** A test event has one attempt, so nothing is given up. */
 export function eventBadge({
   status,
-  attempts,
+  tries,
   trigger,
-}: Pick<EventRow, 'status' | 'attempts' | 'trigger'>): Html {
+}: Pick<EventRow, 'status' | 'tries' | 'trigger'>): Html {
   if (status === 'succeeded') return badge('positive', 'check', 'Delivered')
   if (status === 'exhausted')
     return badge('negative', 'cross', trigger === 'test' ? 'Failed' : 'Given up')
   if (status === 'cancelled') return badge('neutral', 'cross', 'Cancelled')
   if (status === 'sending') return badge('info', 'clock', 'Sending')
-  return attempts > 0 ? badge('warning', 'clock', 'Retrying') : badge('info', 'clock', 'Waiting')
+  return tries > 0 ? badge('warning', 'clock', 'Retrying') : badge('info', 'clock', 'Waiting')
 }
 
 /** The attempts of an event, the next one first. */

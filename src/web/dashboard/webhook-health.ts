@@ -32,7 +32,8 @@ export function summaryTiles(
     {
       label: 'Failed, 24 h',
       value: count(failed),
-      comparison: failed === 0 ? 'No attempt' : `Of ${counted(succeeded + failed, 'attempt')}`,
+      comparison:
+        succeeded + failed === 0 ? 'Nothing sent' : `Of ${counted(succeeded + failed, 'attempt')}`,
     },
     {
       label: 'Median duration, 24 h',

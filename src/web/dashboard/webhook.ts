@@ -17,7 +17,7 @@ import {
   findUndelivered,
   type ShownAttempt,
 } from '../../webhooks/api.ts'
-import { bulkResendMax, replayDaysMax } from '../../webhooks/delivery/resend.ts'
+import { bulkResendMax, replayDaysMax, testPauseMs } from '../../webhooks/delivery/resend.ts'
 import {
   resentIdsMax,
   webhooksDns,
@@ -71,8 +71,6 @@ import {
   urlText,
   webhooksPath,
 } from './webhook-words.ts'
-
-const testPauseMs = 60_000
 
 export interface WebhookPageOptions extends PagesContext {
   performer: WebhookPerformer
@@ -325,6 +323,7 @@ function endpointActions({ performer }: WebhookPageOptions): Actions {
       })
       if ('refusal' in resent) return refused(endpointId, resent.refusal)
       const { queued } = resent.output as OutputOf<typeof webhooksResendMany>
+      if (queued === 0) return back(endpointId, 'none')
       return { redirectTo: `${endpointPath(endpointId)}?done=resent&count=${queued}` }
     },
     async dns({ session, requestId, path: { endpointId } }) {

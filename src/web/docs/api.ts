@@ -441,7 +441,7 @@ const sandboxReads: Readonly<Record<string, { path: string; call: string; field:
 const sandboxPath = '/api/account/developer/sandbox'
 
 /**
- * The form that sends the operation from this page: a paid read to its twin in the sandbox, with
+ * The form that sends the operation from this page: a paid read to the same read in the sandbox, with
  * the session and without credits; a public one as it is. Nothing else is sent from a page.
  */
 function sendForm(call: ExampleCall, { path }: Listed, values: SandboxValues): Part {

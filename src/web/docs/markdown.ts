@@ -65,10 +65,10 @@ function idsOf(headings: readonly Tokens.Heading[]): ReadonlyMap<Tokens.Heading,
   const ids = new Map<Tokens.Heading, string>()
   for (const heading of headings) {
     const anchor = anchorOf(plain(heading.tokens))
-    const twins = headings
+    const earlier = headings
       .slice(0, ids.size)
       .filter(({ tokens }) => anchorOf(plain(tokens)) === anchor)
-    ids.set(heading, twins.length === 0 ? anchor : `${anchor}-${twins.length}`)
+    ids.set(heading, earlier.length === 0 ? anchor : `${anchor}-${earlier.length}`)
   }
   return ids
 }

@@ -1,5 +1,5 @@
 /**
- * The state of this service for people, and its twin for programs. It names no reasons: those are
+ * The state of this service for people, and the same for programs. It names no reasons: those are
  * for the operator, who reads `/readyz`.
  */
 
@@ -164,7 +164,7 @@ function statusView(
     current: '/status',
     alternates: [{ path: '/status.json', type: 'application/json' }],
     main: html`<div class="page-head"><h1>Status of ${host}</h1></div>
-<section class="verdict" data-tone="${tone}" data-service="${state === 'fails' ? 'fails' : 'works'}" aria-labelledby="status-title">
+<section class="verdict" data-tone="${tone}" aria-labelledby="status-title">
 <div class="verdict-head"><span class="seal">${icon(sign)}</span><div><h2 id="status-title">${title}</h2><p>${sentence}</p></div></div>
 </section>
 <ul class="parts">${all.map((part) => partItem(part, { recordedSince, now }))}</ul>
@@ -182,7 +182,10 @@ function partItem(
   const bad = days.flatMap(({ state, ...day }) =>
     state === 'limited' || state === 'fails' ? [{ ...day, state }] : [],
   )
-  const sentence = daysSentence(days, bad.length)
+  const sentence =
+    state !== 'works' && since === null && bad.length === 0
+      ? 'The present interruption is recorded when it is over.'
+      : daysSentence(days, bad.length)
   const width = 100 / historyDays
   const bars = days.map(
     (day, i) =>

@@ -149,7 +149,7 @@ export async function insertBulkResend(tx: Tx, bulk: BulkRows): Promise<string[]
   return rows.map(({ eventId }) => eventId)
 }
 
-/** Returns the events that an endpoint has not taken, oldest first, without test events. */
+/** Returns the events that an endpoint has not taken and that may still be sent, oldest first. */
 export async function findUndelivered(
   db: Queryable,
   {
@@ -163,7 +163,10 @@ export async function findUndelivered(
     select d.event_id as "eventId" from webhook_deliveries d
     where d.endpoint_id = ${endpointId}::uuid and d.created_at >= ${since}
       and (d.status = 'exhausted' or (d.status = 'pending' and d.attempts > 0))
-      and d.event_seq is not null and (${eventType}::text is null or d.event_type = ${eventType})
+      and (${eventType}::text is null or d.event_type = ${eventType})
+      and exists (
+        select from webhook_events e
+        where e.seq = d.event_seq and e.position is not null and e.withheld_at is null)
       and not exists (
         select from webhook_deliveries n
         where n.event_seq = d.event_seq and n.endpoint_id = d.endpoint_id and n.id > d.id)
@@ -175,7 +178,7 @@ export async function findUndelivered(
 export async function countBulkWaiting(db: Queryable, endpointId: string): Promise<number> {
   const [row] = await db.rows<{ count: number }>(sql`
     select count(*)::int as count from webhook_deliveries
-    where endpoint_id = ${endpointId}::uuid and status in ('pending', 'sending')
+    where endpoint_id = ${endpointId}::uuid and status = 'pending'
       and attempts = 0 and trigger_ref like 'bulk %'`)
   return row?.count ?? 0
 }

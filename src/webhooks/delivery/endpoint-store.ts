@@ -252,10 +252,11 @@ export function setWarned(db: Queryable, warnings: readonly Warning[]): Promise<
 }
 
 /** Counts the endpoints of an account that fail now, for the navigation. */
-export async function countFailingEndpoints(db: Queryable, userId: string): Promise<number> {
+export async function countFailingEndpoints(db: Queryable, userId: string | null): Promise<number> {
   const [row] = await db.rows<{ count: number }>(sql`
     select count(*)::int as count from webhook_endpoints
-    where user_id = ${userId} and disabled_at is null and consecutive_failures >= 3`)
+    where (${userId}::uuid is null or user_id = ${userId}::uuid) and disabled_at is null
+      and consecutive_failures >= 3`)
   return row?.count ?? 0
 }
 

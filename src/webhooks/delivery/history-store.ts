@@ -157,6 +157,11 @@ export interface EventRow {
   status: SentEvent['status']
   dueAt: Date
   createdAt: Date
+  /** Attempts at the latest delivery. */
+  tries: number
+  /** The latest delivery was given up or waits to be tried again, and the event may still be sent. */
+  isResendable: boolean
+  /** Attempts at all deliveries. */
   attempts: number
   /** The newest ten, oldest first. */
   newest: EventAttempt[]
@@ -177,8 +182,12 @@ export async function findEvents(
   const { endpointId, userId, state, answer, eventType, eventId, since, before, limit } = filter
   const rows = await db.rows<EventRow & { fits: boolean; place: number }>(sql`
     select d.id as "deliveryId", d.event_id as "eventId", d.event_type as "eventType", d.trigger,
-      d.status, d.due_at as "dueAt", d.created_at as "createdAt", a.attempts, a.newest, f.fits,
-      d.place
+      d.status, d.due_at as "dueAt", d.created_at as "createdAt", d.attempts as tries,
+      (d.status in ('exhausted', 'cancelled') or d.status = 'pending' and d.attempts > 0) and exists (
+        select from webhook_events e
+        where e.seq = d.event_seq and e.position is not null and e.withheld_at is null
+      ) as "isResendable",
+      a.attempts, a.newest, f.fits, d.place
     from (
       select d.*, row_number() over (order by d.id desc)::int as place from webhook_deliveries d
       where d.endpoint_id = ${endpointId}::uuid
@@ -193,7 +202,7 @@ export async function findEvents(
         and (${eventId}::text is null or d.event_id = ${eventId})
         and case ${state}::text
           when 'undelivered' then d.status = 'exhausted' or d.attempts > 0 and d.status = 'pending'
-          when 'waiting' then d.status in ('pending', 'sending') and d.attempts = 0
+          when 'waiting' then d.status = 'sending' or d.status = 'pending' and d.attempts = 0
           when 'delivered' then d.status = 'succeeded'
           when 'given_up' then d.status = 'exhausted'
           else true end
@@ -290,6 +299,8 @@ export interface SentEvent {
   /** State of the latest delivery at the endpoint. */
   status: 'pending' | 'sending' | 'succeeded' | 'exhausted' | 'cancelled'
   dueAt: Date
+  /** Attempts at that delivery. */
+  tries: number
 }
 
 /** Returns the endpoints of an account that an event was or will be sent to, the latest first. */
@@ -319,7 +330,8 @@ export async function findSentEvent(
 ): Promise<SentEvent | undefined> {
   const [event] = await db.rows<SentEvent>(sql`
     select d.event_id as id, d.event_type as type, coalesce(d.body, e.body) as body,
-      coalesce(e.created_at, d.created_at) as "createdAt", d.status, d.due_at as "dueAt"
+      coalesce(e.created_at, d.created_at) as "createdAt", d.status, d.due_at as "dueAt",
+      d.attempts as tries
     from webhook_endpoints n
     cross join lateral (
       select d.* from webhook_deliveries d

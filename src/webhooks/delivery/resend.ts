@@ -113,7 +113,7 @@ export interface Recovery extends EndpointOf {
   limit?: number
 }
 
-const testPauseMs = 60_000
+export const testPauseMs = 60_000
 
 /**
  * Queues one synthetic event with the fictional data of the type's example. One attempt is made;

@@ -140,7 +140,8 @@ function compared(
       (best, one) => (best === null || one.k * best.s > best.k * one.s ? one : best),
       null,
     )
-  return counts.map(({ category, n, s, k, scored }): ImpactRow => {
+  return counts.map((one): ImpactRow => {
+    const { category, n, s, k, scored } = one
     const own = sumsOf(scored)
     const row = {
       by,
@@ -152,7 +153,7 @@ function compared(
       selected: k,
       rate: rounded(k, s),
       rateOfAll: rounded(k, n),
-      isReference: reference?.category === category,
+      isReference: one === reference,
       meanScore: decimals(meanOf(own)),
       sd: decimals(deviationOf(own)),
     }

@@ -398,8 +398,10 @@ update()
 const statusLine = document.querySelector('[data-status]')
 if (statusLine !== null) void showStatus(statusLine)
 async function showStatus(box         )                {
-const answer = await fetch('/status').catch(() => null)
-const state = /data-service="(\w+)"/.exec((await answer?.text()) ?? '')?.[1]
+const status                            = await fetch('/status.json')
+.then((answer) => answer.json())
+.catch(() => null)
+const state = status?.state === 'limited' ? 'works' : status?.state
 const mark = box.querySelector             (`[data-state="${state}"]`)
 if (mark !== null) mark.hidden = false
 }
