@@ -42,7 +42,7 @@ type GivenAccount<Name extends ActionName> = (typeof actions)[Name] extends {
   ? { account: string }
   : unknown
 
-/** What a change tells of an action: its subjects, and its details if it has any. */
+/** The subjects and details of one audit entry. */
 export type EntryOf<Name extends ActionName> = Name extends ActionName
   ? { subjects: readonly string[] } & OptionalIfEmpty<Static<(typeof actions)[Name]['details']>> &
       GivenAccount<Name>

@@ -1,2 +1,2 @@
-/** What other modules may read and change of the audit log. The stores are private. */
+/** What other modules may read of the audit log. The stores are private. */
 export { findAccountEntries, findEntries, findKeysMadeBy } from './store.ts'

@@ -113,7 +113,7 @@ test('a sender may be silent for 30 seconds, or send a kilobyte a second', async
     }
   }
   const read = async (pieces: readonly [number, number][]) => {
-    const request = { iterator: () => sent(pieces) }
+    const request = { iterator: () => sent(pieces), resume() {} }
     const { signal } = new AbortController()
     let bytes = 0
     const body = streamedBody(request as never, { bytesMax: 1e9, signal }, () => now)

@@ -103,6 +103,8 @@ function linesOf(
   const { 'content-type': type = '', 'content-length': length = 0 } = request.headers
   if (Number(length) > bytesMax) return bodyTooLarge(bytesMax)
   context.isStreamed = true
+  // A body may be left unread, so no other request follows on this connection.
+  response.shouldKeepAlive = false
   const lines: LinesBody = {
     chunks(signal) {
       if (awaitsContinue(request)) response.writeContinue()

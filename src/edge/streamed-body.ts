@@ -21,16 +21,21 @@ export async function* streamedBody(
   const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>
   let bytes = 0
   let leftMs = silenceMsMax
-  for (;;) {
-    const startedAt = now()
-    const next = await withinMs(leftMs, signal, chunks.next())
-    if (next.done === true) return
-    bytes += next.value.length
-    if (bytes > bytesMax) throw new RefusedError(bodyTooLarge(bytesMax))
-    const earnedMs = (next.value.length * 1_000) / rateMin
-    leftMs = Math.min(silenceMsMax, leftMs - (now() - startedAt) + earnedMs)
-    if (leftMs <= 0) throw tooSlow()
-    yield next.value
+  try {
+    for (;;) {
+      const startedAt = now()
+      const next = await withinMs(leftMs, signal, chunks.next())
+      if (next.done === true) return
+      bytes += next.value.length
+      if (bytes > bytesMax) throw new RefusedError(bodyTooLarge(bytesMax))
+      const earnedMs = (next.value.length * 1_000) / rateMin
+      leftMs = Math.min(silenceMsMax, leftMs - (now() - startedAt) + earnedMs)
+      if (leftMs <= 0) throw tooSlow()
+      yield next.value
+    }
+  } finally {
+    // Until the iterator has ended, `resume` has no effect, and the rest of the body is not dropped.
+    void chunks.return?.().then(() => request.resume())
   }
 }
 

@@ -113,8 +113,6 @@ export function createWriter(options: WriterOptions): Writer {
   function writeLines(context: RequestContext, lines: Lines): void {
     const { request, response, connection, answered } = context
     if (!answered) {
-      // A body may be left unread, so no other request follows on this connection.
-      response.shouldKeepAlive = false
       const head = [...headerSetOf(sets, context), 'Content-Type', linesType]
       response.writeHead(200, [...head, ...context.headers, 'X-Request-Id', context.requestId])
       response.flushHeaders()
@@ -249,8 +247,9 @@ function errorOf(body: unknown): string | undefined {
  * Returns whether the unread body may be discarded. The HTTP parser reads it after the response, so
  * its length must be known and small. A caller that waits for `100 Continue` never sends it.
  */
-function willBeForgotten({ request }: RequestContext): boolean {
+function willBeForgotten({ request, isStreamed }: RequestContext): boolean {
   return (
+    !isStreamed &&
     Number(request.headers['content-length']) <= forgottenBytesMax &&
     request.headers.expect === undefined
   )
@@ -267,11 +266,12 @@ function sendAndLinger(
   headers: string[],
   body?: Buffer | string,
 ): void {
-  const { request, response, connection } = context
+  const { request, response, connection, isStreamed } = context
   connection.closing = true
   response.shouldKeepAlive = false
   response.writeHead(status, headers)
-  if (body === undefined || request.headers.expect !== undefined) {
+  // The caller of a streamed body has its `100 Continue`, and sends.
+  if (body === undefined || (request.headers.expect !== undefined && !isStreamed)) {
     response.end(body, 'latin1')
     return
   }

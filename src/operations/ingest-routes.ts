@@ -50,7 +50,7 @@ export function ingestRoute<Services>(ingest: AnyIngest<Services>): Route {
   return {
     ...bulkRoute(
       ingest,
-      'The body has one JSON object a line, or CSV with a header line. It may have 1 GiB, and is applied while it arrives. The answer is JSON in lines, sent meanwhile: one for each rejected line, one with the numbers so far in each second, and the last one with `done`, or with `error` if the request broke off. Each line is applied or rejected by itself; repeating a request is right, because an applied line changes nothing. A worker is scored once, after the last line.',
+      'The body has one JSON object a line, or CSV with a header line. It may have 1 GiB, and is applied while it arrives. The answer is JSON in lines, sent meanwhile: one for each rejected line, one with the numbers so far after a batch, at most once a second, and the last one with `done`, or with `error` if the request broke off. Each line is applied or rejected by itself; repeating a request is right, because an applied line changes nothing. A worker is scored once, after the last line.',
     ),
     body: {
       mediaTypes: [linesType, csvType],
@@ -183,7 +183,7 @@ async function follow<Services>(
   if (stream.ended.aborted) ended()
   stream.ended.addEventListener('abort', ended)
   // A batch that never fills up would hold one of the few places.
-  const idle = setTimeout(
+  const batchDeadline = setTimeout(
     () => stop(new UnavailableError('no batch was complete in time')),
     deadlineMs('ingestBatch'),
   )
@@ -191,7 +191,7 @@ async function follow<Services>(
   let unnamed = 0
   let progressAt = performance.now()
   const report: ReportBatch = (rejected, { tally, through }) => {
-    idle.refresh()
+    batchDeadline.refresh()
     for (const { line, refused } of rejected)
       if (!stream.send({ line: line.number, ...refused })) unnamed++
     appliedThrough = through
@@ -213,7 +213,7 @@ async function follow<Services>(
   } catch (error) {
     return { ...stream.failed(error), appliedThrough }
   } finally {
-    clearTimeout(idle)
+    clearTimeout(batchDeadline)
     stream.ended.removeEventListener('abort', ended)
   }
 }

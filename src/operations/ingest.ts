@@ -99,7 +99,7 @@ export interface BatchContext {
 }
 
 export interface OpenedLines {
-  /** In CSV, the header is left out. */
+  /** In CSV, without the header. */
   batches: AsyncIterable<LineBatch> | Iterable<LineBatch>
   parseLine(line: Uint8Array): Parsed
 }
@@ -118,18 +118,19 @@ export async function openLines(
   const batches = readLineBatches(chunks, { bytesMax, batchMax, isCsv })
   if (!isCsv) return { batches, parseLine: parseJson }
   const { value: first } = await batches.next()
-  const [header, ...rest] = first?.lines ?? []
-  if (header === undefined) return { fault: 'The input is empty: a header line is needed.' }
-  if (header.isTooLong) return { fault: lineTooLong(bytesMax).reason }
-  const parseLine = csvRecordParser(header.bytes, shape)
-  if ('fault' in parseLine) return parseLine
-  const { bytesRead = 0 } = first ?? {}
-  return { batches: chained({ lines: rest, bytesRead }, batches), parseLine }
+  const parseLine = parserOf(first?.lines[0], { shape, bytesMax })
+  if (!('fault' in parseLine)) return { batches, parseLine }
+  await batches.return(undefined)
+  return parseLine
 }
 
-async function* chained(first: LineBatch, rest: AsyncIterable<LineBatch>) {
-  yield first
-  yield* rest
+function parserOf(
+  header: Line | undefined,
+  { shape, bytesMax }: { shape: TSchema; bytesMax: number },
+): ((line: Uint8Array) => Parsed) | { fault: string } {
+  if (header === undefined) return { fault: 'The input is empty: a header line is needed.' }
+  if (header.isTooLong) return { fault: lineTooLong(bytesMax).reason }
+  return csvRecordParser(header.bytes, shape)
 }
 
 function parseJson(bytes: Uint8Array): Parsed {

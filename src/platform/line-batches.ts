@@ -32,7 +32,10 @@ export function lineTooLong(bytesMax: number): Fault {
   return { field: null, reason: `The line is longer than ${bytesMax} bytes.` }
 }
 
-/** Yields batches of at most `batchMax` lines. Blank lines count for line numbers only. */
+/**
+ * Yields batches of at most `batchMax` lines. Blank lines count for line numbers only. The header of
+ * CSV is a batch of its own, because its reader waits for it.
+ */
 export async function* readLineBatches(
   chunks: Chunks,
   limits: LineLimits,
@@ -40,12 +43,14 @@ export async function* readLineBatches(
   let lines: Line[] = []
   let bytes = 0
   let bytesRead = 0
+  let linesMax = limits.isCsv === true ? 1 : limits.batchMax
   for await (const line of readLines(chunks, limits)) {
     bytesRead = line.end
     bytes += line.bytes.length
     if (!line.isBlank) lines.push(line)
-    if (lines.length < limits.batchMax && bytes < batchBytesMax) continue
+    if (lines.length < linesMax && bytes < batchBytesMax) continue
     yield { lines, bytesRead }
+    linesMax = limits.batchMax
     lines = []
     bytes = 0
   }
@@ -86,7 +91,8 @@ async function* readLines(
   function takeLine(): ReadLine {
     const number = next
     next += 1 + lineEndFinder.takeLineFeeds()
-    const whole = parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts)
+    // A copy, because a part keeps its whole chunk in memory.
+    const whole = Buffer.concat(parts)
     const bytes = whole.at(-1) === 0x0d ? whole.subarray(0, -1) : whole
     const isTooLong = bytes.length > bytesMax
     parts = []

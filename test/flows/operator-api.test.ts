@@ -537,6 +537,21 @@ test('lines: 413 for a body over 1 GiB, 415 for JSON, and one line too long reje
   assert.partialDeepStrictEqual(empty.json, { done: true, lines: 0, rejected: 0 })
 })
 
+test('lines: the header of CSV alone starts the answer, and a refused one ends its connection', async () => {
+  const open = openStream('/workers', { 'Content-Type': 'text/csv' })
+  open.sent.write('username,displayName\n')
+  const begun = await open.replied
+  assert.equal(begun.statusCode, 200)
+  open.sent.end('csv-streamed,Csv\n')
+  assert.match(Buffer.concat(await begun.toArray()).toString(), /"done":true.*"lines":1/)
+  const refused = await call('POST /workers', {
+    body: `username,age\n${'x,7\n'.repeat(200_000)}`,
+    headers: { 'Content-Type': 'text/csv' },
+  })
+  assert.equal(refused.status, 400)
+  assert.equal(refused.headers.connection, 'close')
+})
+
 test('lines: a body cut at any byte keeps whole batches alone, and a repeat adds each other line once', async () => {
   const total = 700
   const body = Array.from({ length: total }, (_, n) => worker(n)).join('\n')

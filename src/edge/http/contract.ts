@@ -61,8 +61,8 @@ export type Policy<Limits = RateLimits> =
   | { kind: 'session'; isConsole?: true }
   /**
    * A token of the operator's own systems (decision D60). Callers from other networks get 404. Its
-   * parameters are checked by its operation, and an unknown one is refused. Only JSON bodies; an
-   * absent body is an empty object.
+   * parameters are checked by its operation, and an unknown one is refused. A body is JSON, where an
+   * absent one is an empty object, or lines.
    */
   | { kind: 'operator'; limits: RateLimits }
   /**
