@@ -1,6 +1,6 @@
 /**
- * `npm run mutants [-- TEXT…]`: seeds each fault of `faults.json`, or those whose name contains one of
- * the texts, into a copy of the project, and runs the tests that must notice it. Prints a table.
+ * `npm run mutants [-- TEXT…]`: seeds each fault of `faults.json`, or those whose name contains one
+ * of the texts, into a copy of the project, and runs the tests that must notice it. Prints a table.
  * Ends with 1 if a fault survives, does not fit its file, or is noticed by a test that fails anyway.
  */
 import { spawn } from 'node:child_process'

@@ -46,7 +46,7 @@ const making = { log, engine }
 
 async function openDemo() {
   const database = await testDatabase()
-  // The connection limits of `ensureDemo` in app/demo.ts.
+  // The connection limits of `ensureDemo` in src/main/demo.ts.
   const { url } = database
   const limits = { connectionsMax: 4, statementTimeoutMs: 0, connectionWaitMs: 60_000 }
   const db = openDb({ url, ...limits, applicationName: 'demo', onError: assert.ifError })

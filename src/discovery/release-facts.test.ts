@@ -28,6 +28,7 @@ const manifest = {
 const files: Record<string, string> = {
   'package.json': JSON.stringify(manifest),
   'package-lock.json': '{}',
+  'packages/sdk/src/strict-json.ts': 'strict',
   'src/main.ts': 'main',
   'src/module/verb.ts': 'verb',
   'src/scoring/core/decay-table.ts': 'table',
@@ -68,6 +69,7 @@ test('release: every file that runs is hashed and sorted by path; tests and pros
       'openapi/2026-05-14.json schema',
       'package-lock.json lockfile',
       'package.json source',
+      'packages/sdk/src/strict-json.ts source',
       'src/main.ts source',
       'src/module/verb.ts source',
       'src/scoring/core/decay-table.ts table',
@@ -100,7 +102,7 @@ test('release: the total hash is the one of the lines that sha256sum prints', ()
   assert.equal(Object(manifestOf(facts).release).files_sha256, sha256Hex(lines.join('')))
 })
 
-test('release: an archive that git makes names the commit, its tag and its time', () => {
+test('release: an archive that git makes names the commit, its time, and a tag of this commit alone', () => {
   const git = (...args: string[]) =>
     execFileSync('git', ['-C', root, '-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
       env: { ...process.env, GIT_COMMITTER_DATE: '2026-05-14T09:00:00Z' },
@@ -114,10 +116,16 @@ test('release: an archive that git makes names the commit, its tag and its time'
   git('tag', '-m', '', 'v1.2.3')
   assert.equal(readReleaseFacts(root).commit, null)
 
-  const archive = join(root, 'archive')
-  mkdirSync(archive)
-  execFileSync('tar', ['-x', '-C', archive], { input: git('archive', 'HEAD') })
-  const { commit, tag, generatedAt } = readReleaseFacts(archive)
+  const factsOfArchive = () => {
+    const archive = mkdtempSync(join(tmpdir(), 'assay-archive-'))
+    execFileSync('tar', ['-x', '-C', archive], { input: git('archive', 'HEAD') })
+    const facts = readReleaseFacts(archive)
+    rmSync(archive, { recursive: true })
+    return facts
+  }
+  const { commit, tag, generatedAt } = factsOfArchive()
   assert.equal(commit, String(git('rev-parse', 'HEAD')).trim())
   assert.deepEqual([tag, generatedAt], ['v1.2.3', new Date('2026-05-14T09:00:00Z')])
+  git('commit', '--quiet', '--allow-empty', '--message', 'second')
+  assert.equal(factsOfArchive().tag, null)
 })

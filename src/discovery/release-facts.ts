@@ -9,6 +9,7 @@ const hashed: readonly [pattern: string, role: FileRole][] = [
   ['src/scoring/core/decay-table.ts', 'table'],
   ['src/standard/context.ts', 'context'],
   ['src/**/*.ts', 'source'],
+  ['packages/sdk/src/**/*.ts', 'source'],
   ['engines/*.mjs', 'bundle'],
   ['vectors/scoring*.json', 'golden'],
   ['migrations/*.sql', 'schema'],
@@ -30,7 +31,7 @@ export function readReleaseFacts(root: string): ReleaseFacts {
   return {
     version,
     commit: writtenByGit(release.commit),
-    tag: writtenByGit(release.tag),
+    tag: exactTag(writtenByGit(release.tag)),
     generatedAt: committedAt === null ? statSync(path).mtime : new Date(committedAt),
     node: { required: engines.node, running: process.versions.node },
     files: hashedFiles(root),
@@ -46,6 +47,11 @@ interface Package {
 
 function writtenByGit(text: string): string | null {
   return text === '' || text.startsWith('$Format:') ? null : text
+}
+
+/** If the commit has no tag, git names the nearest earlier one, with `-COUNT-gCOMMIT`. */
+function exactTag(described: string | null): string | null {
+  return described !== null && /-\d+-g[0-9a-f]+$/.test(described) ? null : described
 }
 
 function hashedFiles(root: string): HashedFile[] {

@@ -298,3 +298,21 @@ function refusesConnections(port: number): Promise<boolean> {
     socket.once('connect', () => socket.destroy())
   })
 }
+
+test('a revoked API key is refused by the next request to either server', async () => {
+  await report(['accounts', 'create', 'Reader'], env)
+  await report(['credits', 'grant', 'Reader', '10', '--reason', 'test'], env)
+  const create = ['api-keys', 'create', 'Reader', '--scope', 'candidates:read']
+  const { id, key } = await report(create, env)
+  const statuses = () =>
+    Promise.all(
+      nodes.map(async ({ base }) => {
+        const headers = { Authorization: `Bearer ${String(key)}` }
+        const answer = await fetch(`${base}/api/v1/candidates/search?q=sql`, { headers })
+        return answer.status
+      }),
+    )
+  assert.deepEqual(await statuses(), [200, 200])
+  await report(['api-keys', 'revoke', String(id), '--yes'], env)
+  assert.deepEqual(await statuses(), [401, 401])
+})
