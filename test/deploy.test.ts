@@ -67,3 +67,25 @@ test('no unit puts a secret into the environment', () => {
     assert.doesNotMatch(text, /(DATABASE_URL|SECRETS_KEYRING)=/)
   }
 })
+
+const hasPromtool = spawnSync('promtool', ['--version']).status === 0
+const rulesFile = 'deploy/prometheus/assay.rules.yaml'
+
+test('each alert fires on its fault, and no alert fires while the service works', {
+  skip: hasPromtool ? false : 'needs promtool of the Debian package prometheus',
+}, () => {
+  run('promtool', ['test', 'rules', 'deploy/prometheus/assay.rules.test.yaml'])
+})
+
+test('docs/monitor.md names each alert, and links what its runbook is', () => {
+  const rules = readFileSync(rulesFile, 'utf8')
+  const alerts = [...rules.matchAll(/alert: (\w+)[^]*?runbook_url: \S*\/docs\/(\S+)/g)]
+  assert.equal(alerts.length, rules.split('alert:').length - 1)
+  const page = readFileSync('docs/monitor.md', 'utf8')
+  const rows = [...page.matchAll(/^\| `(Assay\w+)` .*\]\((.*)\) \|$/gm)]
+  // test/docs.test.ts holds that the page and the heading of each link exist.
+  assert.deepEqual(
+    rows.map(([, name, link = '']) => [name, link.replace(/^#/, 'monitor#').replace('.md', '')]),
+    alerts.map(([, name, runbook]) => [name, runbook]),
+  )
+})

@@ -76,6 +76,8 @@ export interface Backlog {
   booksDiffering: number
   /** Public scores whose credential was revoked and is not replaced yet. */
   scoresWithoutCredential: number
+  /** The archive of PostgreSQL's log has refused its last segment. */
+  isArchiveFailing: boolean
 }
 
 export async function findBacklog(db: Queryable): Promise<Backlog> {
@@ -83,8 +85,9 @@ export async function findBacklog(db: Queryable): Promise<Backlog> {
     select score_due_since as "scoreDueSince", event_undispatched_since as "eventUndispatchedSince",
       list_published_at as "listPublishedAt", mails_waiting as "mailsWaiting",
       disputes_overdue as "disputesOverdue", api_keys_ending as "apiKeysEnding",
-      books_differing as "booksDiffering", scores_without_credential as "scoresWithoutCredential"
-    from backlog`)
+      books_differing as "booksDiffering", scores_without_credential as "scoresWithoutCredential",
+      coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false) as "isArchiveFailing"
+    from backlog, pg_stat_archiver`)
   if (row === undefined) throw new Error('the view backlog has one row')
   return row
 }

@@ -98,6 +98,7 @@ test('an empty database has no backlog', async () => {
     apiKeysEnding: 0,
     booksDiffering: 0,
     scoresWithoutCredential: 0,
+    isArchiveFailing: false,
   })
 })
 

@@ -120,6 +120,11 @@ export function publishSurvey(metrics: Metrics, survey: SurveyReader, clock: Clo
     ({ booksDiffering }) => booksDiffering,
   )
   countGauge(
+    'wal_archive_failing',
+    "1 if the archive refused the last segment of PostgreSQL's log.",
+    ({ isArchiveFailing }) => (isArchiveFailing ? 1 : 0),
+  )
+  countGauge(
     'scores_without_credential',
     'Public scores whose credential was revoked and is not replaced yet.',
     ({ scoresWithoutCredential }) => scoresWithoutCredential,

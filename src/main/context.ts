@@ -66,6 +66,7 @@ export async function openContext(
     signers,
     secrets,
     x402,
+    metrics,
     schema,
     watchPool,
   }

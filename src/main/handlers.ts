@@ -23,6 +23,7 @@ import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { ErrorName } from '../platform/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
+import type { Metrics } from '../platform/observability/metrics.ts'
 import { agentDecisionHandlers } from '../reports/handlers.ts'
 import { skillCatalogOf, type Vocabulary } from '../standard/catalog.ts'
 import { skillStandardHandlers } from '../standard/handlers.ts'
@@ -117,20 +118,26 @@ export function openApiOf(config: Config) {
 type ServiceVerifierOptions = Pick<
   HandlerOptions,
   'db' | 'registryCache' | 'clock' | 'log' | 'release'
->
+> & { metrics: Metrics }
 
 export function openServiceVerifier({
   log,
   release,
+  metrics,
   ...options
 }: ServiceVerifierOptions): Verifier {
+  const count = metrics.counter({
+    name: 'credentials_never_issued_total',
+    help: 'Verified credentials with a right signature that were never issued.',
+  })
   return openVerifier({
     ...options,
     engines: releasedEngines(release),
-    onUnregistered: (kid) =>
-      log.error('a right signature on a credential that was never issued: is a key stolen?', null, {
-        kid,
-      }),
+    onUnregistered(kid) {
+      count()
+      const message = 'a right signature on a credential that was never issued: is a key stolen?'
+      log.error(message, null, { kid })
+    },
   })
 }
 

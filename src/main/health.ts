@@ -3,7 +3,7 @@
 import type { Config } from '../config/config.ts'
 import type { RegistryCache } from '../credentials/registry-cache.ts'
 import type { SchemaWatch } from '../database/schema-level.ts'
-import type { Readiness } from '../edge/health.ts'
+import { probe, type Readiness } from '../edge/health.ts'
 import type { SharedCheck } from '../health/checks.ts'
 import { heartbeatSweep, openHeartbeat, type ProcessHeartbeat } from '../health/heartbeat.ts'
 import type { Facts } from '../health/parts.ts'
@@ -13,7 +13,6 @@ import { openSurvey, publishSurvey, type SurveyReader } from '../health/survey.t
 import { openDb, sqlState } from '../platform/db/db.ts'
 import { withDeadline } from '../platform/deadlines.ts'
 import type { Job, JobRecords } from '../platform/job-runner.ts'
-import type { Metrics } from '../platform/observability/metrics.ts'
 import { countDeliveries } from '../webhooks/api.ts'
 import { deliveryGauges } from '../webhooks/delivery/delivery-metrics.ts'
 import type { AppContext } from './context.ts'
@@ -104,11 +103,20 @@ async function jobFacts(survey: SurveyReader): Promise<Omit<Facts, 'isDatabaseUp
 
 /** Publishes the figures about the whole service, in the one process of a node that is scraped. */
 export function publishHealth(
-  { survey }: Pick<Health, 'survey'>,
-  { db, clock, x402 }: AppContext,
-  metrics: Metrics,
+  { survey, readiness }: Pick<Health, 'survey' | 'readiness'>,
+  { db, clock, x402, metrics }: AppContext,
 ): void {
   publishSurvey(metrics, survey, clock)
+  let failing: Record<string, number> = {}
+  metrics.gauges(
+    { name: 'check_failing', help: '1 if a check of /readyz is not ok.', labels: ['check'] },
+    () => failing,
+  )
+  metrics.beforeScrape(async () => {
+    const { checks } = await probe(readiness)
+    const states = Object.entries(checks)
+    failing = Object.fromEntries(states.map(([name, state]) => [name, state === 'ok' ? 0 : 1]))
+  })
   const counted = deliveryGauges(metrics)
   metrics.beforeScrape(async () => {
     const now = clock()

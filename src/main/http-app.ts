@@ -14,6 +14,7 @@ import { completionFile, credentialFile, readText } from '../demo/files.ts'
 import { openSandbox, type Sandbox } from '../demo/sandbox/open.ts'
 import { type Endpoint, endpointsOf, type RefusalPage } from '../edge/http/endpoint.ts'
 import type { Job } from '../platform/job-runner.ts'
+import type { Metrics } from '../platform/observability/metrics.ts'
 import { loadNotes } from '../standard/notes.ts'
 import { loadReleasedVocabulary, openReleases } from '../standard/releases.ts'
 import { assetEndpoints } from '../web/assets.ts'
@@ -65,6 +66,7 @@ export interface ServiceOptions
     | 'errorPage'
   > {
   engine: OpenedEngine
+  metrics: Metrics
   /** Absent: x402 payments are not accepted. */
   x402?: X402 | null
 }

@@ -73,18 +73,13 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   const serves = options.jobs !== 'alone' && config.processes === 1
   const own = { context, service, metrics, url: database.url, closing }
   const health = await openHealth(config, { ...own, serves, records })
-  publishHealth(health, context, metrics)
+  publishHealth(health, context)
   if (records !== null) {
     const jobs = backgroundJobs(context, service)
     const around = hasDemo ? await startDemoReceiver(context, closing, say) : undefined
-    const webhookJobs = await openWebhookJobs({
-      ...context,
-      ring: context.secrets,
-      metrics,
-      around,
-    })
+    const webhookJobs = await openWebhookJobs({ ...context, ring: context.secrets, around })
     closing.defer(() => webhookJobs.close())
-    jobs.push(...webhookJobs.jobs, ...(await mailJobs({ ...context, metrics }, closing)))
+    jobs.push(...webhookJobs.jobs, ...(await mailJobs(context, closing)))
     stopJobsAtEnd(jobs, { log, closing, records })
   }
   const everyJobs = [

@@ -356,6 +356,12 @@ test('a server without jobs shows that no process, or only one without keys, doe
     'add these to docs/monitor.md',
   )
   assert.deepEqual([...listed].filter((name) => !known.has(name)).sort(), [], 'these do not exist')
+  assert.deepEqual(
+    namesInQueries().filter((name) => !known.has(name.replace(/_bucket$/, ''))),
+    [],
+    'no process exports these',
+  )
+  assert.ok(served.split('\n').length < 1_500, 'a scrape is short')
 
   child.kill('SIGKILL')
   await once(child, 'close')
@@ -384,6 +390,26 @@ async function metricsText(base: string): Promise<string> {
 
 function namesOf(text: string): string[] {
   return [...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name = '']) => name)
+}
+
+/** Returns the metrics that the alerts and the dashboard read. */
+function namesInQueries(): string[] {
+  const rules = readFileSync('deploy/prometheus/assay.rules.yaml', 'utf8')
+  const { panels } = JSON.parse(readFileSync('deploy/grafana/assay.json', 'utf8'))
+  const queries = [
+    ...[...rules.matchAll(/expr: (.*)/g)].map(([, query = '']) => query),
+    ...panels.flatMap((panel: { targets: { expr: string }[] }) =>
+      panel.targets.map(({ expr }) => expr),
+    ),
+  ]
+  const names = queries.flatMap((query) =>
+    [
+      ...query
+        .replaceAll(/\{[^}]*\}|\[[^\]]*\]|\b(by|on) \([^)]*\)/g, '')
+        .matchAll(/(?<![\w:$])[a-z]\w*(?![\w:]|\s*\()/g),
+    ].map(([name]) => name),
+  )
+  return [...new Set(names)].filter((name) => name !== 'up' && name !== 'or')
 }
 
 function namesIn(cell: string): string[] {

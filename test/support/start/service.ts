@@ -66,6 +66,7 @@ export async function startService(
     release,
     secrets: testRing,
     engine: await openEngine(log),
+    metrics: createMetrics(),
     signers: { of: async (kid) => signers.get(kid) },
   })
   await service.registryCache.refresh()
