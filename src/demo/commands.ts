@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { verifyPath } from '../credentials/schema.ts'
-import { credentialFile, demoFolder, keyFile } from './files.ts'
+import { command, credentialFile, demoFolder, keyFile } from './files.ts'
 
 interface Deployment {
   publicUrl: string
@@ -43,7 +43,7 @@ export function renderCommands(
     `curl -s -w '\\n' ${statusUrlOf(credentialFile(demo.dataDir, 'revoked'))}`,
     '',
     '# revoke an item of evidence: this terminal receives, verifies and shows its webhook',
-    `${settingsOf(demo, usual)}bin/assay demo tick`,
+    `${settingsOf(demo, usual)}${command} demo tick`,
     '',
     ...linkLines('# sign in as the developer of the demo', signIn.developer),
     ...linkLines('# work as the operator in the console', signIn.operator),

@@ -1,7 +1,13 @@
 /** The demo's files in the data directory. `made.json` is written last. */
+import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Environment } from '../edge/http/callers.ts'
+
+const isClone = existsSync(join(import.meta.dirname, '../../package-lock.json'))
+
+/** The command as the reader of the demo calls it: npm puts that of a package on the PATH. */
+export const command = isClone ? 'bin/assay' : 'assay'
 
 export function demoFolder(dataDir: string): string {
   return join(dataDir, 'demo')

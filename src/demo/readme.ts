@@ -1,4 +1,5 @@
 /** Pure: the README beside the demo's files. */
+import { command } from './files.ts'
 import { disputing, revokedEvidence, samples, withdrawn } from './scenario.ts'
 
 export function renderReadme(publicUrl: string): string {
@@ -34,7 +35,7 @@ accepts no payments. \`npm run demo:x402\` shows a payment from the challenge to
 
 Search lists only workers with the consent to be listed. ${withdrawn.username} withdrew the consent to share the score, which
 revoked the credentials. Two items of evidence of ${revokedEvidence.username} were revoked, and the score was revised.
-${disputing.username} disputes the score, so the service hides it until the dispute is resolved: \`bin/assay disputes list\`.
+${disputing.username} disputes the score, so the service hides it until the dispute is resolved: \`${command} disputes list\`.
 
 ## Source records
 

@@ -10,6 +10,8 @@ const hashed: readonly [pattern: string, role: FileRole][] = [
   ['src/standard/context.ts', 'context'],
   ['src/**/*.ts', 'source'],
   ['packages/sdk/src/**/*.ts', 'source'],
+  // Only a package has the bundled program, and only a clone the lock file.
+  ['dist/*.mjs', 'source'],
   ['engines/*.mjs', 'bundle'],
   ['vectors/scoring*.json', 'golden'],
   ['migrations/*.sql', 'schema'],

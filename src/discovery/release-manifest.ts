@@ -32,7 +32,7 @@ export interface HashedFile {
 export interface ReleaseFacts {
   /** Version of package.json. */
   version: string
-  /** The commit of an archive that git made, or null in a checkout. */
+  /** The commit of a package or of an archive that git made, or null in a checkout. */
   commit: string | null
   /** A tag of that commit, or null if it has none. */
   tag: string | null

@@ -93,7 +93,7 @@ export async function refuseUnfitDatabase(
   if (newer.length > 0)
     log.warn('the database has migrations of a newer release', { newer: newer.join(', ') })
   if (pending.length > 0)
-    throw new Error(`The database lacks ${pending.join(', ')}. Run \`bin/assay migrate\` first.`)
+    throw new Error(`The database lacks ${pending.join(', ')}. Run \`assay migrate\` first.`)
   if (runsJobs) await refuseForeignRole(db)
   const [row] = await db.rows<{ now: Date }>(sql`select clock_timestamp() as now`)
   const skewMs = Math.abs((row?.now.getTime() ?? 0) - systemClock().getTime())
