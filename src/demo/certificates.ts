@@ -58,8 +58,8 @@ function certificate({ subject, issuer, publicKey, extensions, signer }: Content
     der(0xa3, sequence(...extensions)),
   )
   const whole = sequence(body, ecdsaWithSha256, bits(sign('sha256', body, signer)))
-  const lines = whole.toString('base64').replace(/.{64}/g, '$&\n')
-  return `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`
+  const lines = whole.toString('base64').replace(/.{1,64}/g, '$&\n')
+  return `-----BEGIN CERTIFICATE-----\n${lines}-----END CERTIFICATE-----\n`
 }
 
 function der(tag: number, content: Buffer): Buffer {

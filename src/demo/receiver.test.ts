@@ -9,6 +9,7 @@ import { createAccount } from '../accounts/access/manage.ts'
 import { signatureHeader } from '../webhooks/delivery/signature.ts'
 import { findActiveIds, findEndpoints } from '../webhooks/endpoints/store.ts'
 import { accountName } from './account.ts'
+import { createAuthority } from './certificates.ts'
 import { openDemoReceiver } from './receiver.ts'
 
 const database = await testDatabase()
@@ -37,4 +38,10 @@ test('400: the receiver does not show an event with a missing or foreign signatu
     assert.equal(answer.statusCode, 400)
   }
   assert.deepEqual(said, [])
+})
+
+test('a certificate of any length has no empty line, at which OpenSSL would stop reading', () => {
+  const { certify } = createAuthority()
+  for (let length = 1; length <= 48; length++)
+    assert.doesNotMatch(certify('a'.repeat(length)).cert, /\n\n/)
 })
