@@ -5,6 +5,7 @@ import { chmodSync, cpSync, mkdirSync, readFileSync, statSync, writeFileSync } f
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryFolder } from './support/start/processes.ts'
+import { checkProxyFile, missingProxy, proxyNames } from './support/start/proxies.ts'
 
 const units = ['assay-server', 'assay-jobs', 'assay-single'] as const
 const systemUnits = '/usr/lib/systemd/system'
@@ -89,3 +90,9 @@ test('docs/monitor.md names each alert, and links what its runbook is', () => {
     alerts.map(([, name, runbook]) => [name, runbook]),
   )
 })
+
+for (const name of proxyNames)
+  test(`${name} accepts its file for two nodes and for one`, { skip: missingProxy(name) }, () => {
+    for (const nodes of [['192.0.2.1:8080', '192.0.2.2:8080'], ['192.0.2.1:8080']])
+      checkProxyFile(name, temporaryFolder(), nodes)
+  })

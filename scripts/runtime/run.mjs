@@ -50,6 +50,7 @@ const commands = {
     folders: () => [mcp],
   },
   chaos: { args: (more) => [join(root, 'scripts/chaos/run.ts'), ...more] },
+  kit: { args: (more) => [join(root, 'scripts/kit/run.ts'), ...more] },
   mutants: { args: (more) => [join(root, 'scripts/mutants/run.ts'), ...more] },
   bench: {
     args: (more) => [join(root, 'bench/run.ts'), ...more],

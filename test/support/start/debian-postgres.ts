@@ -94,34 +94,44 @@ export async function startPgBouncer(
   const file = join(place, 'pgbouncer.ini')
   const text = ['[databases]', ...rows, '[pgbouncer]', ...settings, 'auth_type = any', '']
   writeFileSync(file, text.join('\n'))
-  const log = openSync(join(place, 'log'), 'a')
-  // The shell stops PgBouncer when its own input ends, so PgBouncer never outlives a test run, not
-  // even a killed one.
-  const guard = '"$0" -q "$1" & pid=$!; read -r _; kill $pid; wait $pid'
-  const pooler = spawn('/bin/sh', ['-c', guard, pgBouncer, file], {
-    ...runAs(),
-    cwd: place,
-    stdio: ['pipe', log, log],
-  })
-  closeSync(log)
+  const stop = startGuarded(place, [pgBouncer, '-q', file])
   const url = (name: string, mode: string) =>
     socketUrl(`${name}_${mode}`, { socketFolder: place, port })
   await untilItAnswers('PgBouncer', url(databases[0] as string, 'session'))
-  const stop = async (): Promise<void> => {
-    const ended = once(pooler, 'exit')
-    pooler.stdin?.end()
-    await ended
-  }
   return { url, stop }
 }
 
+/**
+ * Starts a program that needs no root in a folder of `ownedFolder`, with the file `log` there for
+ * its output. Returns the function that stops it and waits for its end.
+ */
+export function startGuarded(place: string, command: readonly string[]): () => Promise<void> {
+  const log = openSync(join(place, 'log'), 'a')
+  // The shell stops the program when its own input ends, so the program never outlives a test run,
+  // not even a killed one.
+  const guard = '"$@" & pid=$!; read -r _; kill $pid; wait $pid'
+  const child = spawn('/bin/sh', ['-c', guard, 'sh', ...command], {
+    ...runAs(),
+    cwd: place,
+    env: { PATH: process.env.PATH, HOME: place },
+    stdio: ['pipe', log, log],
+  })
+  closeSync(log)
+  return async () => {
+    const ended = once(child, 'exit')
+    child.stdin?.end()
+    await ended
+  }
+}
+
 /** Returns an unprivileged user if the tests run as root, because neither program runs as root. */
-function runAs(): { uid?: number; gid?: number } {
+export function runAs(): { uid?: number; gid?: number } {
   const { uid, gid } = postgresUser() ?? {}
   return uid === undefined || gid === undefined ? {} : { uid, gid }
 }
 
-function ownedFolder(path: string): void {
+/** Creates a folder of the user of `runAs`. */
+export function ownedFolder(path: string): void {
   mkdirSync(path)
   const { uid, gid } = runAs()
   if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid)
