@@ -214,7 +214,7 @@ async function browserReasons(page: Page, texts: readonly string[]): Promise<str
   const { body } = await ask(base, { path: path ?? '' })
   const contentType = 'text/javascript'
   await page.route('**/verify-batch.ts', (route) =>
-    route.fulfill({ contentType, body: `${String(body)}\nexport { checkInBrowser }` }),
+    route.fulfill({ contentType, body: String(body) }),
   )
   return page.evaluate<string[]>(`(async () => {
     const { checkInBrowser } = await import('/verify-batch.ts')

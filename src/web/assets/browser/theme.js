@@ -1,3 +1,1 @@
-const chosenTheme = localStorage.getItem('theme')
-if (chosenTheme === 'light' || chosenTheme === 'dark')
-document.documentElement.dataset.theme = chosenTheme
+var e=localStorage.getItem("theme");(e==="light"||e==="dark")&&(document.documentElement.dataset.theme=e);
