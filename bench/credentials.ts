@@ -1,5 +1,4 @@
 /** Issued credentials, for benchmarks that verify them. */
-
 import { issueCredentials, tendLists } from '../src/credentials/issue.ts'
 import { makeKeyFile, readSigners } from '../src/credentials/key-files.ts'
 import { originOf } from '../src/credentials/payload.ts'

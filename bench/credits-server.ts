@@ -3,7 +3,6 @@
  * balances in memory, which is the most that the edge can do. `one by one`: every look-up, read and
  * debit is a statement of its own, as in a first implementation. The first message says which.
  */
-
 import { keyDigest } from '../src/accounts/access/api-key.ts'
 import { presentedKey } from '../src/accounts/access/authenticate.ts'
 import { findValidKeys } from '../src/accounts/access/store.ts'

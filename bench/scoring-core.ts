@@ -3,7 +3,6 @@
  * limit beside it: a bare loop over the same items that sums base × value, without skills, groups,
  * order or decay. Nothing may stay in memory from one candidate to the next.
  */
-
 import type { Evidence, ScoreInput, Vocabulary } from '../src/scoring/core/evidence.ts'
 import { explain } from '../src/scoring/core/explain.ts'
 import { score } from '../src/scoring/core/score.ts'

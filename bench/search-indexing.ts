@@ -3,7 +3,6 @@
  * does it. The limit beside it: PostgreSQL alone copies the same rows into `search_terms` from
  * another table.
  */
-
 import { type Db, openDb, sql } from '../src/platform/db/db.ts'
 import { type NewEntry, replaceEntries } from '../src/workers/candidates/store.ts'
 import type { Finding } from './measure.ts'

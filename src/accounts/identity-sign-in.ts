@@ -8,7 +8,6 @@
  * `sessions`. With open sign-up it also inserts the user and the account.
  * Concurrency: of two first sign-ins at once, one stores the identity and both sign in.
  */
-
 import type { Visitor } from '../edge/http/endpoint.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { parseEmail } from './email.ts'

@@ -1,5 +1,4 @@
 /** All SQL of invitations and invitation_links. */
-
 import type { Role } from '../edge/http/callers.ts'
 import { fragment, type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { Invitation } from './invitation.ts'

@@ -7,7 +7,6 @@
  * the user has not signed in share a further limit; a network from which the user has signed in
  * does not. So a stranger floods no mailbox, and uses up no budget but that of strangers.
  */
-
 import type { ClientNetwork } from '../edge/rate-limit/client-network.ts'
 import { sha256 } from '../platform/crypto/bytes.ts'
 import type { Tx } from '../platform/db/db.ts'

@@ -2,10 +2,11 @@
 import { Type } from 'typebox'
 import { roles } from '../edge/http/callers.ts'
 import { accountField, ownerNamed } from '../operations/account-field.ts'
-import { closed, idField, orNull, time, userName } from '../operations/fields.ts'
+import { idField, orNull, time, userName } from '../operations/fields.ts'
 import { type Context, changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { type Refusal, refuse } from '../platform/errors.ts'
+import { closedObject } from '../platform/json/closed-object.ts'
 import { renderTable } from '../platform/render-table.ts'
 import { findOwnInvitation, join } from './accept-invitation.ts'
 import { emailField } from './email.ts'
@@ -27,37 +28,28 @@ export const accountsMembers = read({
   who: { operator: 'viewer', member: 'member' },
   path: { account },
   input: {},
-  output: Type.Object(
-    {
-      members: Type.Array(
-        Type.Object(
-          {
-            userId: Type.String(),
-            email: Type.String(),
-            name: userName,
-            role,
-            createdAt: time,
-            disabledAt: orNull(time, 'Null if the user may sign in.'),
-          },
-          closed,
-        ),
-      ),
-      invitations: Type.Array(
-        Type.Object(
-          {
-            id: Type.String(),
-            email: Type.String(),
-            role,
-            createdAt: time,
-            expiresAt: time,
-            mailedAt: orNull(time, 'Null if its link was shown.'),
-          },
-          closed,
-        ),
-      ),
-    },
-    closed,
-  ),
+  output: closedObject({
+    members: Type.Array(
+      closedObject({
+        userId: Type.String(),
+        email: Type.String(),
+        name: userName,
+        role,
+        createdAt: time,
+        disabledAt: orNull(time, 'Null if the user may sign in.'),
+      }),
+    ),
+    invitations: Type.Array(
+      closedObject({
+        id: Type.String(),
+        email: Type.String(),
+        role,
+        createdAt: time,
+        expiresAt: time,
+        mailedAt: orNull(time, 'Null if its link was shown.'),
+      }),
+    ),
+  }),
   refusals: ['account_not_found'],
   example: { account: 'Example Ltd' },
   renderLines({ members, invitations }, { account: named }) {
@@ -105,7 +97,7 @@ export const membersRemove = change({
   path: { account, email },
   input: {},
   positional: ['email'],
-  output: Type.Object({ userId: Type.String() }, closed),
+  output: closedObject({ userId: Type.String() }),
   refusals: ['account_not_found', 'member_not_found', 'last_owner'],
   example: { account: 'Example Ltd', email: 'ada@example.org' },
   audit: 'users.removed',
@@ -143,7 +135,7 @@ export const membersMakeOwner = change({
   path: { account, email },
   input: {},
   positional: ['email'],
-  output: Type.Object({ userId: Type.String(), changed: Type.Boolean() }, closed),
+  output: closedObject({ userId: Type.String(), changed: Type.Boolean() }),
   refusals: ['account_not_found', 'member_not_found'],
   example: { account: 'Example Ltd', email: 'ada@example.org' },
   audit: 'users.made_owner',
@@ -171,7 +163,7 @@ export const membersLeave = change({
   who: { member: 'member' },
   path: {},
   input: {},
-  output: Type.Object({ userId: Type.String() }, closed),
+  output: closedObject({ userId: Type.String() }),
   refusals: ['member_not_found', 'last_owner'],
   example: {},
   audit: 'users.left',
@@ -192,7 +184,7 @@ export const membersAccept = change({
   who: { member: 'member' },
   path: { invitationId },
   input: {},
-  output: Type.Object({ accountId: Type.String() }, closed),
+  output: closedObject({ accountId: Type.String() }),
   refusals: ['invitation_not_found', 'members_maximum'],
   example: { invitationId: '01a2cf10-1c2a-7d0e-8a5f-4f8de5d2a901' },
   audit: 'users.joined',
@@ -217,7 +209,7 @@ export const membersDecline = change({
   who: { member: 'member' },
   path: { invitationId },
   input: {},
-  output: Type.Object({ accountId: Type.String() }, closed),
+  output: closedObject({ accountId: Type.String() }),
   refusals: ['invitation_not_found'],
   example: { invitationId: '01a2cf10-1c2a-7d0e-8a5f-4f8de5d2a901' },
   audit: 'users.invitation_declined',

@@ -2,7 +2,6 @@
  * Changes and ends memberships, or begins one without an invitation. An account always keeps an
  * owner: changes of one account take turns, so two owners never remove each other at once.
  */
-
 import type { Role } from '../edge/http/callers.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { type Refusal, refuse } from '../platform/errors.ts'

@@ -1,18 +1,11 @@
 /** The operations on users with an operator role. */
 import { type Static, Type } from 'typebox'
 import { consoleRoles } from '../edge/http/callers.ts'
-import {
-  afterField,
-  closed,
-  limitField,
-  nextField,
-  pageOf,
-  time,
-  userName,
-} from '../operations/fields.ts'
+import { afterField, limitField, nextField, pageOf, time, userName } from '../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { type Refusal, refuse } from '../platform/errors.ts'
+import { closedObject } from '../platform/json/closed-object.ts'
 import { emailField } from './email.ts'
 import {
   deleteOperatorRole,
@@ -27,23 +20,21 @@ const { read, change } = operationsFor<object>()
 const email = emailField
 const role = Type.Enum([...consoleRoles], { description: consoleRoles.join(', ') })
 
-const operator = Type.Object(
-  {
-    email: Type.String(),
-    name: userName,
-    userId: Type.String(),
-    role,
-    grantedAt: time,
-    grantedBy: Type.String(),
-    disabled: Type.Boolean({ description: 'A disabled user cannot sign in.' }),
-  },
-  closed,
-)
+const operator = closedObject({
+  email: Type.String(),
+  name: userName,
+  userId: Type.String(),
+  role,
+  grantedAt: time,
+  grantedBy: Type.String(),
+  disabled: Type.Boolean({ description: 'A disabled user cannot sign in.' }),
+})
 
-const operatorChange = Type.Object(
-  { email: Type.String(), userId: Type.String(), changed: Type.Boolean() },
-  closed,
-)
+const operatorChange = closedObject({
+  email: Type.String(),
+  userId: Type.String(),
+  changed: Type.Boolean(),
+})
 
 export const operatorsGrant = change({
   name: 'operators grant',
@@ -99,7 +90,7 @@ const operatorsList = read({
   who: { operator: 'viewer' },
   path: {},
   input: { limit: limitField, after: afterField },
-  output: Type.Object({ operators: Type.Array(operator), next: nextField }, closed),
+  output: closedObject({ operators: Type.Array(operator), next: nextField }),
   refusals: [],
   example: { limit: 200 },
   none: 'No user has an operator role. Run `assay operators grant`.',

@@ -4,7 +4,6 @@
  *
  * SQL of the table `operators`.
  */
-
 import type { ConsoleRole } from '../edge/http/callers.ts'
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 

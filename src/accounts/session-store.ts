@@ -1,5 +1,4 @@
 /** All SQL of sessions. */
-
 import type { ConsoleRole, Role } from '../edge/http/callers.ts'
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import { bytesArray } from '../platform/db/sql-arrays.ts'

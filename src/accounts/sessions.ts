@@ -8,7 +8,6 @@
  * and `recordLastSeen` writes them every half minute.
  * Crash: at most the last half minute of `last_seen_at` is lost.
  */
-
 import type { AuthenticateSession } from '../edge/http/admission.ts'
 import type { SessionCaller } from '../edge/http/callers.ts'
 import type { Visitor } from '../edge/http/endpoint.ts'

@@ -1,5 +1,4 @@
 /** All SQL of users, memberships and identities. */
-
 import type { Role } from '../edge/http/callers.ts'
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 

@@ -1,11 +1,9 @@
 /** The operations on users, and on the invitations by which they begin (decision D47). */
-
 import { type Static, Type } from 'typebox'
 import { roles } from '../edge/http/callers.ts'
 import { type AccountServices, accountField, ownerNamed } from '../operations/account-field.ts'
 import { eraseReplays } from '../operations/api.ts'
 import {
-  closed,
   findField,
   flagField,
   limitField,
@@ -18,6 +16,7 @@ import {
 import { type Context, changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { refuse } from '../platform/errors.ts'
+import { closedObject } from '../platform/json/closed-object.ts'
 import { renderFields } from '../platform/render-fields.ts'
 import { emailField } from './email.ts'
 import {
@@ -94,17 +93,14 @@ export const usersInvite = change({
     role: Type.Enum([...roles], { default: 'owner', description: roles.join(' or ') }),
   },
   positional: ['email'],
-  output: Type.Object(
-    {
-      account: Type.String({ description: 'The name of the account.' }),
-      userId: Type.Optional(Type.String({ description: 'Present if the user is a member.' })),
-      invitationId: Type.Optional(Type.String()),
-      changed: Type.Boolean({ description: 'Whether the invitation is new.' }),
-      mailed: Type.Optional(mailed),
-      url,
-    },
-    closed,
-  ),
+  output: closedObject({
+    account: Type.String({ description: 'The name of the account.' }),
+    userId: Type.Optional(Type.String({ description: 'Present if the user is a member.' })),
+    invitationId: Type.Optional(Type.String()),
+    changed: Type.Boolean({ description: 'Whether the invitation is new.' }),
+    mailed: Type.Optional(mailed),
+    url,
+  }),
   refusals: [
     'account_not_found',
     'user_disabled',
@@ -157,7 +153,7 @@ export const usersResend = change({
   path: { account, email },
   input: {},
   positional: ['email'],
-  output: Type.Object({ invitationId: Type.String(), mailed, url }, closed),
+  output: closedObject({ invitationId: Type.String(), mailed, url }),
   refusals: ['account_not_found', 'invitation_not_found', 'rate_limited'],
   example: { account: 'Example Ltd', email: 'ada@example.org' },
   audit: 'users.invitation_resent',
@@ -182,13 +178,10 @@ export const usersWithdraw = change({
   path: { account, email },
   input: {},
   positional: ['email'],
-  output: Type.Object(
-    {
-      account: Type.String({ description: 'The name of the account.' }),
-      invitationId: Type.String(),
-    },
-    closed,
-  ),
+  output: closedObject({
+    account: Type.String({ description: 'The name of the account.' }),
+    invitationId: Type.String(),
+  }),
   refusals: ['account_not_found', 'invitation_not_found'],
   example: { account: 'Example Ltd', email: 'ada@example.org' },
   audit: 'users.invitation_withdrawn',
@@ -210,20 +203,17 @@ function noInvitation(name: string, to: string) {
   return refuse('invitation_not_found', { message: `${name} has no open invitation to ${to}.` })
 }
 
-const listedUser = Type.Object(
-  {
-    id: Type.String(),
-    email: Type.String(),
-    name: userName,
-    createdAt: time,
-    disabledAt: orNull(time, 'Null if the user may sign in.'),
-    accounts: Type.Array(
-      Type.Object({ id: Type.String(), name: Type.String(), role: Type.Enum([...roles]) }, closed),
-    ),
-    sessions: Type.Integer({ description: 'Sessions that are valid.' }),
-  },
-  closed,
-)
+const listedUser = closedObject({
+  id: Type.String(),
+  email: Type.String(),
+  name: userName,
+  createdAt: time,
+  disabledAt: orNull(time, 'Null if the user may sign in.'),
+  accounts: Type.Array(
+    closedObject({ id: Type.String(), name: Type.String(), role: Type.Enum([...roles]) }),
+  ),
+  sessions: Type.Integer({ description: 'Sessions that are valid.' }),
+})
 type WireUser = Static<typeof listedUser>
 
 function wireUser({ createdAt, disabledAt, ...user }: ListedUser): WireUser {
@@ -254,7 +244,7 @@ export const usersList = read({
       }),
     ),
   },
-  output: Type.Object({ users: Type.Array(listedUser), next: nextField }, closed),
+  output: closedObject({ users: Type.Array(listedUser), next: nextField }),
   refusals: [],
   example: { find: '@example.org', limit: 1_000 },
   none: 'There is no user yet. Run `assay users invite EMAIL --account NAME`.',
@@ -281,7 +271,7 @@ export const usersShow = read({
   who: { operator: 'viewer' },
   path: { email },
   input: {},
-  output: Type.Object({ user: listedUser }, closed),
+  output: closedObject({ user: listedUser }),
   refusals: ['user_not_found'],
   example: { email: 'ada@example.org' },
   renderLines: ({ user }) => [
@@ -309,7 +299,7 @@ export const usersSignInLink = change({
   who: { operator: 'admin' },
   path: { email },
   input: { console: flagField('for the console of the operator') },
-  output: Type.Object({ url: Type.String({ 'x-secret': true }) }, closed),
+  output: closedObject({ url: Type.String({ 'x-secret': true }) }),
   refusals: ['user_not_found', 'user_disabled', 'user_without_account'],
   example: { email: 'ada@example.org', console: false },
   audit: 'users.link_made',
@@ -332,7 +322,7 @@ function isEnabled(record: object): boolean {
   return Reflect.get(record, 'disabledAt') === null
 }
 
-const userChange = Type.Object({ userId: Type.String(), changed: Type.Boolean() }, closed)
+const userChange = closedObject({ userId: Type.String(), changed: Type.Boolean() })
 
 export const usersDisable = change({
   name: 'users disable',
@@ -389,13 +379,10 @@ export const usersErase = change({
   who: { operator: 'admin' },
   path: { email },
   input: {},
-  output: Type.Object(
-    {
-      userId: orNull(Type.String(), 'Null: there were invitations alone.'),
-      invitations: Type.Integer(),
-    },
-    closed,
-  ),
+  output: closedObject({
+    userId: orNull(Type.String(), 'Null: there were invitations alone.'),
+    invitations: Type.Integer(),
+  }),
   refusals: ['user_not_found'],
   example: { email: 'ada@example.org' },
   audit: 'users.erased',

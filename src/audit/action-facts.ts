@@ -23,7 +23,6 @@ export function facts<
   return row
 }
 
-export const closed = { additionalProperties: false }
 export const digest = Type.String({ pattern: '^[0-9a-f]{64}$' })
 export const uuid = Type.String({
   pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',

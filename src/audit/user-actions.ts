@@ -1,9 +1,10 @@
 /** Pure: actions on users. Their addresses are not in the log: an erased user leaves an id. */
 import { Type } from 'typebox'
 import { roles } from '../edge/http/callers.ts'
-import { closed, facts, uuid } from './action-facts.ts'
+import { closedObject } from '../platform/json/closed-object.ts'
+import { facts, uuid } from './action-facts.ts'
 
-const none = Type.Object({}, closed)
+const none = closedObject({})
 
 export const userActions = {
   'users.invited': facts({
@@ -11,55 +12,55 @@ export const userActions = {
       'An address was invited to an account, by an operator perhaps once more; the subject is the invitation.',
     subject: uuid,
     account: 'details',
-    details: Type.Object({ account: uuid, role: Type.Enum([...roles]) }, closed),
+    details: closedObject({ account: uuid, role: Type.Enum([...roles]) }),
   }),
   'users.invitation_resent': facts({
     meaning: 'An invitation was mailed again, or a new link of it was handed over.',
     subject: uuid,
     account: 'details',
-    details: Type.Object({ account: uuid }, closed),
+    details: closedObject({ account: uuid }),
   }),
   'users.invitation_withdrawn': facts({
     meaning: 'An invitation was withdrawn before its answer.',
     subject: uuid,
     account: 'details',
-    details: Type.Object({ account: uuid }, closed),
+    details: closedObject({ account: uuid }),
   }),
   'users.invitation_declined': facts({
     meaning: 'The invited person declined.',
     subject: uuid,
     account: 'details',
-    details: Type.Object({ account: uuid }, closed),
+    details: closedObject({ account: uuid }),
   }),
   'users.joined': facts({
     meaning: 'A user accepted an invitation and became a member of an account.',
     subject: uuid,
     account: 'details',
-    details: Type.Object({ account: uuid, role: Type.Enum([...roles]) }, closed),
+    details: closedObject({ account: uuid, role: Type.Enum([...roles]) }),
   }),
   'users.made_owner': facts({
     meaning: 'An owner made another member an owner.',
     subject: uuid,
     account: 'details',
-    details: Type.Object({ account: uuid }, closed),
+    details: closedObject({ account: uuid }),
   }),
   'users.left': facts({
     meaning: 'A user left an account.',
     subject: uuid,
     account: 'details',
-    details: Type.Object({ account: uuid }, closed),
+    details: closedObject({ account: uuid }),
   }),
   'users.removed': facts({
     meaning: 'An owner removed a user from an account.',
     subject: uuid,
     account: 'details',
-    details: Type.Object({ account: uuid }, closed),
+    details: closedObject({ account: uuid }),
   }),
   'users.signed_up': facts({
     meaning: 'A user signed up and owns a new account.',
     subject: uuid,
     account: 'details',
-    details: Type.Object({ account: uuid }, closed),
+    details: closedObject({ account: uuid }),
   }),
   'users.link_made': facts({
     meaning: 'A sign-in link was made for a user and printed.',

@@ -1,5 +1,4 @@
 /** The settings and the database of one command. */
-
 import { operator } from '../audit/record.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { compareSchema, knownLevel } from '../database/migrate.ts'

@@ -1,5 +1,4 @@
 /** The check of `assay doctor` on scores: whether their ranges cover the results that came later. */
-
 import type { Config } from '../config/config.ts'
 import { openServices } from '../main/operations.ts'
 import { systemClock } from '../platform/clock.ts'

@@ -2,7 +2,6 @@
  * The checks of `assay doctor` on the running processes: whether background work is done, which
  * work waits, and which releases run.
  */
-
 import { findKeys } from '../credentials/api.ts'
 import type { SharedCheck } from '../health/checks.ts'
 import { countAbilities } from '../health/processes.ts'

@@ -2,7 +2,6 @@
  * The checks of `assay doctor` on secrets outside the database: whether this machine holds the
  * secrets that rows depend on, and whether it can take payments.
  */
-
 import type { Config } from '../config/config.ts'
 import { missingPayee, openPayments } from '../main/payments.ts'
 import { readSecretsKeyring } from '../main/secrets-keyring.ts'

@@ -2,7 +2,6 @@
  * The checks of `assay doctor` on the database server: required session settings and harmful server
  * settings.
  */
-
 import type { Config } from '../config/config.ts'
 import { proveDiskRoom } from '../health/api.ts'
 import { type Db, type Queryable, sql, sqlState } from '../platform/db/db.ts'

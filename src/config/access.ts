@@ -1,5 +1,4 @@
 /** Settings of API keys: prices and limits. */
-
 import { meters, type Prices } from '../billing/credits/meters.ts'
 import type { MeterName } from '../edge/http/callers.ts'
 import type { RateLimits } from '../edge/http/contract.ts'

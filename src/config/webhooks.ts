@@ -2,7 +2,6 @@
  * Settings of webhooks: allowed destinations, the outgoing connection, and the keys that encrypt
  * secrets.
  */
-
 import { type Keyring, parseKeyring } from '../platform/crypto/keyring.ts'
 import { type EgressRules, strangerRules } from '../platform/egress/rules.ts'
 import { parseRetryWaits, retryWaitsSeconds } from '../webhooks/delivery/retry.ts'

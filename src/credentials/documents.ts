@@ -1,5 +1,4 @@
 /** Pure: the published documents of score credentials, except credentials and status lists. */
-
 import type { RateLimits } from '../edge/http/contract.ts'
 import { nativeProofType, schemaVersion } from '../edge/http/identifiers.ts'
 import { wireTime } from '../platform/clock.ts'

@@ -1,5 +1,4 @@
 /** The handlers of score credentials. */
-
 import type { RateLimits } from '../edge/http/contract.ts'
 import {
   type PublicDocument,

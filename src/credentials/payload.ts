@@ -2,7 +2,6 @@
  * Pure: the payload of a score credential (the document without its proof) and the addresses in it.
  * `vcSha256` is the SHA-256 of its canonical JSON and does not depend on the form of the proof.
  */
-
 import { credentialType, wellKnownPath } from '../edge/http/identifiers.ts'
 import { wireTime } from '../platform/clock.ts'
 import { credentialShape, type NodeShape } from './rdf.ts'

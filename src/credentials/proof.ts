@@ -3,7 +3,6 @@
  * bytes, with Ed25519. The forms differ in the canonical form of both parts and in the `type`
  * inside the options, so a signature of one form never passes as another.
  */
-
 import { nativeProofType } from '../edge/http/identifiers.ts'
 import { base58Decode, base58Encode, sha256 } from '../platform/crypto/bytes.ts'
 import { canonicalJson } from '../platform/json/canonical-json.ts'

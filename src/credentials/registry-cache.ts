@@ -3,7 +3,6 @@
  * Between refreshes, and while the database is down, the process serves the copy. The revocation
  * status of a single credential is always read from the database.
  */
-
 import { type PublicDocument, publicDocument } from '../edge/http/document.ts'
 import type { Db } from '../platform/db/db.ts'
 import { findKeys } from './key-store.ts'

@@ -9,6 +9,7 @@ import {
   urlLengthMax,
 } from '../edge/http/fields.ts'
 import { nativeProofType, wellKnownPath } from '../edge/http/identifiers.ts'
+import { closedObject } from '../platform/json/closed-object.ts'
 import { type ProofForm, proofForms } from './proof.ts'
 
 export const publicKeyPath = wellKnownPath('score-vc-public-key')
@@ -26,7 +27,6 @@ export const verifyMediaTypes = ['application/json', 'application/ld+json'] as c
 export const anonymousVerifyLimits = { perMinute: 60, perDay: 1_000 } as const
 
 const hex64 = { pattern: '^[0-9a-f]{64}$' }
-const closed = { additionalProperties: false }
 const points = (description: string) => Type.Integer({ minimum: 0, maximum: 1000, description })
 
 export const statusTokenPath = Type.Object({
@@ -47,16 +47,16 @@ const checkedAt = dateTime('When the service read the status.')
 /** `revokedAt` is there exactly if the credential is revoked. */
 export const credentialStatus = Type.Union(
   [
-    Type.Object(
+    closedObject(
       {
         schemaVersion: schemaVersionField('score_vc_status'),
         status: Type.Literal('active', { description: 'The credential is not revoked.' }),
         revoked: Type.Literal(false, { description: 'The credential is not revoked.' }),
         checkedAt,
       },
-      { title: 'ActiveCredentialStatus', description: 'A credential in force.', ...closed },
+      { title: 'ActiveCredentialStatus', description: 'A credential in force.' },
     ),
-    Type.Object(
+    closedObject(
       {
         schemaVersion: schemaVersionField('score_vc_status'),
         status: Type.Literal('revoked', { description: 'The credential is revoked.' }),
@@ -64,7 +64,7 @@ export const credentialStatus = Type.Union(
         revokedAt: dateTime('When the credential was revoked.'),
         checkedAt,
       },
-      { title: 'RevokedCredentialStatus', description: 'A revoked credential.', ...closed },
+      { title: 'RevokedCredentialStatus', description: 'A revoked credential.' },
     ),
   ],
   { title: 'ScoreCredentialStatus', description: 'Whether a credential is revoked.' },
@@ -98,28 +98,25 @@ export const publicKeyQuery = Type.Object({
   ),
 })
 
-export const publicKeyDocument = Type.Object(
-  {
-    schemaVersion: schemaVersionField('score_vc_public_key'),
-    id: text(urlLengthMax, 'The URL of this document.'),
-    issuer: text(urlLengthMax, 'The did:web identifier of the owner of the key.'),
-    proofType: Type.Literal(nativeProofType, { description: 'The type of native proofs.' }),
-    proofPurpose: Type.Literal('assertionMethod', { description: 'The purpose of the key.' }),
-    verificationMethod: Type.Object(
-      {
-        id: text(urlLengthMax, 'Names the key in proofs.'),
-        type: Type.Literal('Ed25519VerificationKey2020', { description: 'The type of the key.' }),
-        controller: text(urlLengthMax, 'The did:web identifier of the owner of the key.'),
-        publicKeyBase64url: Type.String({
-          pattern: '^[A-Za-z0-9_-]+$',
-          description: 'The 32 bytes of the key, in base64url without padding.',
-        }),
-      },
-      { ...closed, description: 'The public key.' },
-    ),
-  },
-  closed,
-)
+export const publicKeyDocument = closedObject({
+  schemaVersion: schemaVersionField('score_vc_public_key'),
+  id: text(urlLengthMax, 'The URL of this document.'),
+  issuer: text(urlLengthMax, 'The did:web identifier of the owner of the key.'),
+  proofType: Type.Literal(nativeProofType, { description: 'The type of native proofs.' }),
+  proofPurpose: Type.Literal('assertionMethod', { description: 'The purpose of the key.' }),
+  verificationMethod: closedObject(
+    {
+      id: text(urlLengthMax, 'Names the key in proofs.'),
+      type: Type.Literal('Ed25519VerificationKey2020', { description: 'The type of the key.' }),
+      controller: text(urlLengthMax, 'The did:web identifier of the owner of the key.'),
+      publicKeyBase64url: Type.String({
+        pattern: '^[A-Za-z0-9_-]+$',
+        description: 'The 32 bytes of the key, in base64url without padding.',
+      }),
+    },
+    { description: 'The public key.' },
+  ),
+})
 
 const contexts = Type.Array(Type.String({ maxLength: urlLengthMax }), {
   description: 'The JSON-LD contexts that define the members.',
@@ -201,7 +198,7 @@ export const verifyResult = Type.Object({
     description: 'Whether a key of this service signed exactly these members.',
   }),
   issuerMatch: Type.Boolean({ description: 'Whether the credential names this service.' }),
-  revocation: Type.Object(
+  revocation: closedObject(
     {
       checked: Type.Boolean({ description: 'Whether the status was read.' }),
       revoked: Type.Boolean({ description: 'Whether the credential is revoked.' }),
@@ -211,7 +208,7 @@ export const verifyResult = Type.Object({
         }),
       ),
     },
-    { ...closed, description: 'The status of the credential.' },
+    { description: 'The status of the credential.' },
   ),
   credential: Type.Optional(verifiedClaims),
   notes: Type.Array(Type.String({ maxLength: 1_000 }), {
@@ -231,47 +228,41 @@ export const verifyResult = Type.Object({
 })
 export type VerifyResult = Static<typeof verifyResult>
 
-export const verifierDescription = Type.Object(
-  {
-    endpoint: text(urlLengthMax, 'The URL to which a credential is sent by POST.'),
-    schemaVersion: text(64, 'Names the form of the verdict.'),
-    acceptedContentTypes: Type.Array(Type.String({ maxLength: 80 }), {
-      description: 'The media types of the request.',
-    }),
-    maxBodyBytes: total('The largest size of a request.'),
-    rateLimits: Type.Optional(
-      Type.Object(
-        {
-          anonymous: Type.Object(
-            {
-              perMinute: total('Calls in any minute.'),
-              perDay: total('Calls in any 24 hours.'),
-            },
-            { ...closed, description: 'The limits of each address without a key.' },
-          ),
-          apiKey: text(200, 'The limits of each API key, in words.'),
-        },
-        { ...closed, description: 'The limits of callers.' },
-      ),
+export const verifierDescription = closedObject({
+  endpoint: text(urlLengthMax, 'The URL to which a credential is sent by POST.'),
+  schemaVersion: text(64, 'Names the form of the verdict.'),
+  acceptedContentTypes: Type.Array(Type.String({ maxLength: 80 }), {
+    description: 'The media types of the request.',
+  }),
+  maxBodyBytes: total('The largest size of a request.'),
+  rateLimits: Type.Optional(
+    closedObject(
+      {
+        anonymous: closedObject(
+          {
+            perMinute: total('Calls in any minute.'),
+            perDay: total('Calls in any 24 hours.'),
+          },
+          { description: 'The limits of each address without a key.' },
+        ),
+        apiKey: text(200, 'The limits of each API key, in words.'),
+      },
+      { description: 'The limits of callers.' },
     ),
-    docs: Type.Optional(text(urlLengthMax, 'The URL of the documentation.')),
-    humanUi: Type.Optional(text(urlLengthMax, 'The URL of the page on which a browser verifies.')),
-  },
-  closed,
-)
+  ),
+  docs: Type.Optional(text(urlLengthMax, 'The URL of the documentation.')),
+  humanUi: Type.Optional(text(urlLengthMax, 'The URL of the page on which a browser verifies.')),
+})
 
 /** A score to issue a credential for: one line of `assay credentials issue --from`. */
-export const scoreLine = Type.Object(
-  {
-    id: Type.Optional(Type.String({ format: 'uuid' })),
-    username: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]$' }),
-    score: Type.Integer({ minimum: 0, maximum: 1000 }),
-    scoreBand: Type.Optional(Type.String()),
-    confidenceLow: Type.Integer({ minimum: 0, maximum: 1000 }),
-    confidenceHigh: Type.Integer({ minimum: 0, maximum: 1000 }),
-    evidenceCount: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
-    engineVersion: Type.String({ pattern: '^[0-9A-Za-z.+-]{1,64}$' }),
-    engineBinarySha256: Type.String(hex64),
-  },
-  closed,
-)
+export const scoreLine = closedObject({
+  id: Type.Optional(Type.String({ format: 'uuid' })),
+  username: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]$' }),
+  score: Type.Integer({ minimum: 0, maximum: 1000 }),
+  scoreBand: Type.Optional(Type.String()),
+  confidenceLow: Type.Integer({ minimum: 0, maximum: 1000 }),
+  confidenceHigh: Type.Integer({ minimum: 0, maximum: 1000 }),
+  evidenceCount: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
+  engineVersion: Type.String({ pattern: '^[0-9A-Za-z.+-]{1,64}$' }),
+  engineBinarySha256: Type.String(hex64),
+})

@@ -1,5 +1,4 @@
 /** All SQL of `score_credentials`. */
-
 import { fragment, type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import { bytesArray } from '../platform/db/sql-arrays.ts'
 import type { CredentialName } from './credential-name.ts'

@@ -2,7 +2,6 @@
  * Verification from files alone: the same checks as the service's, with status lists in place of
  * the registry.
  */
-
 import { notInKeyFile, trustOfKeyFile } from './key-file.ts'
 import type { VerifyResult } from './schema.ts'
 import { signatureCache } from './signature-cache.ts'

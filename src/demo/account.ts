@@ -1,5 +1,4 @@
 /** The demo's account: two API keys in files, and credits. For local use only. */
-
 import { chmod } from 'node:fs/promises'
 import { shownKey } from '../accounts/access/api-key.ts'
 import { createAccount, createRecordedKey, isActive } from '../accounts/access/manage.ts'

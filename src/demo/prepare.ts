@@ -3,7 +3,6 @@
  * are written from the database, and `made.json` last. So the next start completes an interrupted
  * one, and a second process finds the records of the first.
  */
-
 import { generateKeyPairSync } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'

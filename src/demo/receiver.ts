@@ -4,7 +4,6 @@
  * it use a separate client that may reach 127.0.0.1 and trusts its certificate. The egress rules
  * for all other endpoints do not change.
  */
-
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'

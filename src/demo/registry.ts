@@ -2,7 +2,6 @@
  * Ensures the demo's records in the database, in one transaction: the signing key, if there is
  * none, the seeded history, and credentials for each address.
  */
-
 import type { Action } from '../audit/actions.ts'
 import { operator, recordAction } from '../audit/record.ts'
 import { lockKeys, type RegisteredCredential } from '../credentials/api.ts'

@@ -3,7 +3,6 @@
  * The workers of the samples pass through expiry, supersession and revocation again, within
  * minutes. The seeded history does not change.
  */
-
 import type { Action } from '../audit/actions.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { scoreWorkers } from '../scoring/scores/score-workers.ts'

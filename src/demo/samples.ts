@@ -1,5 +1,4 @@
 /** Finds the registered credentials that the demo's files show: one worker for each sample. */
-
 import { findIssued, type RegisteredCredential } from '../credentials/api.ts'
 import { type Origin, subjectUrl } from '../credentials/payload.ts'
 import type { Queryable } from '../platform/db/db.ts'

@@ -3,7 +3,6 @@
  * workers, imports evidence, computes scores, issues credentials, and revokes some of them.
  * Everything runs in the caller's transaction.
  */
-
 import type { Action } from '../audit/actions.ts'
 import type { Tx } from '../platform/db/db.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'

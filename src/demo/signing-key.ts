@@ -2,7 +2,6 @@
  * The key that signs the demo's credentials: the active key of the deployment. If the database has
  * no key, the demo creates one and dates it back.
  */
-
 import { findKeys, insertKey } from '../credentials/api.ts'
 import { makeKeyFile, readSigners } from '../credentials/key-files.ts'
 import { KeyRefused, publicKeyOfKid, type Signer } from '../credentials/signing-key.ts'

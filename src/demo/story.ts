@@ -2,7 +2,6 @@
  * The story of the dashboard: an expired key, two reports of decisions, and a second account, which
  * is locked and has requested a review. The failing endpoint is in `receiver.ts`.
  */
-
 import { createRecordedKey } from '../accounts/access/manage.ts'
 import { findAccount } from '../accounts/api.ts'
 import { operator, recordAction } from '../audit/record.ts'

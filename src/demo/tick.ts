@@ -2,7 +2,6 @@
  * Chooses the item of evidence that `assay demo tick` revokes next. It belongs to the worker with
  * the most active evidence, except the workers of the sample credentials.
  */
-
 import type { Queryable } from '../platform/db/db.ts'
 import { findWorkerEvidence } from '../scoring/api.ts'
 import { findWorkers } from '../workers/api.ts'

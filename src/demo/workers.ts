@@ -2,7 +2,6 @@
  * Pure: the workers of the demo. All usernames begin with `demo-`, so that they never collide with
  * the username of a real worker.
  */
-
 import type { Permission, RegistrationLine } from '../workers/schema.ts'
 import { dayAgo, timeAgo } from './days.ts'
 import {

@@ -2,7 +2,6 @@
  * Pure: the engine discovery document: the skill standard, the engine that computes scores, the
  * credentials, and the address of each.
  */
-
 import {
   didPath,
   publicKeyPath,

@@ -2,7 +2,6 @@
  * Pure: the release manifest: the engine and the files that this deployment runs, so that anyone
  * with the sources can compare.
  */
-
 import { schemaVersion } from '../edge/http/identifiers.ts'
 import { wireTime } from '../platform/clock.ts'
 import { sha256Hex } from '../platform/crypto/bytes.ts'

@@ -11,6 +11,7 @@ import {
   urlLengthMax,
 } from '../edge/http/fields.ts'
 import { wellKnownPath } from '../edge/http/identifiers.ts'
+import { closedObject } from '../platform/json/closed-object.ts'
 
 export const openApiPath = '/api/v1/openapi.json'
 export const enginePath = wellKnownPath('engine')
@@ -56,7 +57,7 @@ export const errorNamePath = Type.Object({
   name: Type.String({ description: 'The error value.' }),
 })
 
-export const errorDescription = Type.Object(
+export const errorDescription = closedObject(
   {
     error: text(64, 'Names the error.'),
     status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status.' }),
@@ -70,5 +71,5 @@ export const errorDescription = Type.Object(
     message: text(1_000, 'The usual text of the error.'),
     advice: text(1_000, 'The next step for the caller.'),
   },
-  { title: 'ErrorDescription', additionalProperties: false },
+  { title: 'ErrorDescription' },
 )

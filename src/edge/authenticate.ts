@@ -2,7 +2,6 @@
  * Decides who sends a request, and whether its key may call the route at all (decisions D14–D17). A
  * presented key succeeds or fails as a key; it is never ignored.
  */
-
 import { type Refusal, refuse } from '../platform/errors.ts'
 import { denied, type LimitOptions } from './call-limits.ts'
 import type {

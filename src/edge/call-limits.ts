@@ -2,7 +2,6 @@
  * Counts calls against the limits of their caller (decisions D11, D24), and writes the state of a
  * limit into the headers of the response.
  */
-
 import { errorTable, type Refusal, refuse } from '../platform/errors.ts'
 import type { Caller, PresentedKey } from './http/callers.ts'
 import { type RateLimits, sessionLimits } from './http/contract.ts'

@@ -2,7 +2,6 @@
  * Prepares public documents for sending. Everything that is equal for all requests is built once
  * for each representation, so a request costs one look-up and one write.
  */
-
 import type { HeaderSets } from './headers.ts'
 import type { PublicDocument, Representation } from './http/document.ts'
 import { versionHeader } from './http/identifiers.ts'

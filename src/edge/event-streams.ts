@@ -2,7 +2,6 @@
  * Sends server-sent events. A stream holds no slot of a gate. A reader that does not take its bytes
  * is cut off, and the end of the server ends every stream.
  */
-
 import { type Refusal, refuse } from '../platform/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { EventStream, Events, StreamLimit } from './http/endpoint.ts'

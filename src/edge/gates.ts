@@ -1,7 +1,6 @@
 /**
  * The gates of the server: one for each priority, so that none holds up the others (decision D12).
  */
-
 import { createGate, type Gate, type GateLimits } from './gate.ts'
 import { type Priority, priorities } from './http/contract.ts'
 import { type Endpoint } from './http/endpoint.ts'

@@ -3,7 +3,6 @@
  * pays (decision D22). If x402 payments are not accepted, only a key pays for the read (decision
  * D21), and a payment header is not read.
  */
-
 import { missingKey, unpaid } from './authenticate.ts'
 import {
   countCall,

@@ -2,7 +2,6 @@
  * Converts declarations to routes. A fault in a declaration stops the service at its start and
  * never reaches a caller.
  */
-
 import type { Metrics } from '../platform/observability/metrics.ts'
 import type { Endpoint } from './http/endpoint.ts'
 import { type ParameterCheck, parameterCheck } from './parameters.ts'

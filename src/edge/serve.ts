@@ -2,7 +2,6 @@
  * Serves one request: it waits for a slot of its gate, is handled, and gets one response. A failure
  * becomes a 500 or 503.
  */
-
 import type { Refusal } from '../platform/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Gate } from './gate.ts'

@@ -1,11 +1,11 @@
 /** One screen of the whole service: processes, jobs, work that waits, and what needs the operator. */
-
 import { Type } from 'typebox'
-import { closed, orNull, time } from '../operations/fields.ts'
+import { orNull, time } from '../operations/fields.ts'
 import { operationsFor } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import type { Queryable } from '../platform/db/db.ts'
+import { closedObject } from '../platform/json/closed-object.ts'
 import { countDeliveries } from '../webhooks/api.ts'
 import { needsOf } from './needs.ts'
 import { readSurvey } from './survey.ts'
@@ -20,64 +20,46 @@ const { read } = operationsFor<StatusServices>()
 const count = Type.Integer()
 const sinceOrNull = orNull(time, 'Null if nothing waits.')
 
-const status = Type.Object(
-  {
-    asOf: time,
-    processes: Type.Array(
-      Type.Object(
-        {
-          node: Type.String(),
-          pid: count,
-          release: Type.String(),
-          serves: Type.Boolean(),
-          runsJobs: Type.Boolean(),
-          signs: Type.Boolean(),
-          seenAt: time,
-        },
-        closed,
-      ),
-    ),
-    jobs: Type.Array(
-      Type.Object(
-        {
-          name: Type.String(),
-          succeededAt: orNull(time, 'Null if it has not succeeded yet.'),
-          error: orNull(Type.String(), 'Null unless the last run failed.'),
-          late: Type.Boolean(),
-        },
-        closed,
-      ),
-    ),
-    queues: Type.Object(
-      {
-        scoreDueSince: sinceOrNull,
-        eventUndispatchedSince: sinceOrNull,
-        deliveriesPending: count,
-        mailsWaiting: count,
-        scoresWithoutCredential: count,
-      },
-      closed,
-    ),
-    keys: Type.Object(
-      {
-        signingKey: orNull(Type.String(), 'Null if none is active.'),
-        statusListPublishedAt: orNull(time, 'Of the oldest list; null if there is none.'),
-        apiKeysEnding: count,
-      },
-      closed,
-    ),
-    booksDiffering: count,
-    disputesOverdue: count,
-    webhooks: Type.Object(
-      { active: count, failing: count, paused: count, disabled: count },
-      closed,
-    ),
-    needs: Type.Array(Type.String(), {
-      description: 'What needs the operator; empty if all is well.',
+const status = closedObject({
+  asOf: time,
+  processes: Type.Array(
+    closedObject({
+      node: Type.String(),
+      pid: count,
+      release: Type.String(),
+      serves: Type.Boolean(),
+      runsJobs: Type.Boolean(),
+      signs: Type.Boolean(),
+      seenAt: time,
     }),
-  },
-  closed,
-)
+  ),
+  jobs: Type.Array(
+    closedObject({
+      name: Type.String(),
+      succeededAt: orNull(time, 'Null if it has not succeeded yet.'),
+      error: orNull(Type.String(), 'Null unless the last run failed.'),
+      late: Type.Boolean(),
+    }),
+  ),
+  queues: closedObject({
+    scoreDueSince: sinceOrNull,
+    eventUndispatchedSince: sinceOrNull,
+    deliveriesPending: count,
+    mailsWaiting: count,
+    scoresWithoutCredential: count,
+  }),
+  keys: closedObject({
+    signingKey: orNull(Type.String(), 'Null if none is active.'),
+    statusListPublishedAt: orNull(time, 'Of the oldest list; null if there is none.'),
+    apiKeysEnding: count,
+  }),
+  booksDiffering: count,
+  disputesOverdue: count,
+  webhooks: closedObject({ active: count, failing: count, paused: count, disabled: count }),
+  needs: Type.Array(Type.String(), {
+    description: 'What needs the operator; empty if all is well.',
+  }),
+})
 
 export const serviceStatus = read({
   name: 'service status',

@@ -1,5 +1,4 @@
 /** The contract of the service: the endpoints of every module, by operation id. */
-
 import { creditsContract } from '../billing/credits/contract.ts'
 import { scoreCredentialContract } from '../credentials/contract.ts'
 import { sandboxContract } from '../demo/sandbox/contract.ts'

@@ -1,5 +1,4 @@
 /** Prepares the demo for a serving process and starts the receiver of its webhooks. */
-
 import { accountsCreate } from '../accounts/access/account-operations.ts'
 import { findAccount } from '../accounts/api.ts'
 import { addMember } from '../accounts/members.ts'

@@ -1,5 +1,4 @@
 /** The handlers of every endpoint in the contract. */
-
 import { sessionCookieName } from '../accounts/session-cookie.ts'
 import { creditsHandlers } from '../billing/credits/handlers.ts'
 import type { Config } from '../config/config.ts'

@@ -1,5 +1,4 @@
 /** Composes the health of a process: its heartbeat, its readiness, and the survey of the service. */
-
 import type { Config } from '../config/config.ts'
 import type { RegistryCache } from '../credentials/registry-cache.ts'
 import type { SchemaWatch } from '../database/schema-level.ts'

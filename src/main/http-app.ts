@@ -1,5 +1,4 @@
 /** Composes the HTTP application. Opens no connection and no port. */
-
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { findValidSessionIds } from '../accounts/api.ts'

@@ -1,5 +1,4 @@
 /** Starts the HTTP server, in this process or in children, and the metrics server. */
-
 import { type CallWriter, callWriter } from '../accounts/request-log/writer.ts'
 import type { Config } from '../config/config.ts'
 import { watchedDb } from '../database/schema-level.ts'

@@ -1,5 +1,4 @@
 /** Composes the sending of mails in the jobs process: client, job and metrics. */
-
 import { createAccount } from '../accounts/access/manage.ts'
 import { insertMembership, sweepInvitations, sweepMailBudget, sweepMails } from '../accounts/api.ts'
 import { type MailSenderOptions, sendMails } from '../accounts/send-mails.ts'

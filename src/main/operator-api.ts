@@ -1,5 +1,4 @@
 /** Composes the operator API: its routes and its document. */
-
 import type { Config } from '../config/config.ts'
 import { openApiDocument } from '../discovery/openapi.ts'
 import { type Endpoint, endpoint } from '../edge/http/endpoint.ts'

@@ -1,5 +1,4 @@
 /** Composes x402 payments: opening, readiness and jobs. */
-
 import type { X402 } from '../billing/x402/settlement/open.ts'
 import type { Config } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'

@@ -1,5 +1,4 @@
 /** Composes signing: the public facts, the issuer, and the jobs of status lists. */
-
 import type { Config } from '../config/config.ts'
 import { hasDueList } from '../credentials/api.ts'
 import { type Issuer, tendLists } from '../credentials/issue.ts'

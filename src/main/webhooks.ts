@@ -1,5 +1,4 @@
 /** Composes the fan-out and delivery of webhooks: client, deliverer and jobs. */
-
 import { theService } from '../audit/actions.ts'
 import { recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'

@@ -1,12 +1,12 @@
 /** The operations on the audit log. They only read: `perform` writes the log. */
-
 import { Type } from 'typebox'
 import { actionNames } from '../audit/actions.ts'
 import { findEntries } from '../audit/api.ts'
 import { verifyLog } from '../audit/verify.ts'
 import { counted } from '../platform/counted.ts'
+import { closedObject } from '../platform/json/closed-object.ts'
 import { visible } from '../platform/visible.ts'
-import { closed, limitField, nextField, orNull, pageOf, time, timeField } from './fields.ts'
+import { limitField, nextField, orNull, pageOf, time, timeField } from './fields.ts'
 import { operationsFor } from './operation.ts'
 
 const { read } = operationsFor<object>()
@@ -29,17 +29,14 @@ export const auditVerify = read({
       }),
     ),
   },
-  output: Type.Object(
-    {
-      broken: Type.Optional(Type.Object({ seq: Type.Integer(), reason: Type.String() }, closed)),
-      entries: Type.Optional(Type.Integer({ description: 'Present if the log is whole.' })),
-      head: Type.Optional(digest),
-      since: Type.Optional(
-        orNull(Type.Integer(), 'Entries after the expected one; null if none was expected.'),
-      ),
-    },
-    closed,
-  ),
+  output: closedObject({
+    broken: Type.Optional(closedObject({ seq: Type.Integer(), reason: Type.String() })),
+    entries: Type.Optional(Type.Integer({ description: 'Present if the log is whole.' })),
+    head: Type.Optional(digest),
+    since: Type.Optional(
+      orNull(Type.Integer(), 'Entries after the expected one; null if none was expected.'),
+    ),
+  }),
   refusals: [],
   example: {},
   finding: 'broken',
@@ -66,19 +63,16 @@ export const auditVerify = read({
 })
 
 /** An entry as its hash was made over it: `subjects` and `details` are canonical JSON. */
-const entry = Type.Object(
-  {
-    seq: Type.Integer(),
-    at: time,
-    actor: Type.String(),
-    action: Type.String(),
-    subjects: Type.String(),
-    details: Type.String(),
-    prevHash: digest,
-    hash: digest,
-  },
-  closed,
-)
+const entry = closedObject({
+  seq: Type.Integer(),
+  at: time,
+  actor: Type.String(),
+  action: Type.String(),
+  subjects: Type.String(),
+  details: Type.String(),
+  prevHash: digest,
+  hash: digest,
+})
 
 export const auditList = read({
   name: 'audit list',
@@ -99,7 +93,7 @@ export const auditList = read({
       }),
     ),
   },
-  output: Type.Object({ entries: Type.Array(entry), next: nextField }, closed),
+  output: closedObject({ entries: Type.Array(entry), next: nextField }),
   refusals: [],
   example: { action: 'keys.rotated', since: '2026-05-14', limit: 50 },
   none: 'No entry matches.',

@@ -2,9 +2,6 @@
 import { type TSchema, Type } from 'typebox'
 import { dayOf, instantOf } from '../platform/instant.ts'
 
-/** Forbids members that are not declared. */
-export const closed = { additionalProperties: false } as const
-
 export function orNull<Schema extends TSchema>(schema: Schema, description = '') {
   return Type.Union([schema, Type.Null()], { description })
 }

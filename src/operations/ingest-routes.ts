@@ -8,7 +8,7 @@ import type { Answer, Endpoint } from '../edge/http/endpoint.ts'
 import type { LineStream, LinesBody } from '../edge/http/lines.ts'
 import { deadlineMs } from '../platform/deadlines.ts'
 import { type ErrorName, refuse, UnavailableError } from '../platform/errors.ts'
-import { closed } from './fields.ts'
+import { closedObject } from '../platform/json/closed-object.ts'
 import {
   type AnyIngest,
   ingestLines,
@@ -79,31 +79,28 @@ function answerLine(results: readonly string[]) {
   }
   const lineNumber = Type.Integer({ minimum: 1, description: 'Counted from 1.' })
   return Type.Union([
-    Type.Object(
+    closedObject(
       {
         line: lineNumber,
         field: Type.Union([Type.String(), Type.Null()], { description: 'Null: the whole line.' }),
         reason: Type.String(),
       },
-      { ...closed, title: 'RejectedLine' },
+      { title: 'RejectedLine' },
     ),
-    Type.Object(counts, closed),
-    Type.Object(
-      {
-        done: Type.Literal(true, { description: 'All lines were read.' }),
-        dryRun: wasDryRun,
-        ...counts,
-        unnamed: Type.Optional(
-          Type.Integer({
-            minimum: 1,
-            description:
-              'Rejected lines that got no line of the answer, because too many waited for the reader.',
-          }),
-        ),
-      },
-      closed,
-    ),
-    Type.Object(
+    closedObject(counts),
+    closedObject({
+      done: Type.Literal(true, { description: 'All lines were read.' }),
+      dryRun: wasDryRun,
+      ...counts,
+      unnamed: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          description:
+            'Rejected lines that got no line of the answer, because too many waited for the reader.',
+        }),
+      ),
+    }),
+    closedObject(
       {
         error: Type.String({ description: 'Why the request broke off.' }),
         message: Type.String(),
@@ -112,7 +109,7 @@ function answerLine(results: readonly string[]) {
           description: 'Lines up to this number were applied or rejected. Send all of them again.',
         }),
       },
-      { ...closed, title: 'BrokenLines' },
+      { title: 'BrokenLines' },
     ),
   ])
 }

@@ -5,7 +5,7 @@ import { type ResponseDeclaration, type Operation as Route } from '../edge/http/
 import type { Answer, Endpoint } from '../edge/http/endpoint.ts'
 import { deadlineMs } from '../platform/deadlines.ts'
 import { type ErrorName, errorTable, type Refusal, refuse } from '../platform/errors.ts'
-import { closed } from './fields.ts'
+import { closedObject } from '../platform/json/closed-object.ts'
 import type { AnyIngest } from './ingest.ts'
 import type { Operation } from './operation.ts'
 import { type OperationCaller, type Performer, performAny } from './perform.ts'
@@ -85,7 +85,7 @@ function changeParts({ input, example, path }: Operation): Partial<Route> {
     idempotencyKey: 'optional',
     body: {
       mediaTypes: ['application/json'],
-      schema: Type.Object(sentMembers(input), closed),
+      schema: closedObject(sentMembers(input)),
       bytesMax: bodyBytesMax,
       ambiguousReachesHandler: false,
       examples: { example: Object.fromEntries(members) },
@@ -118,7 +118,7 @@ function responsesOf({ kind, output, refusals }: Operation): Record<number, Resp
   const names = [...new Set<ErrorName>([...commonErrors, ...own, ...refusals])]
   const hasNextLink = 'next' in output.properties
   const schema =
-    kind === 'read' ? output : Type.Object({ dryRun: wasDryRun, ...output.properties }, closed)
+    kind === 'read' ? output : closedObject({ dryRun: wasDryRun, ...output.properties })
   return {
     200: { description: 'Done.', schema, ...(hasNextLink && { hasNextLink }) },
     ...errorResponses(names),

@@ -7,6 +7,7 @@ import { addScoredWorker, addSources, daysAfter, scoring } from '../../test/supp
 import { everythingStored } from '../../test/support/oracle/everything-stored.ts'
 import { sql } from '../platform/db/db.ts'
 import { refuse } from '../platform/errors.ts'
+import { closedObject } from '../platform/json/closed-object.ts'
 import {
   disputesList,
   disputesOpen,
@@ -15,7 +16,7 @@ import {
   disputesShow,
 } from '../scoring/disputes/operations.ts'
 import { findWorkerFacts } from '../workers/store.ts'
-import { closed, moreField } from './fields.ts'
+import { moreField } from './fields.ts'
 import { changed, operationsFor, unchanged } from './operation.ts'
 import { operatorEndpoints } from './operator-routes.ts'
 import { type OperationCaller, perform, performAny, whyForbidden } from './perform.ts'
@@ -99,7 +100,7 @@ function noteTaking(noted: string[]) {
     who: { operator: 'admin' },
     path: {},
     input: {},
-    output: Type.Object({}, closed),
+    output: closedObject({}),
     refusals: [],
     example: {},
     audit: { none: 'a test' },
@@ -212,7 +213,7 @@ test('an answer with a secret is not stored: the repeat is refused', async () =>
     who: { operator: 'admin' },
     path: {},
     input: {},
-    output: Type.Object({ secret: Type.String({ 'x-secret': true }) }, closed),
+    output: closedObject({ secret: Type.String({ 'x-secret': true }) }),
     refusals: [],
     example: {},
     audit: { none: 'a test' },
@@ -239,7 +240,7 @@ function threeBatches() {
     who: { operator: 'admin' },
     path: {},
     input: {},
-    output: Type.Object({ moved: Type.Integer(), last: Type.String(), more: moreField }, closed),
+    output: closedObject({ moved: Type.Integer(), last: Type.String(), more: moreField }),
     refusals: [],
     example: {},
     audit: 'disputes.withdrawn',
@@ -299,7 +300,7 @@ test('a refusal rolls back what the change wrote before it', async () => {
     who: { operator: 'admin' },
     path: {},
     input: {},
-    output: Type.Object({}, closed),
+    output: closedObject({}),
     refusals: ['score_absent'],
     example: {},
     audit: { none: 'a test' },
@@ -345,7 +346,7 @@ test('a dry run shows no secret: the one that it makes never works', async () =>
     who: { operator: 'admin' },
     path: {},
     input: {},
-    output: Type.Object({ secret: Type.String({ 'x-secret': true }) }, closed),
+    output: closedObject({ secret: Type.String({ 'x-secret': true }) }),
     refusals: [],
     example: {},
     audit: { none: 'a test' },

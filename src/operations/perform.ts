@@ -3,7 +3,7 @@
  * transaction and writes its audit entry there. This is the only way to a change, so no door can
  * forget the entry.
  */
-import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
+import type { Static, TObject, TProperties, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { ActionName } from '../audit/actions.ts'
 import { recordEntries } from '../audit/record.ts'
@@ -14,6 +14,7 @@ import type { Db, Queryable, Tx } from '../platform/db/db.ts'
 import { nameRequest } from '../platform/db/name-request.ts'
 import { type ErrorName, type Refusal, refuse } from '../platform/errors.ts'
 import { canonicalJson } from '../platform/json/canonical-json.ts'
+import { closedObject } from '../platform/json/closed-object.ts'
 import { parseBody } from '../platform/json/shape-fault.ts'
 import { type Context, type Done, type Operation, type Who } from './operation.ts'
 import { findReplay, insertReplay } from './replay-store.ts'
@@ -217,7 +218,7 @@ function checkOf(operation: Typed): InputCheck {
   const known = checks.get(operation)
   if (known !== undefined) return known
   const properties = { ...operation.path, ...operation.input }
-  const shape = Compile(Type.Object(properties, { additionalProperties: false }))
+  const shape = Compile(closedObject(properties))
   const made = { shape, fields: Object.entries(properties) }
   checks.set(operation, made)
   return made

@@ -3,7 +3,6 @@
  * A failure is logged and the job goes on. Every job is a transaction that a crash leaves undone or
  * done, so any number of processes may run the same jobs.
  */
-
 import { systemClock } from './clock.ts'
 import type { Log } from './observability/log.ts'
 import { createWakeUp, type WakeUp } from './wake-up.ts'

@@ -3,7 +3,6 @@
  * same fields, nested ones by a dotted path (`terms.version`, `skills.0.name`). An empty cell is an
  * absent field. Cells are not repaired: ` 5` is not a number.
  */
-
 import { isUtf8 } from 'node:buffer'
 import type { TSchema } from 'typebox'
 import { counted } from './counted.ts'

@@ -6,7 +6,6 @@
  * identity, the ids of scores, the digests and status tokens of credentials. docs/privacy.md gives
  * the reason for each table.
  */
-
 import { eraseCredentials } from '../credentials/api.ts'
 import { revokeDigests } from '../credentials/revoke.ts'
 import { eraseReplays } from '../operations/api.ts'

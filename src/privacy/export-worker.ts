@@ -1,5 +1,4 @@
 /** Exports everything that is stored about one worker in one document. */
-
 import type { Tx } from '../platform/db/db.ts'
 import { findReportRecords } from '../reports/api.ts'
 import { findDisputeRecords, findEvidenceRecords } from '../scoring/api.ts'

@@ -1,5 +1,4 @@
 /** A worker with private data in every table is exported whole and erased whole. */
-
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'

@@ -1,5 +1,4 @@
 /** Data of a worker in other modules that is stored under a name or an id. */
-
 import { type CredentialRecord, findCredentialRecords } from '../credentials/api.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { findReportedNames } from '../reports/api.ts'

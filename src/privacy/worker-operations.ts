@@ -3,11 +3,9 @@
  * reasons that hide a score reach into the modules above it. `workers import` is
  * `src/scoring/scores/worker-ingest.ts`.
  */
-
 import { type Static, Type } from 'typebox'
 import {
   afterField,
-  closed,
   findField,
   flagField,
   limitField,
@@ -20,6 +18,7 @@ import { changed, operationsFor } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import type { Queryable } from '../platform/db/db.ts'
+import { closedObject } from '../platform/json/closed-object.ts'
 import { renderFields } from '../platform/render-fields.ts'
 import { findOpenDisputesOf, findScored, type OpenDispute } from '../scoring/api.ts'
 import { findWorkerPage, findWorkers, findWorkersLike, type Worker } from '../workers/api.ts'
@@ -68,26 +67,20 @@ const workersList = read({
     limit: limitField,
     after: afterField,
   },
-  output: Type.Object(
-    {
-      workers: Type.Array(
-        Type.Object(
-          {
-            workerId: Type.String(),
-            externalId,
-            username: Type.String(),
-            displayName: Type.String(),
-            onboardedAt,
-            identity,
-            scoreHiddenBy,
-          },
-          closed,
-        ),
-      ),
-      next: nextField,
-    },
-    closed,
-  ),
+  output: closedObject({
+    workers: Type.Array(
+      closedObject({
+        workerId: Type.String(),
+        externalId,
+        username: Type.String(),
+        displayName: Type.String(),
+        onboardedAt,
+        identity,
+        scoreHiddenBy,
+      }),
+    ),
+    next: nextField,
+  }),
   refusals: [],
   example: { hidden: true, limit: 200 },
   none: 'There are no such workers.',
@@ -122,51 +115,39 @@ const workersList = read({
   },
 })
 
-const consent = Type.Object(
-  {
-    granted: Type.Boolean(),
-    textVersion: orNull(Type.String(), 'Null if the permission was withdrawn.'),
-    consentVersion: Type.Integer(),
-  },
-  closed,
-)
+const consent = closedObject({
+  granted: Type.Boolean(),
+  textVersion: orNull(Type.String(), 'Null if the permission was withdrawn.'),
+  consentVersion: Type.Integer(),
+})
 const consentOrNull = orNull(consent, 'Null if the worker has not decided.')
 
-export const shownWorker = Type.Object(
-  {
-    workerId: Type.String(),
-    externalId,
-    username: Type.String(),
-    displayName: Type.String(),
-    title: orNull(Type.String()),
-    bio: orNull(Type.String()),
-    avatarUrl: orNull(Type.String()),
-    memberSince: Type.String({ description: 'A month, as YYYY-MM.' }),
-    skills: Type.Array(
-      Type.Object(
-        { name: Type.String(), verified: Type.Boolean(), level: orNull(Type.String()) },
-        closed,
-      ),
-    ),
-    terms: orNull(Type.Object({ version: Type.String(), acceptedAt: orNull(time) }, closed)),
-    onboardedAt,
-    missing: Type.Array(Type.String(), { description: 'What the onboarding waits for.' }),
-    consentVersion: Type.Integer({ description: 'Rises with each change of consent.' }),
-    consents: Type.Object(
-      {
-        public_profile: consentOrNull,
-        search_listing: consentOrNull,
-        score_sharing: consentOrNull,
-      },
-      closed,
-    ),
-    identity: Type.Object({ state: identity, verifiedUntil: orNull(time) }, closed),
-    openDisputes: Type.Array(Type.String(), { description: 'Ids of disputes.' }),
-    restricted: Type.Boolean({ description: 'An open dispute hides the score.' }),
-    scoreHiddenBy,
-  },
-  closed,
-)
+export const shownWorker = closedObject({
+  workerId: Type.String(),
+  externalId,
+  username: Type.String(),
+  displayName: Type.String(),
+  title: orNull(Type.String()),
+  bio: orNull(Type.String()),
+  avatarUrl: orNull(Type.String()),
+  memberSince: Type.String({ description: 'A month, as YYYY-MM.' }),
+  skills: Type.Array(
+    closedObject({ name: Type.String(), verified: Type.Boolean(), level: orNull(Type.String()) }),
+  ),
+  terms: orNull(closedObject({ version: Type.String(), acceptedAt: orNull(time) })),
+  onboardedAt,
+  missing: Type.Array(Type.String(), { description: 'What the onboarding waits for.' }),
+  consentVersion: Type.Integer({ description: 'Rises with each change of consent.' }),
+  consents: closedObject({
+    public_profile: consentOrNull,
+    search_listing: consentOrNull,
+    score_sharing: consentOrNull,
+  }),
+  identity: closedObject({ state: identity, verifiedUntil: orNull(time) }),
+  openDisputes: Type.Array(Type.String(), { description: 'Ids of disputes.' }),
+  restricted: Type.Boolean({ description: 'An open dispute hides the score.' }),
+  scoreHiddenBy,
+})
 
 const workersShow = read({
   name: 'workers show',
@@ -275,15 +256,12 @@ const workersErase = change({
   who: { operator: 'admin' },
   path: { username },
   input: { reason: Type.Enum([...erasureReasons], { description: erasureReasons.join(', ') }) },
-  output: Type.Object(
-    {
-      workerId: Type.String(),
-      credentialsErased: Type.Integer(),
-      evidenceErased: Type.Integer(),
-      reportsErased: Type.Integer(),
-    },
-    closed,
-  ),
+  output: closedObject({
+    workerId: Type.String(),
+    credentialsErased: Type.Integer(),
+    evidenceErased: Type.Integer(),
+    reportsErased: Type.Integer(),
+  }),
   refusals: ['worker_not_found'],
   example: { username: 'ada-lovelace', reason: 'worker_request' },
   audit: 'workers.erased',

@@ -1,5 +1,4 @@
 /** The route over HTTP, on a real database. */
-
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'

@@ -6,19 +6,12 @@ import {
   listOwner,
   ownerNamed,
 } from '../operations/account-field.ts'
-import {
-  afterField,
-  closed,
-  limitField,
-  nextField,
-  orNull,
-  pageOf,
-  time,
-} from '../operations/fields.ts'
+import { afterField, limitField, nextField, orNull, pageOf, time } from '../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import { refuse } from '../platform/errors.ts'
+import { closedObject } from '../platform/json/closed-object.ts'
 import { usernameField } from '../workers/username.ts'
 import { eraseReportsAbout } from './retention.ts'
 import { agentDecisionReport, notesText } from './schema.ts'
@@ -50,15 +43,10 @@ const reportsList = read({
   who: { operator: 'viewer' },
   path: {},
   input: { account: Type.Optional(accountField), limit, after: afterField },
-  output: Type.Object(
-    {
-      reports: Type.Array(
-        Type.Object({ ...agentDecisionReport.properties, account }, { ...closed }),
-      ),
-      next: nextField,
-    },
-    closed,
-  ),
+  output: closedObject({
+    reports: Type.Array(closedObject({ ...agentDecisionReport.properties, account })),
+    next: nextField,
+  }),
   refusals: ['account_not_found'],
   example: { account: 'Example Ltd', limit: 50 },
   none: 'No report is kept.',
@@ -96,24 +84,18 @@ const reportsReviews = read({
   who: { operator: 'viewer' },
   path: {},
   input: { limit: limitField, after: afterField },
-  output: Type.Object(
-    {
-      reviews: Type.Array(
-        Type.Object(
-          {
-            id: Type.String(),
-            userId,
-            account,
-            requestedAt: time,
-            note: orNull(Type.String(), 'Text of the account.'),
-          },
-          closed,
-        ),
-      ),
-      next: nextField,
-    },
-    closed,
-  ),
+  output: closedObject({
+    reviews: Type.Array(
+      closedObject({
+        id: Type.String(),
+        userId,
+        account,
+        requestedAt: time,
+        note: orNull(Type.String(), 'Text of the account.'),
+      }),
+    ),
+    next: nextField,
+  }),
   refusals: [],
   example: { limit: 200 },
   none: 'No review is open.',
@@ -139,15 +121,12 @@ const reportsUnlock = change({
   who: { operator: 'support' },
   path: { account: accountField },
   input: {},
-  output: Type.Object(
-    {
-      userId,
-      account,
-      reviewed: Type.Boolean({ description: 'Whether it had requested a review.' }),
-      changed: Type.Boolean(),
-    },
-    closed,
-  ),
+  output: closedObject({
+    userId,
+    account,
+    reviewed: Type.Boolean({ description: 'Whether it had requested a review.' }),
+    changed: Type.Boolean(),
+  }),
   refusals: ['account_not_found'],
   example: { account: 'Example Ltd' },
   audit: 'agent_reporting.unlocked',
@@ -174,7 +153,7 @@ const reportsDecline = change({
   who: { operator: 'support' },
   path: { account: accountField },
   input: {},
-  output: Type.Object({ userId, account }, closed),
+  output: closedObject({ userId, account }),
   refusals: ['account_not_found', 'unlock_review_not_found'],
   example: { account: 'Example Ltd' },
   audit: 'agent_reporting.declined',
@@ -195,7 +174,7 @@ export const reportsLock = change({
   who: { operator: 'support' },
   path: { account: accountField },
   input: {},
-  output: Type.Object({ userId, account, changed: Type.Boolean() }, closed),
+  output: closedObject({ userId, account, changed: Type.Boolean() }),
   refusals: ['account_not_found'],
   example: { account: 'Example Ltd' },
   audit: 'agent_reporting.locked',
@@ -218,14 +197,11 @@ export const reportsRequestReview = change({
   who: { operator: 'support', member: 'member' },
   path: { account: accountField },
   input: { note: Type.Optional(Type.String({ ...notesText, 'x-help': 'what has changed' })) },
-  output: Type.Object(
-    {
-      userId,
-      requestedAt: time,
-      changed: Type.Boolean({ description: 'False if a review was open before.' }),
-    },
-    closed,
-  ),
+  output: closedObject({
+    userId,
+    requestedAt: time,
+    changed: Type.Boolean({ description: 'False if a review was open before.' }),
+  }),
   refusals: ['account_not_found', 'agent_reporting_unlocked'],
   example: { account: 'Example Ltd', note: 'Our agent sends an Idempotency-Key now.' },
   audit: 'agent_reporting.review_requested',
@@ -270,7 +246,7 @@ const reportsErase = change({
       ),
     ),
   },
-  output: Type.Object({ erased: Type.Integer() }, closed),
+  output: closedObject({ erased: Type.Integer() }),
   refusals: ['invalid_field'],
   example: { usernames: ['ada-lovelace'] },
   audit: 'agent_reports.erased',

@@ -1,5 +1,4 @@
 /** Reports on a real database: idempotency, locks, retention and erasure. */
-
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'

@@ -2,8 +2,7 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { dateTime, schemaVersionField } from '../edge/http/fields.ts'
 import { cursorParameter, limitParameter } from '../edge/http/page.ts'
-
-const closed = { additionalProperties: false }
+import { closedObject } from '../platform/json/closed-object.ts'
 
 export const decisions = [
   'shortlisted',
@@ -32,7 +31,7 @@ export const notesText = text(1_000)
 
 const subject = Type.Union(
   [
-    Type.Object(
+    closedObject(
       {
         kind: Type.Literal('candidate', { description: 'The decision is about a candidate.' }),
         username: Type.String({
@@ -40,9 +39,9 @@ const subject = Type.Union(
           description: 'The username of the candidate, with or without a leading @.',
         }),
       },
-      { title: 'AgentDecisionCandidate', description: 'A candidate.', ...closed },
+      { title: 'AgentDecisionCandidate', description: 'A candidate.' },
     ),
-    Type.Object(
+    closedObject(
       {
         kind: Type.Literal('score', { description: 'The decision is about a score.' }),
         scoreId: Type.String({
@@ -50,7 +49,7 @@ const subject = Type.Union(
           description: 'The id of the score, in either case.',
         }),
       },
-      { title: 'AgentDecisionScore', description: 'A score.', ...closed },
+      { title: 'AgentDecisionScore', description: 'A score.' },
     ),
   ],
   {
@@ -76,20 +75,17 @@ const metadata = Type.Object(
   { additionalProperties: true, description: 'must be an object; what is in it is yours' },
 )
 
-export const createRequest = Type.Object(
-  {
-    subject,
-    decision,
-    outcome: Type.Optional(outcome),
-    agentName: Type.Optional(Type.String(agentText)),
-    agentVersion: Type.Optional(Type.String(agentText)),
-    jobRef: Type.Optional(Type.String(jobRefText)),
-    reasonCodes: Type.Optional(reasonCodes),
-    notes: Type.Optional(Type.String(notesText)),
-    metadata: Type.Optional(metadata),
-  },
-  closed,
-)
+export const createRequest = closedObject({
+  subject,
+  decision,
+  outcome: Type.Optional(outcome),
+  agentName: Type.Optional(Type.String(agentText)),
+  agentVersion: Type.Optional(Type.String(agentText)),
+  jobRef: Type.Optional(Type.String(jobRefText)),
+  reasonCodes: Type.Optional(reasonCodes),
+  notes: Type.Optional(Type.String(notesText)),
+  metadata: Type.Optional(metadata),
+})
 
 const uuid = (description: string) =>
   Type.String({
@@ -100,7 +96,7 @@ const uuid = (description: string) =>
 const orNull = <Schema extends TSchema>(schema: Schema, description: string) =>
   Type.Union([schema, Type.Null()], { description })
 
-export const agentDecisionReport = Type.Object(
+export const agentDecisionReport = closedObject(
   {
     schemaVersion: schemaVersionField('agent_decision_report'),
     id: uuid('The id of the report.'),
@@ -130,12 +126,11 @@ export const agentDecisionReport = Type.Object(
   {
     title: 'AgentDecisionReport',
     description: 'A report of a decision. Only the account that made it can read it.',
-    ...closed,
   },
 )
 export type AgentDecisionReport = Static<typeof agentDecisionReport>
 
-export const agentDecisionReportCreated = Type.Object(
+export const agentDecisionReportCreated = closedObject(
   {
     schemaVersion: schemaVersionField('agent_decision_report_create'),
     report: agentDecisionReport,
@@ -143,12 +138,12 @@ export const agentDecisionReportCreated = Type.Object(
       description: 'Whether the key had been used for this report before.',
     }),
   },
-  { title: 'AgentDecisionReportCreated', ...closed },
+  { title: 'AgentDecisionReportCreated' },
 )
 
 export const reportsQuery = Type.Object({ limit: limitParameter, cursor: cursorParameter })
 
-export const agentDecisionReportList = Type.Object(
+export const agentDecisionReportList = closedObject(
   {
     schemaVersion: schemaVersionField('agent_decision_reports'),
     reports: Type.Array(agentDecisionReport, {
@@ -156,19 +151,19 @@ export const agentDecisionReportList = Type.Object(
       description: 'The newest report comes first.',
     }),
   },
-  { title: 'AgentDecisionReportList', ...closed },
+  { title: 'AgentDecisionReportList' },
 )
 
-export const unlockReviewRequest = Type.Object(
+export const unlockReviewRequest = closedObject(
   { note: Type.Optional(Type.String(notesText)) },
-  { title: 'UnlockReviewRequest', ...closed },
+  { title: 'UnlockReviewRequest' },
 )
 
-export const unlockReview = Type.Object(
+export const unlockReview = closedObject(
   {
     schemaVersion: schemaVersionField('agent_unlock_review'),
     status: Type.Literal('pending', { description: 'The operator has not decided yet.' }),
     requestedAt: dateTime('When the review was requested.'),
   },
-  { title: 'UnlockReview', ...closed },
+  { title: 'UnlockReview' },
 )

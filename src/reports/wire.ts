@@ -1,5 +1,4 @@
 /** A report as the interface shows it. */
-
 import { schemaVersion } from '../edge/http/identifiers.ts'
 import { wireTime } from '../platform/clock.ts'
 import type { AgentDecisionReport } from './schema.ts'

@@ -10,8 +10,8 @@ import {
   url,
   urlLengthMax,
 } from '../edge/http/fields.ts'
+import { closedObject } from '../platform/json/closed-object.ts'
 
-const closed = { additionalProperties: false }
 const open = { additionalProperties: true }
 const skillId = Type.String({
   pattern: '^hss:[a-z0-9-]+$',
@@ -24,30 +24,27 @@ const version = (description: string) => text(32, description)
 
 export const domains = ['technical', 'creative', 'interpersonal', 'domain', 'foundational'] as const
 
-const evidenceType = Type.Object(
-  {
-    type: text(64, 'The type of evidence, a word of the vocabulary.'),
-    weight: Type.Number({
-      minimum: 0,
-      maximum: 1,
-      description: 'How much the type counts for this skill. The weights of a skill add up to 1.',
-    }),
-    signal: text(240, 'The evidence to look at, and the difference between strong and weak.'),
-  },
-  closed,
-)
+const evidenceType = closedObject({
+  type: text(64, 'The type of evidence, a word of the vocabulary.'),
+  weight: Type.Number({
+    minimum: 0,
+    maximum: 1,
+    description: 'How much the type counts for this skill. The weights of a skill add up to 1.',
+  }),
+  signal: text(240, 'The evidence to look at, and the difference between strong and weak.'),
+})
 
-const proficiencyRubric = Type.Object(
+const proficiencyRubric = closedObject(
   {
     novice: text(240, 'What a novice does.'),
     intermediate: text(240, 'What a worker of intermediate level does.'),
     advanced: text(240, 'What a worker of advanced level does.'),
     expert: text(240, 'What an expert does.'),
   },
-  { ...closed, description: 'What a worker does at each level.' },
+  { description: 'What a worker does at each level.' },
 )
 
-export const skillRecord = Type.Object(
+export const skillRecord = closedObject(
   {
     '@context': context,
     '@type': Type.Literal('Skill', { description: 'The type of the record.' }),
@@ -78,7 +75,7 @@ export const skillRecord = Type.Object(
       'sha256: and the hex digest of the canonical JSON of the record without it.',
     ),
   },
-  { title: 'Skill', description: 'One skill of the standard.', ...closed },
+  { title: 'Skill', description: 'One skill of the standard.' },
 )
 export type SkillRecord = Static<typeof skillRecord>
 
@@ -93,12 +90,12 @@ export const skillCatalog = Type.Object(
   { title: 'SkillCatalog', description: 'Every skill of one release.', ...open },
 )
 
-export const skillNotFound = Type.Object(
+export const skillNotFound = closedObject(
   {
     error: Type.Literal('skill_not_found', { description: 'Names the error.' }),
     id: skillId,
   },
-  { title: 'SkillNotFound', description: 'No skill has this id.', ...closed },
+  { title: 'SkillNotFound', description: 'No skill has this id.' },
 )
 
 export const scoreBandDefinitionSet = Type.Object(
@@ -115,7 +112,7 @@ export const scoreBandDefinitionSet = Type.Object(
   open,
 )
 
-export const skillNotes = Type.Object(
+export const skillNotes = closedObject(
   {
     '@context': context,
     '@type': Type.Literal('SkillNotes', { description: 'The type of the document.' }),
@@ -129,70 +126,55 @@ export const skillNotes = Type.Object(
       'The part of the rubric that describes a role instead of proficiency. Null if there is none.',
     ),
     sources: Type.Array(
-      Type.Object(
-        {
-          title: Type.String({ minLength: 3, description: 'The title of the source.' }),
-          publisher: Type.String({ minLength: 2, description: 'The publisher of the source.' }),
-          identifier: Type.String({
-            minLength: 3,
-            description: 'A DOI as a URL, a URL, or the number of a standard.',
-          }),
-        },
-        closed,
-      ),
+      closedObject({
+        title: Type.String({ minLength: 3, description: 'The title of the source.' }),
+        publisher: Type.String({ minLength: 2, description: 'The publisher of the source.' }),
+        identifier: Type.String({
+          minLength: 3,
+          description: 'A DOI as a URL, a URL, or the number of a standard.',
+        }),
+      }),
       { description: 'The literature that the reasons rest on.' },
     ),
     reviews: Type.Array(
-      Type.Object(
-        {
-          reviewer: text(120, 'The name of the reviewer.'),
-          reviewed_at: Type.String({ format: 'date', description: 'The day of the review.' }),
-          comment: text(600, 'The finding of the reviewer.'),
-        },
-        closed,
-      ),
+      closedObject({
+        reviewer: text(120, 'The name of the reviewer.'),
+        reviewed_at: Type.String({ format: 'date', description: 'The day of the review.' }),
+        comment: text(600, 'The finding of the reviewer.'),
+      }),
       { description: 'Empty until a practitioner has reviewed the record.' },
     ),
     license: text(urlLengthMax, 'The license of the notes.'),
   },
-  { title: 'SkillNotes', description: 'The reasons for the numbers of one skill.', ...closed },
+  { title: 'SkillNotes', description: 'The reasons for the numbers of one skill.' },
 )
 export type SkillNotes = Static<typeof skillNotes>
 
-export const termsDocument = Type.Object(
-  {
-    '@context': openObject('The prefixes of the terms.'),
-    '@graph': Type.Array(Type.Object({}, open), {
-      description: 'The classes, properties and concepts.',
-    }),
-  },
-  closed,
-)
+export const termsDocument = closedObject({
+  '@context': openObject('The prefixes of the terms.'),
+  '@graph': Type.Array(Type.Object({}, open), {
+    description: 'The classes, properties and concepts.',
+  }),
+})
 
-export const releaseList = Type.Object(
-  {
-    schemaVersion: schemaVersionField('skill_releases'),
-    releases: Type.Array(
-      Type.Object(
-        {
-          version: version('The version of the release.'),
-          releasedAt: dateTime('When the release was published.'),
-          contentHash: text(
-            71,
-            'sha256: and the hex digest of the canonical JSON of the release without addresses.',
-          ),
-          catalogUrl: url('The catalog as JSON-LD.'),
-          csvUrl: url('Every skill record as a table.'),
-          nQuadsUrl: url('The catalog as N-Quads.'),
-          crosswalkUrl: url('Mappings to ESCO and O*NET as a table.'),
-        },
-        closed,
+export const releaseList = closedObject({
+  schemaVersion: schemaVersionField('skill_releases'),
+  releases: Type.Array(
+    closedObject({
+      version: version('The version of the release.'),
+      releasedAt: dateTime('When the release was published.'),
+      contentHash: text(
+        71,
+        'sha256: and the hex digest of the canonical JSON of the release without addresses.',
       ),
-      { description: 'The newest release comes first.' },
-    ),
-  },
-  closed,
-)
+      catalogUrl: url('The catalog as JSON-LD.'),
+      csvUrl: url('Every skill record as a table.'),
+      nQuadsUrl: url('The catalog as N-Quads.'),
+      crosswalkUrl: url('Mappings to ESCO and O*NET as a table.'),
+    }),
+    { description: 'The newest release comes first.' },
+  ),
+})
 export type ReleaseList = Static<typeof releaseList>
 
 export const releasePath = Type.Object({

@@ -2,7 +2,6 @@
  * The page of an invitation (decision D47): its link leads here. Opening the page answers nothing,
  * because mail scanners open links; a button does.
  */
-
 import { Type } from 'typebox'
 import {
   type Accepted,

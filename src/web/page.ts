@@ -3,7 +3,6 @@
  * names its action in the field `do` and is answered by a redirect, by the view with what is wrong,
  * or by a view that is shown once.
  */
-
 import { type Static, type TObject, Type } from 'typebox'
 import { findSignedIn } from '../accounts/api.ts'
 import { type SessionCaller, sessionOf } from '../edge/http/callers.ts'

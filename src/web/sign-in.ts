@@ -2,7 +2,6 @@
  * The pages of sign-in and sign-out (decisions D44, D45, D48). They work without scripts: the
  * browser posts each form or follows a link, and the server answers with a redirect.
  */
-
 import { Type } from 'typebox'
 import { deleteSessionByDigest, deleteSessionsBeside } from '../accounts/api.ts'
 import { ownPath } from '../accounts/own-path.ts'

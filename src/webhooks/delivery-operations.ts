@@ -3,7 +3,6 @@ import { Type } from 'typebox'
 import { listOwner } from '../operations/account-field.ts'
 import {
   afterField,
-  closed,
   limitField,
   moreField,
   nextField,
@@ -16,6 +15,7 @@ import { changed, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import { refuse } from '../platform/errors.ts'
+import { closedObject } from '../platform/json/closed-object.ts'
 import { findAttempts, findExhausted } from './delivery/delivery-store.ts'
 import { markDnsCheck } from './delivery/endpoint-store.ts'
 import { unknownEndpoint } from './delivery/own-endpoint.ts'
@@ -48,10 +48,11 @@ export const webhooksDeliveries = read({
   who: { operator: 'viewer', member: 'member' },
   path: { endpointId },
   input: { limit: { ...limitField, default: 25 }, after: afterField },
-  output: Type.Object(
-    { endpointId: Type.String(), deliveries: Type.Array(delivery), next: nextField },
-    closed,
-  ),
+  output: closedObject({
+    endpointId: Type.String(),
+    deliveries: Type.Array(delivery),
+    next: nextField,
+  }),
   refusals: ['webhook_endpoint_not_found'],
   example: { endpointId: exampleId, limit: 25 },
   none: 'No attempt was made yet.',
@@ -74,22 +75,19 @@ export const webhooksDeliveries = read({
   },
 })
 
-const exhausted = Type.Object(
-  {
-    id: Type.String(),
-    account: Type.String({ description: 'The name of the account.' }),
-    endpointId: Type.String(),
-    url: Type.String(),
-    eventId: Type.String(),
-    eventType: Type.String(),
-    attempts: Type.Integer(),
-    createdAt: time,
-    finishedAt: time,
-    responseStatus: orNull(Type.Integer(), 'Of the last attempt.'),
-    errorCode: orNull(Type.String(), 'Of the last attempt.'),
-  },
-  closed,
-)
+const exhausted = closedObject({
+  id: Type.String(),
+  account: Type.String({ description: 'The name of the account.' }),
+  endpointId: Type.String(),
+  url: Type.String(),
+  eventId: Type.String(),
+  eventType: Type.String(),
+  attempts: Type.Integer(),
+  createdAt: time,
+  finishedAt: time,
+  responseStatus: orNull(Type.Integer(), 'Of the last attempt.'),
+  errorCode: orNull(Type.String(), 'Of the last attempt.'),
+})
 
 const webhooksExhausted = read({
   name: 'webhooks exhausted',
@@ -107,7 +105,7 @@ const webhooksExhausted = read({
       }),
     ),
   },
-  output: Type.Object({ deliveries: Type.Array(exhausted), next: nextField }, closed),
+  output: closedObject({ deliveries: Type.Array(exhausted), next: nextField }),
   refusals: ['account_not_found'],
   example: { account: 'Example Ltd', limit: 200 },
   none: 'Every delivery succeeded or is still tried.',
@@ -152,7 +150,7 @@ export const webhooksResend = change({
   who: { operator: 'support', member: 'member' },
   path: { endpointId, eventId },
   input: {},
-  output: Type.Object({ endpointId: Type.String(), eventId: Type.String() }, closed),
+  output: closedObject({ endpointId: Type.String(), eventId: Type.String() }),
   refusals: ['webhook_endpoint_not_found', 'webhook_endpoint_disabled', 'webhook_event_not_found'],
   example: { endpointId: exampleId, eventId: 'evt_019e2cbb7a007c1e9f278b5a1c2d3e4f' },
   audit: 'webhooks.resent',
@@ -204,7 +202,7 @@ export const webhooksResendMany = change({
       timeField('only events that were not delivered since this time; the last 14 days without it'),
     ),
   },
-  output: Type.Object({ endpointId: Type.String(), queued: Type.Integer() }, closed),
+  output: closedObject({ endpointId: Type.String(), queued: Type.Integer() }),
   refusals: [
     'webhook_endpoint_not_found',
     'webhook_endpoint_disabled',
@@ -237,10 +235,7 @@ const webhooksReplay = change({
   who: { operator: 'support' },
   path: { endpointId },
   input: { since: timeField(`a day or a time in UTC, at most ${replayDaysMax} days ago`) },
-  output: Type.Object(
-    { endpointId: Type.String(), queued: Type.Integer(), more: moreField },
-    closed,
-  ),
+  output: closedObject({ endpointId: Type.String(), queued: Type.Integer(), more: moreField }),
   refusals: ['invalid_field', 'webhook_endpoint_not_found', 'webhook_endpoint_disabled'],
   example: { endpointId: exampleId, since: '2026-05-14T09:00Z' },
   audit: 'webhooks.replayed',
@@ -278,15 +273,12 @@ export const webhooksTest = change({
       'x-flag': 'event',
     }),
   },
-  output: Type.Object(
-    {
-      endpointId: Type.String(),
-      eventId: Type.String(),
-      eventType: Type.Enum([...eventTypeNames]),
-      queuedAt: time,
-    },
-    closed,
-  ),
+  output: closedObject({
+    endpointId: Type.String(),
+    eventId: Type.String(),
+    eventType: Type.Enum([...eventTypeNames]),
+    queuedAt: time,
+  }),
   refusals: ['webhook_endpoint_not_found', 'webhook_endpoint_disabled', 'rate_limited'],
   example: { endpointId: exampleId, eventType: 'dispute.opened' },
   audit: { none: 'the deliveries of the endpoint show each test event' },
@@ -309,22 +301,16 @@ export const webhooksDns = read({
   who: { operator: 'support', member: 'member' },
   path: { endpointId },
   input: {},
-  output: Type.Object(
-    {
-      host: Type.String(),
-      addresses: Type.Array(
-        Type.Object(
-          {
-            address: Type.String(),
-            isAllowed: Type.Boolean({ description: 'Whether events may be sent there.' }),
-          },
-          closed,
-        ),
-      ),
-      problem: orNull(Type.String(), 'Why there is no address.'),
-    },
-    closed,
-  ),
+  output: closedObject({
+    host: Type.String(),
+    addresses: Type.Array(
+      closedObject({
+        address: Type.String(),
+        isAllowed: Type.Boolean({ description: 'Whether events may be sent there.' }),
+      }),
+    ),
+    problem: orNull(Type.String(), 'Why there is no address.'),
+  }),
   refusals: ['webhook_endpoint_not_found', 'rate_limited'],
   example: { endpointId: exampleId },
   columns: { address: 'address', allowed: 'isAllowed' },

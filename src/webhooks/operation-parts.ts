@@ -7,6 +7,7 @@ import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { NameCheck } from '../platform/egress/check-name.ts'
 import type { EgressRules } from '../platform/egress/rules.ts'
 import { type Refusal, refuse } from '../platform/errors.ts'
+import { closedObject } from '../platform/json/closed-object.ts'
 import type { EndpointOf } from './delivery/endpoint-store.ts'
 
 export interface WebhookServices extends AccountServices {
@@ -42,10 +43,7 @@ export function answerText(row: {
   return [row.responseStatus, row.errorCode].filter((part) => part !== null).join(' ')
 }
 
-export const endpointChange = Type.Object(
-  { endpointId: Type.String(), changed: Type.Boolean() },
-  { additionalProperties: false },
-)
+export const endpointChange = closedObject({ endpointId: Type.String(), changed: Type.Boolean() })
 
 export const signingSecret = Type.String({
   description: 'Shown once.',

@@ -3,7 +3,6 @@ import { type Static, Type } from 'typebox'
 import { accountField, listOwner, ownerNamed } from '../operations/account-field.ts'
 import {
   afterField,
-  closed,
   flagField,
   limitField,
   nextField,
@@ -15,6 +14,7 @@ import { changed, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import type { Queryable } from '../platform/db/db.ts'
 import { type ErrorName, type Refusal, refuse } from '../platform/errors.ts'
+import { closedObject } from '../platform/json/closed-object.ts'
 import { renderFields } from '../platform/render-fields.ts'
 import { findFailingNow, findOwners, hasFailures } from './delivery/endpoint-store.ts'
 import { findEndpointHealth } from './delivery/history-store.ts'
@@ -75,7 +75,7 @@ export const webhooksCreate = change({
     ),
   },
   positional: ['url'],
-  output: Type.Object({ endpoint: webhookEndpoint, signingSecret }, closed),
+  output: closedObject({ endpoint: webhookEndpoint, signingSecret }),
   refusals: [
     'invalid_field',
     'account_not_found',
@@ -122,15 +122,12 @@ function atMaximum(of: string, activeMax: number): string {
   return `${of} has ${activeMax} active endpoints, its maximum.`
 }
 
-const listedEndpoint = Type.Object(
-  {
-    ...webhookEndpoint.properties,
-    account: Type.String({ description: 'The name of the account.' }),
-    disabledReason: orNull(Type.Enum(['owner', 'operator', 'gone', 'failing']), 'Null if active.'),
-    perSecond: orNull(Type.Integer(), 'Deliveries a second; null means no limit.'),
-  },
-  closed,
-)
+const listedEndpoint = closedObject({
+  ...webhookEndpoint.properties,
+  account: Type.String({ description: 'The name of the account.' }),
+  disabledReason: orNull(Type.Enum(['owner', 'operator', 'gone', 'failing']), 'Null if active.'),
+  perSecond: orNull(Type.Integer(), 'Deliveries a second; null means no limit.'),
+})
 
 export const webhooksEndpoints = read({
   name: 'webhooks endpoints',
@@ -144,7 +141,7 @@ export const webhooksEndpoints = read({
     limit: limitField,
     after: afterField,
   },
-  output: Type.Object({ endpoints: Type.Array(listedEndpoint), next: nextField }, closed),
+  output: closedObject({ endpoints: Type.Array(listedEndpoint), next: nextField }),
   refusals: ['account_not_found'],
   example: { account: 'Example Ltd', all: true, limit: 200 },
   none: 'There is no webhook endpoint.',
@@ -201,28 +198,19 @@ export const webhooksFailing = read({
   who: { operator: 'viewer', member: 'member' },
   path: {},
   input: { account: ofAccount, limit: limitField, after: afterField },
-  output: Type.Object(
-    {
-      endpoints: Type.Array(
-        Type.Object(
-          {
-            ...listedEndpoint.properties,
-            health: Type.Object(
-              {
-                ...health,
-                responseStatus: orNull(Type.Integer(), 'Of the last failure.'),
-                errorCode: orNull(Type.String(), 'Of the last failure.'),
-              },
-              closed,
-            ),
-          },
-          closed,
-        ),
-      ),
-      next: nextField,
-    },
-    closed,
-  ),
+  output: closedObject({
+    endpoints: Type.Array(
+      closedObject({
+        ...listedEndpoint.properties,
+        health: closedObject({
+          ...health,
+          responseStatus: orNull(Type.Integer(), 'Of the last failure.'),
+          errorCode: orNull(Type.String(), 'Of the last failure.'),
+        }),
+      }),
+    ),
+    next: nextField,
+  }),
   refusals: ['account_not_found', 'invalid_field'],
   example: { account: 'Example Ltd', limit: 200 },
   none: 'No webhook endpoint fails.',
@@ -265,18 +253,15 @@ export const webhooksFailing = read({
   },
 })
 
-const shownEndpoint = Type.Object(
-  {
-    ...listedEndpoint.properties,
-    ...health,
-    pausedAt: orNull(time, 'Null if it is not paused.'),
-    parkedUntil: orNull(time, 'The receiver asked for no delivery before this time.'),
-    nextDueAt: orNull(time, 'When the next attempt is due.'),
-    nextSecretSignsFrom: orNull(time, 'When an announced secret begins to sign.'),
-    previousSecretEndsAt: orNull(time, 'Until when the previous secret signs beside the new one.'),
-  },
-  closed,
-)
+const shownEndpoint = closedObject({
+  ...listedEndpoint.properties,
+  ...health,
+  pausedAt: orNull(time, 'Null if it is not paused.'),
+  parkedUntil: orNull(time, 'The receiver asked for no delivery before this time.'),
+  nextDueAt: orNull(time, 'When the next attempt is due.'),
+  nextSecretSignsFrom: orNull(time, 'When an announced secret begins to sign.'),
+  previousSecretEndsAt: orNull(time, 'Until when the previous secret signs beside the new one.'),
+})
 
 export const webhooksShow = read({
   name: 'webhooks show',
@@ -285,7 +270,7 @@ export const webhooksShow = read({
   who: { operator: 'viewer', member: 'member' },
   path: { endpointId },
   input: {},
-  output: Type.Object({ endpoint: shownEndpoint }, closed),
+  output: closedObject({ endpoint: shownEndpoint }),
   refusals: ['webhook_endpoint_not_found'],
   example: { endpointId: exampleId },
   renderLines({ endpoint: { url, ...facts } }) {
@@ -329,7 +314,7 @@ export const webhooksDisable = change({
   who: { operator: 'support', member: 'member', key: 'webhooks:write' },
   path: { endpointId },
   input: {},
-  output: Type.Object({ changed: Type.Boolean(), endpoint: webhookEndpoint }, closed),
+  output: closedObject({ changed: Type.Boolean(), endpoint: webhookEndpoint }),
   refusals: ['webhook_endpoint_not_found'],
   example: { endpointId: exampleId },
   audit: 'webhooks.disabled',
@@ -435,7 +420,7 @@ export const webhooksLimit = change({
   who: { operator: 'support' },
   path: { endpointId },
   input: limits,
-  output: Type.Object({ endpointId: Type.String(), ...limits }, closed),
+  output: closedObject({ endpointId: Type.String(), ...limits }),
   refusals: ['invalid_field', 'webhook_endpoint_not_found'],
   example: { endpointId: exampleId, perSecond: 5, atOnce: 2 },
   audit: 'webhooks.limited',

@@ -1,11 +1,12 @@
 /** The operations on signing secrets of webhook endpoints. */
 import { Type } from 'typebox'
-import { closed, moreField, time } from '../operations/fields.ts'
+import { moreField, time } from '../operations/fields.ts'
 import { changed, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Tx } from '../platform/db/db.ts'
+import { closedObject } from '../platform/json/closed-object.ts'
 import { openSecret, sealSecret } from './delivery/secret.ts'
 import { untilNothingStarts } from './delivery/start-window.ts'
 import {
@@ -40,14 +41,11 @@ export const webhooksRotateSecret = change({
       description: 'hours until the new secret signs in place of the old one; 0: at once',
     }),
   },
-  output: Type.Object(
-    {
-      endpointId: Type.String(),
-      signingSecret,
-      signsFrom: time,
-    },
-    closed,
-  ),
+  output: closedObject({
+    endpointId: Type.String(),
+    signingSecret,
+    signsFrom: time,
+  }),
   refusals: [
     'webhooks_not_configured',
     'webhook_endpoint_not_found',
@@ -89,7 +87,7 @@ export const webhooksReplaceSecret = change({
       }),
     ),
   },
-  output: Type.Object({ endpointId: Type.String(), signingSecret }, closed),
+  output: closedObject({ endpointId: Type.String(), signingSecret }),
   refusals: ['webhooks_not_configured', 'webhook_endpoint_not_found', 'webhook_secret_changed'],
   example: { endpointId: exampleId },
   audit: 'webhooks.secret_replaced',
@@ -139,7 +137,7 @@ const webhooksReencrypt = change({
   who: { operator: 'admin' },
   path: {},
   input: {},
-  output: Type.Object({ kid: Type.String(), reencrypted: Type.Integer(), more: moreField }, closed),
+  output: closedObject({ kid: Type.String(), reencrypted: Type.Integer(), more: moreField }),
   refusals: ['webhooks_not_configured'],
   example: {},
   audit: 'webhooks.reencrypted',

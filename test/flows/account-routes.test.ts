@@ -2,7 +2,6 @@
  * The session routes for sandbox, webhooks and agent decisions, on two nodes of one deployment:
  * access rules, and isolation between accounts.
  */
-
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'

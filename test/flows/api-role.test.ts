@@ -2,7 +2,6 @@
  * The restricted database role of a server (`assay migrate --api-role`): it can do its work and
  * reads nothing private.
  */
-
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'

@@ -1,5 +1,4 @@
 /** Every page of the dashboard for a new account, and the rules that all of them share. */
-
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'

@@ -2,7 +2,6 @@
  * Sign-in by mail with a real mail server and two nodes: a user is invited, confirms the mailed
  * link, uses every session route of the specification, and signs out.
  */
-
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

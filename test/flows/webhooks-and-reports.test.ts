@@ -2,7 +2,6 @@
  * Webhook endpoints and agent decision reports from the command line, with the audit entry of each
  * change.
  */
-
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'

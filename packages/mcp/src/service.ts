@@ -1,5 +1,4 @@
 /** The service behind the tools: free calls without the key, paid calls within the budget. */
-
 import type { Answer } from '../../sdk/src/client-types.ts'
 import type { Client } from '../../sdk/src/index.ts'
 import type { Budget } from './budget.ts'

@@ -1,6 +1,7 @@
 /** Checks a vocabulary directory by all rules. */
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { closedObject } from '../../../src/platform/json/closed-object.ts'
 import { contextDocument, standardUrls } from '../../../src/standard/context.ts'
 import { loadNotes, type VocabularyNotes } from '../../../src/standard/notes.ts'
 import { VocabularyError } from '../../../src/standard/releases.ts'
@@ -38,44 +39,34 @@ export async function checkVocabulary(
   ]
 }
 
-const closed = { additionalProperties: false }
 const rationale = Type.String({ minLength: 40, maxLength: 600 })
 
-const notesFile = Type.Object(
-  {
-    skill: Type.String({ pattern: '^hss:[a-z0-9-]+$' }),
-    /** The version of the record that the notes cover. */
-    record_version: Type.String(),
-    weights_rationale: rationale,
-    half_life_rationale: rationale,
-    role_note: Type.Union([Type.Null(), rationale]),
-    /** Keys of `sources.json`. */
-    sources: Type.Array(Type.String(), { uniqueItems: true }),
-    reviews: Type.Array(
-      Type.Object(
-        {
-          reviewer: Type.String({ minLength: 2, maxLength: 120 }),
-          reviewed_at: Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' }),
-          comment: Type.String({ minLength: 10, maxLength: 600 }),
-        },
-        closed,
-      ),
-    ),
-  },
-  closed,
-)
+const notesFile = closedObject({
+  skill: Type.String({ pattern: '^hss:[a-z0-9-]+$' }),
+  /** The version of the record that the notes cover. */
+  record_version: Type.String(),
+  weights_rationale: rationale,
+  half_life_rationale: rationale,
+  role_note: Type.Union([Type.Null(), rationale]),
+  /** Keys of `sources.json`. */
+  sources: Type.Array(Type.String(), { uniqueItems: true }),
+  reviews: Type.Array(
+    closedObject({
+      reviewer: Type.String({ minLength: 2, maxLength: 120 }),
+      reviewed_at: Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' }),
+      comment: Type.String({ minLength: 10, maxLength: 600 }),
+    }),
+  ),
+})
 
 const sourceList = Type.Record(
   Type.String({ pattern: '^[a-z0-9-]+$' }),
-  Type.Object(
-    {
-      title: Type.String({ minLength: 3 }),
-      publisher: Type.String({ minLength: 2 }),
-      /** A DOI as a URL, a URL, or the number of a standard. */
-      identifier: Type.String({ minLength: 3 }),
-    },
-    closed,
-  ),
+  closedObject({
+    title: Type.String({ minLength: 3 }),
+    publisher: Type.String({ minLength: 2 }),
+    /** A DOI as a URL, a URL, or the number of a standard. */
+    identifier: Type.String({ minLength: 3 }),
+  }),
 )
 
 const noteShapes = { notes: Compile(notesFile), sources: Compile(sourceList) }

@@ -1,5 +1,4 @@
 /** Pure: rules for one record: evidence weights (V8), rubric (V9), controlled words (V10). */
-
 import type { ControlledLists, SourceRecord } from '../../../src/standard/source.ts'
 import type { Entry, Finding } from './finding.ts'
 

@@ -2,7 +2,6 @@
  * Pure: the vocabulary against its last release: V12 (hashes match), V13 (a changed meaning needs a
  * new major version), V14 (no id disappears).
  */
-
 import { contentHash } from '../../../src/standard/catalog.ts'
 import type { Release, SourceRecord } from '../../../src/standard/source.ts'
 import type { Entry, Finding } from './finding.ts'

@@ -6,6 +6,7 @@
  */
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { closedObject } from '../../../src/platform/json/closed-object.ts'
 import { domains } from '../../../src/standard/schema.ts'
 import type {
   ControlledLists,
@@ -14,7 +15,6 @@ import type {
   Release,
 } from '../../../src/standard/source.ts'
 
-const closed = { additionalProperties: false }
 const id = Type.String({ pattern: '^hss:[a-z0-9-]+$', maxLength: 68 })
 const ids = (max: number, min = 0) =>
   Type.Array(id, { minItems: min, maxItems: max, uniqueItems: true })
@@ -26,84 +26,69 @@ const label = Type.String({ minLength: 2, maxLength: 60 })
  * A skill on disk: the wire record without `@context`, `@id` and `anchored`, which depend on the
  * base address.
  */
-const sourceRecord = Type.Object(
-  {
-    '@type': Type.Literal('Skill'),
-    id,
-    version: semver,
-    label,
-    aliases: Type.Array(label, { minItems: 1, maxItems: 6 }),
-    domain: Type.Enum([...domains]),
-    subdomain: Type.Union([slug, Type.Null()]),
-    category: Type.Array(slug, { minItems: 1, maxItems: 3, uniqueItems: true }),
-    description: Type.String({ minLength: 120, maxLength: 400 }),
-    evidence_types: Type.Array(
-      Type.Object(
-        {
-          type: slug,
-          weight: Type.Number({ exclusiveMinimum: 0, maximum: 1 }),
-          signal: Type.String({ minLength: 60, maxLength: 240 }),
-        },
-        closed,
-      ),
-      { minItems: 3, maxItems: 5 },
-    ),
-    decay_half_life_months: Type.Integer({ minimum: 0, maximum: 240 }),
-    depends_on: ids(4),
-    related_to: ids(6, 1),
-    // Rule V9 checks lengths and keys; the schema checks the shape only.
-    proficiency_rubric: Type.Record(Type.String(), Type.String()),
-  },
-  closed,
-)
+const sourceRecord = closedObject({
+  '@type': Type.Literal('Skill'),
+  id,
+  version: semver,
+  label,
+  aliases: Type.Array(label, { minItems: 1, maxItems: 6 }),
+  domain: Type.Enum([...domains]),
+  subdomain: Type.Union([slug, Type.Null()]),
+  category: Type.Array(slug, { minItems: 1, maxItems: 3, uniqueItems: true }),
+  description: Type.String({ minLength: 120, maxLength: 400 }),
+  evidence_types: Type.Array(
+    closedObject({
+      type: slug,
+      weight: Type.Number({ exclusiveMinimum: 0, maximum: 1 }),
+      signal: Type.String({ minLength: 60, maxLength: 240 }),
+    }),
+    { minItems: 3, maxItems: 5 },
+  ),
+  decay_half_life_months: Type.Integer({ minimum: 0, maximum: 240 }),
+  depends_on: ids(4),
+  related_to: ids(6, 1),
+  // Rule V9 checks lengths and keys; the schema checks the shape only.
+  proficiency_rubric: Type.Record(Type.String(), Type.String()),
+})
 
-const controlledLists = Type.Object(
-  {
-    domains: Type.Array(
-      Type.Object({ slug: Type.Enum([...domains]), label, description: Type.String() }, closed),
-    ),
-    subdomains: Type.Array(Type.Object({ slug, label, domain: Type.Enum([...domains]) }, closed)),
-    categories: Type.Array(Type.Object({ slug, label }, closed)),
-    evidence_types: Type.Array(Type.Object({ slug, label, description: Type.String() }, closed)),
-  },
-  closed,
-)
+const controlledLists = closedObject({
+  domains: Type.Array(
+    closedObject({ slug: Type.Enum([...domains]), label, description: Type.String() }),
+  ),
+  subdomains: Type.Array(closedObject({ slug, label, domain: Type.Enum([...domains]) })),
+  categories: Type.Array(closedObject({ slug, label })),
+  evidence_types: Type.Array(closedObject({ slug, label, description: Type.String() })),
+})
 
 /** Maps a deprecated id to the id that replaces it. The deprecated record stays. */
 const deprecations = Type.Record(Type.String({ pattern: '^hss:[a-z0-9-]+$' }), id)
 
 /** Rule V17 checks the form of targets; the schema checks the shape only. */
 const crosswalk = Type.Array(
-  Type.Object(
-    {
-      skill: Type.String(),
-      scheme: Type.String(),
-      target: Type.String(),
-      match: Type.String(),
-      /** Name of the target in its scheme. Releases before 1.2.0 have no label and no source. */
-      label: Type.Optional(Type.String()),
-      /** The publication in which the identifier was looked up. */
-      source: Type.Optional(Type.String()),
-    },
-    closed,
-  ),
+  closedObject({
+    skill: Type.String(),
+    scheme: Type.String(),
+    target: Type.String(),
+    match: Type.String(),
+    /** Name of the target in its scheme. Releases before 1.2.0 have no label and no source. */
+    label: Type.Optional(Type.String()),
+    /** The publication in which the identifier was looked up. */
+    source: Type.Optional(Type.String()),
+  }),
 )
 
 const digest = Type.String({ pattern: '^sha256:[0-9a-f]{64}$' })
 
 /** The last release, with which rules V12, V13 and V14 compare. */
-const release = Type.Object(
-  {
-    version: semver,
-    released_at: Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z$' }),
-    license: Type.String(),
-    records: Type.Record(
-      Type.String(),
-      Type.Object({ version: semver, content: digest, score_relevant: digest }, closed),
-    ),
-  },
-  closed,
-)
+const release = closedObject({
+  version: semver,
+  released_at: Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z$' }),
+  license: Type.String(),
+  records: Type.Record(
+    Type.String(),
+    closedObject({ version: semver, content: digest, score_relevant: digest }),
+  ),
+})
 
 /** The files as read. The four other files are well-formed; records may be anything. */
 export interface VocabularyFiles {

@@ -1,10 +1,11 @@
 /** The operations on accounts. Those on the members are in `src/accounts/member-operations.ts`. */
 import { Type } from 'typebox'
 import { type AccountServices, accountField } from '../../operations/account-field.ts'
-import { afterField, closed, limitField, nextField, pageOf, time } from '../../operations/fields.ts'
+import { afterField, limitField, nextField, pageOf, time } from '../../operations/fields.ts'
 import { changed, operationsFor } from '../../operations/operation.ts'
 import { wireTime } from '../../platform/clock.ts'
 import { refuse } from '../../platform/errors.ts'
+import { closedObject } from '../../platform/json/closed-object.ts'
 import { renderFields } from '../../platform/render-fields.ts'
 import { renderTable } from '../../platform/render-table.ts'
 import { keyColumns, listedKey, wireKey } from './listed-key.ts'
@@ -13,7 +14,7 @@ import { type Account, findAccounts, findShownKeys } from './store.ts'
 
 const { read, change } = operationsFor<AccountServices>()
 
-const account = Type.Object({ id: Type.String(), name: Type.String(), createdAt: time }, closed)
+const account = closedObject({ id: Type.String(), name: Type.String(), createdAt: time })
 const credits = Type.Integer()
 
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
@@ -33,7 +34,7 @@ export const accountsCreate = change({
     }),
   },
   positional: ['name'],
-  output: Type.Object({ account }, closed),
+  output: closedObject({ account }),
   refusals: ['invalid_field', 'account_name_taken'],
   example: { name: 'Example Ltd' },
   audit: 'accounts.created',
@@ -62,15 +63,12 @@ const accountsList = read({
   who: { operator: 'viewer' },
   path: {},
   input: { limit: { ...limitField, default: 1_000 }, after: afterField },
-  output: Type.Object(
-    {
-      accounts: Type.Array(
-        Type.Object({ ...account.properties, activeKeys: Type.Integer(), credits }, closed),
-      ),
-      next: nextField,
-    },
-    closed,
-  ),
+  output: closedObject({
+    accounts: Type.Array(
+      closedObject({ ...account.properties, activeKeys: Type.Integer(), credits }),
+    ),
+    next: nextField,
+  }),
   refusals: [],
   example: { limit: 1_000 },
   none: 'There is no account yet. Run `assay accounts create NAME`.',
@@ -102,15 +100,12 @@ const accountsShow = read({
   who: { operator: 'viewer' },
   path: { account: accountField },
   input: {},
-  output: Type.Object(
-    {
-      account,
-      credits,
-      suspended: Type.Boolean({ description: 'Its books did not add up: no credit can be used.' }),
-      keys: Type.Array(listedKey),
-    },
-    closed,
-  ),
+  output: closedObject({
+    account,
+    credits,
+    suspended: Type.Boolean({ description: 'Its books did not add up: no credit can be used.' }),
+    keys: Type.Array(listedKey),
+  }),
   refusals: ['account_not_found'],
   example: { account: 'Example Ltd' },
   renderLines: ({ account: { id, name, createdAt }, credits: balance, suspended, keys }) => [

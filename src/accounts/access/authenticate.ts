@@ -6,7 +6,6 @@
  * Tables: reads `api_keys`. Writes `api_key_uses` in `recordUses`, every half minute.
  * Crash: at most half a minute of uses is lost.
  */
-
 import type { Authenticate, FindEndedKey } from '../../edge/http/admission.ts'
 import type { PresentedKey } from '../../edge/http/callers.ts'
 import { batched } from '../../platform/batching.ts'

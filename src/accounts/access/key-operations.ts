@@ -4,7 +4,6 @@ import { environments, scopes } from '../../edge/http/callers.ts'
 import { type AccountServices, accountField, ownerNamed } from '../../operations/account-field.ts'
 import {
   afterField,
-  closed,
   flagField,
   idField,
   limitField,
@@ -16,6 +15,7 @@ import {
 import { changed, operationsFor, unchanged } from '../../operations/operation.ts'
 import { wireTime } from '../../platform/clock.ts'
 import { refuse } from '../../platform/errors.ts'
+import { closedObject } from '../../platform/json/closed-object.ts'
 import { networkText } from './allowed-from.ts'
 import { keyColumns, listedKey, wireKey } from './listed-key.ts'
 import {
@@ -89,14 +89,11 @@ export const apiKeysCreate = change({
     ),
     allowedFrom: Type.Optional(networks),
   },
-  output: Type.Object(
-    {
-      id: Type.String(),
-      key: secret,
-      expiresAt: orNull(time, 'Null: it is valid until it is revoked.'),
-    },
-    closed,
-  ),
+  output: closedObject({
+    id: Type.String(),
+    key: secret,
+    expiresAt: orNull(time, 'Null: it is valid until it is revoked.'),
+  }),
   refusals: ['account_not_found', 'api_keys_maximum', 'invalid_field', 'idempotency_key_spent'],
   example: {
     account: 'Example Ltd',
@@ -148,7 +145,7 @@ const apiKeysList = read({
   who: { operator: 'viewer', member: 'member' },
   path: { account: accountField },
   input: { limit: limitField, after: afterField },
-  output: Type.Object({ keys: Type.Array(listedKey), next: nextField }, closed),
+  output: closedObject({ keys: Type.Array(listedKey), next: nextField }),
   refusals: ['account_not_found'],
   example: { account: 'Example Ltd', limit: 200 },
   none: 'The account has no API key.',
@@ -177,14 +174,11 @@ const apiKeysFind = change({
     }),
   },
   positional: ['text'],
-  output: Type.Object(
-    {
-      ...listedKey.properties,
-      accountId: Type.String(),
-      account: Type.String({ description: 'The name of the account.' }),
-    },
-    closed,
-  ),
+  output: closedObject({
+    ...listedKey.properties,
+    accountId: Type.String(),
+    account: Type.String({ description: 'The name of the account.' }),
+  }),
   refusals: ['api_key_not_found'],
   example: { text: 'svc_live_aB3d…x9Yz' },
   audit: { none: 'It changes nothing.' },
@@ -218,7 +212,7 @@ export const apiKeysRotate = change({
     }),
     now: flagField('revoke the key at once'),
   },
-  output: Type.Object({ id: Type.String(), key: secret, predecessorEndsAt: time }, closed),
+  output: closedObject({ id: Type.String(), key: secret, predecessorEndsAt: time }),
   refusals: ['api_key_not_found', 'api_key_not_rotatable', 'api_keys_maximum'],
   example: { keyId: exampleId, overlapHours: 48, now: false },
   audit: 'api_keys.rotated',
@@ -253,7 +247,7 @@ const apiKeysRestrict = change({
     allowedFrom: Type.Optional(networks),
     anywhere: flagField('remove the restriction'),
   },
-  output: Type.Object({ id: Type.String(), allowedFrom }, closed),
+  output: closedObject({ id: Type.String(), allowedFrom }),
   refusals: ['invalid_field', 'api_key_not_found', 'api_key_revoked'],
   example: { keyId: exampleId, allowedFrom: ['192.0.2.0/24'], anywhere: false },
   audit: 'api_keys.restricted',
@@ -288,7 +282,7 @@ export const apiKeysRevoke = change({
   who: { operator: 'support', member: 'owner' },
   path: { keyId },
   input: {},
-  output: Type.Object({ id: Type.String(), result: Type.Enum(['revoked', 'before']) }, closed),
+  output: closedObject({ id: Type.String(), result: Type.Enum(['revoked', 'before']) }),
   refusals: ['api_key_not_found'],
   example: { keyId: exampleId },
   audit: 'api_keys.revoked',

@@ -3,7 +3,6 @@ import { type Static, Type } from 'typebox'
 import { operatorRoles } from '../../edge/http/callers.ts'
 import {
   afterField,
-  closed,
   idField,
   limitField,
   nextField,
@@ -15,6 +14,7 @@ import { changed, operationsFor, unchanged } from '../../operations/operation.ts
 import { wireTime } from '../../platform/clock.ts'
 import { uuidV7 } from '../../platform/db/uuid-v7.ts'
 import { refuse } from '../../platform/errors.ts'
+import { closedObject } from '../../platform/json/closed-object.ts'
 import { networkText } from './allowed-from.ts'
 import { keyDigest, newOperatorToken, shownKey } from './api-key.ts'
 import { findTokens, insertToken, revokeToken, type StoredToken } from './operator-tokens.ts'
@@ -22,20 +22,17 @@ import { allowedNetworksMax, keyNameLengthMax } from './schema.ts'
 
 const { read, change } = operationsFor<object>()
 
-const token = Type.Object(
-  {
-    id: Type.String(),
-    name: Type.String(),
-    role: Type.Enum([...operatorRoles]),
-    shown: Type.String({ description: 'The beginning and the end of the token.' }),
-    allowedFrom: orNull(Type.Array(Type.String()), 'Null: any network.'),
-    createdAt: time,
-    expiresAt: time,
-    revokedAt: orNull(time, 'Null while it is valid.'),
-    lastUsedAt: orNull(time, 'Up to a minute behind; null if it was never used.'),
-  },
-  closed,
-)
+const token = closedObject({
+  id: Type.String(),
+  name: Type.String(),
+  role: Type.Enum([...operatorRoles]),
+  shown: Type.String({ description: 'The beginning and the end of the token.' }),
+  allowedFrom: orNull(Type.Array(Type.String()), 'Null: any network.'),
+  createdAt: time,
+  expiresAt: time,
+  revokedAt: orNull(time, 'Null while it is valid.'),
+  lastUsedAt: orNull(time, 'Up to a minute behind; null if it was never used.'),
+})
 type WireToken = Static<typeof token>
 
 const dayMs = 86_400_000
@@ -71,10 +68,10 @@ export const operatorsCreateToken = change({
     }),
   },
   positional: ['name'],
-  output: Type.Object(
-    { token, secret: Type.String({ description: 'Shown once.', 'x-secret': true }) },
-    closed,
-  ),
+  output: closedObject({
+    token,
+    secret: Type.String({ description: 'Shown once.', 'x-secret': true }),
+  }),
   refusals: ['invalid_field'],
   example: { name: 'HR system', role: 'ingest', validDays: 90 },
   audit: 'operators.token_created',
@@ -114,7 +111,7 @@ export const operatorsRevokeToken = change({
   who: { operator: 'admin' },
   path: { tokenId: idField('a token', 'operators list-tokens') },
   input: {},
-  output: Type.Object({ tokenId: Type.String(), changed: Type.Boolean() }, closed),
+  output: closedObject({ tokenId: Type.String(), changed: Type.Boolean() }),
   refusals: ['operator_token_not_found'],
   example: { tokenId: '01993f2e-5c1a-7b3e-8d4f-2a6b8c0d1e2f' },
   audit: 'operators.token_revoked',
@@ -138,7 +135,7 @@ const operatorsListTokens = read({
   who: { operator: 'viewer' },
   path: {},
   input: { limit: limitField, after: afterField },
-  output: Type.Object({ tokens: Type.Array(token), next: nextField }, closed),
+  output: closedObject({ tokens: Type.Array(token), next: nextField }),
   refusals: [],
   example: { limit: 200 },
   none: 'There is no operator token. Run `assay operators create-token`.',

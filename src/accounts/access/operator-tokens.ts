@@ -4,7 +4,6 @@
  *
  * SQL of the table `operator_tokens`.
  */
-
 import type { AuthenticateOperator } from '../../edge/http/admission.ts'
 import type { OperatorCaller, OperatorRole } from '../../edge/http/callers.ts'
 import type { Clock } from '../../platform/clock.ts'

@@ -1,5 +1,4 @@
 /** All SQL of `accounts`, `api_keys` and `api_key_uses`. */
-
 import type { Environment, Scope } from '../../edge/http/callers.ts'
 import { fragment, type Queryable, sql, type Tx } from '../../platform/db/db.ts'
 import { bytesArray } from '../../platform/db/sql-arrays.ts'

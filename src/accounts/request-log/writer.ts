@@ -3,7 +3,6 @@
  * written four times a second. If the database does not take a batch, or the buffer is full, calls
  * are dropped and counted; no request ever waits for the log.
  */
-
 import type { CallLog, CallRecord } from '../../edge/http/call-log.ts'
 import type { Queryable } from '../../platform/db/db.ts'
 import { coarseNetwork } from '../../platform/networks.ts'

@@ -1,5 +1,4 @@
 /** The handler of the ledger as a table. */
-
 import type { Handlers } from '../../edge/http/endpoint.ts'
 import type { Db } from '../../platform/db/db.ts'
 import type { creditsContract } from './contract.ts'

@@ -10,7 +10,6 @@
  *
  * Crash: within that minute the calls stay charged, each with its entry.
  */
-
 import type { Charge, MeteredCall, Metering } from '../../edge/http/admission.ts'
 import type { PresentedKey } from '../../edge/http/callers.ts'
 import { creditsChargedHeader, creditsRemainingHeader } from '../../edge/http/identifiers.ts'

@@ -1,18 +1,12 @@
 /** The operations on the credits of accounts, and on the ledger that records them. */
 import { type Static, Type } from 'typebox'
 import { type AccountServices, accountField, ownerNamed } from '../../operations/account-field.ts'
-import {
-  closed,
-  limitField,
-  moreField,
-  nextField,
-  pageOf,
-  timeField,
-} from '../../operations/fields.ts'
+import { limitField, moreField, nextField, pageOf, timeField } from '../../operations/fields.ts'
 import { type Cell, changed, operationsFor, unchanged } from '../../operations/operation.ts'
 import { wireTime } from '../../platform/clock.ts'
 import { counted } from '../../platform/counted.ts'
 import { refuse } from '../../platform/errors.ts'
+import { closedObject } from '../../platform/json/closed-object.ts'
 import { archiveMonth } from './archive.ts'
 import { findArchivedSumsOf } from './archive-store.ts'
 import { enterCredits, signed } from './credits.ts'
@@ -53,10 +47,13 @@ const entryInput = {
   }),
 }
 
-const entered = Type.Object(
-  { account, name, delta: count, balance: count, reference: Type.String() },
-  closed,
-)
+const entered = closedObject({
+  account,
+  name,
+  delta: count,
+  balance: count,
+  reference: Type.String(),
+})
 
 function enteredLine({ name: of, delta, balance }: Static<typeof entered>): string[] {
   return [`${of}: ${signed(delta)}, now ${counted(balance, 'credit')}`]
@@ -168,15 +165,12 @@ const creditsShow = read({
   who: { operator: 'viewer' },
   path: { account: accountField },
   input: {},
-  output: Type.Object(
-    {
-      account,
-      name,
-      balance: count,
-      suspended: Type.Boolean({ description: 'Whether its calls are refused.' }),
-    },
-    closed,
-  ),
+  output: closedObject({
+    account,
+    name,
+    balance: count,
+    suspended: Type.Boolean({ description: 'Whether its calls are refused.' }),
+  }),
   refusals: ['account_not_found'],
   example: { account: 'Example Ltd' },
   renderLines: ({ name: of, balance, suspended }) => [
@@ -217,31 +211,24 @@ export const creditsUsage = read({
     limit: { ...limitField, default: 1_000 },
     after: usageAfter,
   },
-  output: Type.Object(
-    {
-      account,
-      usage: Type.Array(
-        Type.Object(
-          {
-            day: Type.String({ description: 'In UTC, such as 2026-05-14.' }),
-            meter: Type.String(),
-            operation: Type.String(),
-            calls: count,
-            refunded: count,
-            credits: count,
-          },
-          closed,
-        ),
-      ),
-      next: nextField,
-      credits: Type.Integer({ description: 'The sum of the rows of all pages.' }),
-      archived: Type.Array(
-        Type.Object({ month: Type.String(), entries: count, credits: count }, closed),
-        { description: 'Months of this time whose calls are in files, and not in the rows.' },
-      ),
-    },
-    closed,
-  ),
+  output: closedObject({
+    account,
+    usage: Type.Array(
+      closedObject({
+        day: Type.String({ description: 'In UTC, such as 2026-05-14.' }),
+        meter: Type.String(),
+        operation: Type.String(),
+        calls: count,
+        refunded: count,
+        credits: count,
+      }),
+    ),
+    next: nextField,
+    credits: Type.Integer({ description: 'The sum of the rows of all pages.' }),
+    archived: Type.Array(closedObject({ month: Type.String(), entries: count, credits: count }), {
+      description: 'Months of this time whose calls are in files, and not in the rows.',
+    }),
+  }),
   refusals: ['account_not_found', 'invalid_field'],
   example: { account: 'Example Ltd', since: '2026-05-01', until: '2026-06-01', limit: 1_000 },
   none: 'Nothing was charged.',
@@ -298,16 +285,13 @@ export const creditsResume = change({
   who: { operator: 'admin' },
   path: {},
   input: {},
-  output: Type.Object(
-    {
-      resumed: Type.Integer({ description: 'How many accounts.' }),
-      accountIds: Type.Array(Type.String(), {
-        description: 'The ids of the last batch of at most 500.',
-      }),
-      more: moreField,
-    },
-    closed,
-  ),
+  output: closedObject({
+    resumed: Type.Integer({ description: 'How many accounts.' }),
+    accountIds: Type.Array(Type.String(), {
+      description: 'The ids of the last batch of at most 500.',
+    }),
+    more: moreField,
+  }),
   refusals: [],
   example: {},
   audit: 'credits.resumed',
@@ -338,16 +322,13 @@ export const creditsArchive = change({
     }),
     out: Type.String({ description: 'a new file; keep it as long as you keep books' }),
   },
-  output: Type.Object(
-    {
-      month: Type.String(),
-      entries: count,
-      credits: count,
-      sha256: Type.String(),
-      out: Type.String(),
-    },
-    closed,
-  ),
+  output: closedObject({
+    month: Type.String(),
+    entries: count,
+    credits: count,
+    sha256: Type.String(),
+    out: Type.String(),
+  }),
   refusals: ['credit_month_state'],
   example: { month: '2026-05', out: '2026-05.ndjson' },
   audit: 'credits.archived',

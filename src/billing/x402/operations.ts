@@ -1,7 +1,6 @@
 /** The operations on x402 payments: their revenue, and those that need a decision. */
 import { type Static, Type } from 'typebox'
 import {
-  closed,
   flagField,
   idField,
   limitField,
@@ -14,6 +13,7 @@ import {
 import { changed, operationsFor, unchanged } from '../../operations/operation.ts'
 import { wireTime } from '../../platform/clock.ts'
 import { refuse } from '../../platform/errors.ts'
+import { closedObject } from '../../platform/json/closed-object.ts'
 import { closePayment, recordRefund } from './settlement/close.ts'
 import {
   type ListedPayment,
@@ -34,29 +34,26 @@ const chainId = Type.Integer({ description: 'The number of the chain (EIP-155).'
 const count = Type.Integer()
 const hash = Type.String()
 
-const payment = Type.Object(
-  {
-    id: Type.String(),
-    state,
-    endpoint: Type.String(),
-    chainId,
-    amount,
-    payer: Type.String(),
-    payTo: Type.String(),
-    nonce: Type.String({ description: 'With the payer, it names the authorization.' }),
-    validBefore: time,
-    txHash: orNull(hash, 'Null until it is paid.'),
-    reason: orNull(Type.String(), 'Why it failed, or is open.'),
-    claimedAt: time,
-    stateAt: time,
-    foundAt: orNull(time, 'When it was found paid without a caller; null once it was served.'),
-    refundTxHash: orNull(hash, 'The transaction by which you gave the money back.'),
-  },
-  closed,
-)
+const payment = closedObject({
+  id: Type.String(),
+  state,
+  endpoint: Type.String(),
+  chainId,
+  amount,
+  payer: Type.String(),
+  payTo: Type.String(),
+  nonce: Type.String({ description: 'With the payer, it names the authorization.' }),
+  validBefore: time,
+  txHash: orNull(hash, 'Null until it is paid.'),
+  reason: orNull(Type.String(), 'Why it failed, or is open.'),
+  claimedAt: time,
+  stateAt: time,
+  foundAt: orNull(time, 'When it was found paid without a caller; null once it was served.'),
+  refundTxHash: orNull(hash, 'The transaction by which you gave the money back.'),
+})
 type WirePayment = Static<typeof payment>
 
-const payments = Type.Object({ payments: Type.Array(payment), next: nextField }, closed)
+const payments = closedObject({ payments: Type.Array(payment), next: nextField })
 
 const columns = {
   at: 'stateAt',
@@ -158,17 +155,11 @@ export const paymentsStates = read({
   who: { operator: 'viewer' },
   path: {},
   input: {},
-  output: Type.Object(
-    {
-      states: Type.Array(
-        Type.Object(
-          { state, chainId, payments: count, amount, oldest: time, newest: time },
-          closed,
-        ),
-      ),
-    },
-    closed,
-  ),
+  output: closedObject({
+    states: Type.Array(
+      closedObject({ state, chainId, payments: count, amount, oldest: time, newest: time }),
+    ),
+  }),
   refusals: [],
   example: {},
   none: 'There are no payments.',
@@ -255,10 +246,10 @@ export const paymentsClose = change({
     }),
     shared: flagField('the transaction made other payments, too'),
   },
-  output: Type.Object(
-    { payment: Type.String(), transaction: orNull(hash, 'Null if it was not paid.') },
-    closed,
-  ),
+  output: closedObject({
+    payment: Type.String(),
+    transaction: orNull(hash, 'Null if it was not paid.'),
+  }),
   refusals: ['invalid_field', 'payment_not_found', 'payment_state'],
   example: { paymentId: '01993f2e-5c1a-7b3e-8d4f-2a6b8c0d1e2f', notPaid: true, shared: false },
   audit: 'payments.closed',
@@ -289,10 +280,7 @@ export const paymentsRefunded = change({
   who: { operator: 'admin' },
   path: { paymentId: idField('a payment', 'payments undelivered') },
   input: { transaction: transactionField('the transaction to the payer') },
-  output: Type.Object(
-    { payment: Type.String(), transaction: hash, changed: Type.Boolean() },
-    closed,
-  ),
+  output: closedObject({ payment: Type.String(), transaction: hash, changed: Type.Boolean() }),
   refusals: ['payment_not_found', 'payment_state'],
   example: {
     paymentId: '01993f2e-5c1a-7b3e-8d4f-2a6b8c0d1e2f',
@@ -321,24 +309,18 @@ export const paymentsRevenue = read({
   who: { operator: 'viewer' },
   path: {},
   input: { since: Type.Optional(timeField('in UTC; default: 30 days ago')) },
-  output: Type.Object(
-    {
-      revenue: Type.Array(
-        Type.Object(
-          {
-            day: Type.String({ description: 'In UTC, such as 2026-05-14.' }),
-            endpoint: Type.String(),
-            chainId,
-            payments: count,
-            amount,
-            refunded: Type.String({ description: 'The part of the amount that was given back.' }),
-          },
-          closed,
-        ),
-      ),
-    },
-    closed,
-  ),
+  output: closedObject({
+    revenue: Type.Array(
+      closedObject({
+        day: Type.String({ description: 'In UTC, such as 2026-05-14.' }),
+        endpoint: Type.String(),
+        chainId,
+        payments: count,
+        amount,
+        refunded: Type.String({ description: 'The part of the amount that was given back.' }),
+      }),
+    ),
+  }),
   refusals: [],
   example: { since: '2026-05-01' },
   none: 'No payment was settled in this time.',

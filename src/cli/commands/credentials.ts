@@ -1,5 +1,4 @@
 /** `assay credentials`: issuing, showing, revoking and verifying score credentials. */
-
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'

@@ -1,5 +1,4 @@
 /** `assay credits`: the credits of accounts, and the ledger that records them. */
-
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'

@@ -1,5 +1,4 @@
 /** `assay keys`: the signing keys of score credentials. */
-
 import type { Command } from 'commander'
 import { findKeys, type RegisteredKey } from '../../credentials/api.ts'
 import { makeKeyFile, readSigners } from '../../credentials/key-files.ts'

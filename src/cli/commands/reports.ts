@@ -1,7 +1,6 @@
 /**
  * `assay reports`: reports of agent decisions, and the accounts that may send them (decision D43).
  */
-
 import type { Command } from 'commander'
 import type { Config } from '../../config/config.ts'
 import { openServices } from '../../main/operations.ts'

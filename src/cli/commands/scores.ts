@@ -1,5 +1,4 @@
 /** `assay scores`: the scores that were computed, their explanation, and their replay. */
-
 import type { Command } from 'commander'
 import type { OutputOf } from '../../operations/perform.ts'
 import { counted } from '../../platform/counted.ts'

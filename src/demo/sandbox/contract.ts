@@ -2,7 +2,6 @@
  * The endpoints of the sandbox: candidates and scores for signed-in users, and the public status of
  * sandbox credentials at the addresses in these credentials.
  */
-
 import { examples as credentialExamples } from '../../credentials/examples.ts'
 import {
   credentialStatus,

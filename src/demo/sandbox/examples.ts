@@ -1,5 +1,4 @@
 /** Pure: examples for the contract. */
-
 import { exampleCredential, exampleStatusList } from '../../credentials/examples.ts'
 import { exampleUrl } from '../../edge/http/contract.ts'
 import { schemaVersion } from '../../edge/http/identifiers.ts'

@@ -1,5 +1,4 @@
 /** The handlers of the sandbox. */
-
 import { statusDocumentOf } from '../../credentials/documents.ts'
 import { listFormOf } from '../../credentials/schema.ts'
 import type { Handlers } from '../../edge/http/endpoint.ts'

@@ -1,5 +1,4 @@
 /** The sandbox of one deployment. The credentials are signed once, when it is opened. */
-
 import type { Clock } from '../../platform/clock.ts'
 import type { Vocabulary } from '../../standard/catalog.ts'
 import type { CandidateReads } from '../../workers/candidates/reads.ts'

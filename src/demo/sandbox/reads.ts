@@ -5,7 +5,6 @@
  * The result of a search never changes, so it is kept. In `npm run bench -- sessions` the server
  * then needs 0.4 times the processor time for a search.
  */
-
 import { convertProof } from '../../credentials/convert-proof.ts'
 import type { Origin } from '../../credentials/payload.ts'
 import { RecentMap } from '../../platform/recent-map.ts'

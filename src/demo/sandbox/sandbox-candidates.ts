@@ -1,5 +1,4 @@
 /** The sandbox candidates with their credentials and public rows. */
-
 import type { IssuedCredential } from '../../credentials/issue.ts'
 import type { Origin } from '../../credentials/payload.ts'
 import { sha256Hex } from '../../platform/crypto/bytes.ts'

@@ -2,29 +2,29 @@
 import { Type } from 'typebox'
 import { statusListPath, statusPath } from '../../credentials/schema.ts'
 import { schemaVersionField, urlLengthMax } from '../../edge/http/fields.ts'
+import { closedObject } from '../../platform/json/closed-object.ts'
 import { publicScore, scoreCredential } from '../../workers/candidates/schema.ts'
 
 export const sandboxStatusPath = `/sandbox${statusPath}`
 export const sandboxListPath = `/sandbox${statusListPath}`
 
-const closed = { additionalProperties: false }
 const urlOrNull = (description: string) =>
   Type.Union([Type.String({ format: 'uri', maxLength: urlLengthMax }), Type.Null()], {
     description,
   })
 
-export const sandboxScore = Type.Object(
+export const sandboxScore = closedObject(
   {
     schemaVersion: schemaVersionField('sandbox_score'),
     score: publicScore,
     credential: Type.Union(
       [
-        Type.Object(
+        closedObject(
           {
             form: Type.Literal('native', { description: 'The form of the proof.' }),
             document: scoreCredential,
           },
-          { title: 'SandboxCredential', description: 'A credential of the sandbox.', ...closed },
+          { title: 'SandboxCredential', description: 'A credential of the sandbox.' },
         ),
         Type.Null(),
       ],
@@ -35,5 +35,5 @@ export const sandboxScore = Type.Object(
       'The URL of the signed list of revocations that covers the credential. Null without one.',
     ),
   },
-  { title: 'SandboxScore', ...closed },
+  { title: 'SandboxScore' },
 )

@@ -2,7 +2,6 @@
  * The revocation status of sandbox credentials: by token, and as a signed list. Nothing is stored.
  * Every node of a deployment serves the same list, byte for byte.
  */
-
 import type { Origin } from '../../credentials/payload.ts'
 import { type ProofForm, proofForms } from '../../credentials/proof.ts'
 import {

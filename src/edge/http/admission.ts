@@ -2,7 +2,6 @@
  * The interface between the HTTP edge and the modules of keys and credits. The edge orders the
  * checks itself (decision D18).
  */
-
 import type { ErrorCauses, Refusal } from '../../platform/errors.ts'
 import type {
   KeyCaller,

@@ -1,5 +1,4 @@
 /** The request log for the server, which adds each call with a key or a session. */
-
 import type { ErrorCauses, NotFoundCause } from '../../platform/errors.ts'
 
 /** The caller and the operation of a call, known once the caller is authenticated. */

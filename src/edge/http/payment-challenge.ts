@@ -1,5 +1,6 @@
 /** Pure: the wire shape of an x402 payment challenge. */
 import { Type } from 'typebox'
+import { closedObject } from '../../platform/json/closed-object.ts'
 import { meterNames } from './callers.ts'
 import { text } from './fields.ts'
 
@@ -38,14 +39,13 @@ const paymentRequirement = Type.Object(
   { title: 'PaymentRequirement', description: 'One way to pay for the call.' },
 )
 
-export const paymentChallenge = Type.Object(
+export const paymentChallenge = closedObject(
   {
     x402Version: Type.Literal(1, { description: 'The version of x402.' }),
     accepts: Type.Array(paymentRequirement, { minItems: 1, description: 'The ways to pay.' }),
   },
   {
     title: 'PaymentChallenge',
-    additionalProperties: false,
     description: 'How to pay for this request; PAYMENT-REQUIRED holds the same in base64.',
   },
 )

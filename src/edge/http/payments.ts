@@ -2,7 +2,6 @@
  * The interface between the HTTP edge and the module of x402 payments, which sells paid reads to
  * callers without a key.
  */
-
 import type { Refusal } from '../../platform/errors.ts'
 import type { MeterName } from './callers.ts'
 import type { Answer } from './endpoint.ts'

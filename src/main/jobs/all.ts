@@ -1,5 +1,4 @@
 /** The background jobs, except those of webhooks (`../webhooks.ts`). */
-
 import { deleteEndedSessions } from '../../accounts/api.ts'
 import { keepRequestLogDays } from '../../accounts/request-log/days.ts'
 import { sessionTimes } from '../../accounts/sessions.ts'

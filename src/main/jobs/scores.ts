@@ -2,7 +2,6 @@
  * Background jobs for scores. Without a usable engine, evidence still expires, and revoked
  * credentials are still replaced.
  */
-
 import type { Issuer } from '../../credentials/issue.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Db } from '../../platform/db/db.ts'

@@ -2,23 +2,20 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { closedObject } from './closed-object.ts'
 import { firstFault } from './shape-fault.ts'
 
-const closed = { additionalProperties: false }
 const shape = Compile(
-  Type.Object(
-    {
-      name: Type.String({ maxLength: 3, description: 'must be at most 3 characters' }),
-      age: Type.Optional(Type.Integer({ description: 'Years.' })),
-      pets: Type.Optional(
-        Type.Array(Type.Object({ name: Type.String() }, closed), {
-          maxItems: 2,
-          description: 'must be at most 2 pets',
-        }),
-      ),
-    },
-    closed,
-  ),
+  closedObject({
+    name: Type.String({ maxLength: 3, description: 'must be at most 3 characters' }),
+    age: Type.Optional(Type.Integer({ description: 'Years.' })),
+    pets: Type.Optional(
+      Type.Array(closedObject({ name: Type.String() }), {
+        maxItems: 2,
+        description: 'must be at most 2 pets',
+      }),
+    ),
+  }),
 )
 
 test('a fault names its field by path, and the expected form if the schema describes it', () => {
@@ -38,12 +35,12 @@ test('a fault names its field by path, and the expected form if the schema descr
 test('a value that may have one of several forms is described as a whole', () => {
   const either = Type.Union(
     [
-      Type.Object({ kind: Type.Literal('a'), name: Type.String({ maxLength: 3 }) }, closed),
-      Type.Object({ kind: Type.Literal('b'), id: Type.Integer() }, closed),
+      closedObject({ kind: Type.Literal('a'), name: Type.String({ maxLength: 3 }) }),
+      closedObject({ kind: Type.Literal('b'), id: Type.Integer() }),
     ],
     { description: 'must be a name or an id' },
   )
-  const of = Compile(Type.Object({ age: Type.Integer(), either }, closed))
+  const of = Compile(closedObject({ age: Type.Integer(), either }))
   for (const wrong of [{ kind: 'b', id: 'x' }, { kind: 'b', id: 1, x: 1 }, { kind: 'c' }, {}, 3])
     assert.deepEqual(firstFault(of, { age: 1, either: wrong }), {
       field: 'either',

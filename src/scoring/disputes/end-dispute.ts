@@ -4,7 +4,6 @@
  * events are in causal order: `evidence.revoked` for each item, `score.revised`, and last
  * `dispute.resolved`, which names the resulting score.
  */
-
 import type { Tx } from '../../platform/db/db.ts'
 import { type Refusal, refuse } from '../../platform/errors.ts'
 import { publishEvents } from '../../webhooks/events/outbox.ts'

@@ -2,11 +2,9 @@
  * The operations on evidence. They stand here and not in `evidence`, because each change also moves
  * scores and credentials, and disputes hold evidence where it is.
  */
-
 import { type Static, Type } from 'typebox'
 import {
   afterField,
-  closed,
   limitField,
   moreField,
   nextField,
@@ -19,6 +17,7 @@ import { wireTime } from '../../platform/clock.ts'
 import { counted } from '../../platform/counted.ts'
 import type { Queryable, Tx } from '../../platform/db/db.ts'
 import { refuse } from '../../platform/errors.ts'
+import { closedObject } from '../../platform/json/closed-object.ts'
 import { findWorkerFacts, findWorkerId } from '../../workers/api.ts'
 import { unknownWorker, usernameField } from '../../workers/username.ts'
 import {
@@ -51,15 +50,12 @@ const reason = Type.Enum([...revocationReasons], { description: revocationReason
 const subjectsMax = 256
 
 const rescored = Type.Array(
-  Type.Object(
-    {
-      workerId: Type.String(),
-      username: Type.String(),
-      outcome: Type.Enum([...effects]),
-      snapshotId: orNull(Type.String(), 'Id of the score, or null if there is none.'),
-    },
-    closed,
-  ),
+  closedObject({
+    workerId: Type.String(),
+    username: Type.String(),
+    outcome: Type.Enum([...effects]),
+    snapshotId: orNull(Type.String(), 'Id of the score, or null if there is none.'),
+  }),
 )
 
 async function wireScored(
@@ -111,16 +107,13 @@ export const evidenceRevoke = change({
   path: {},
   input: { evidence: evidenceNamesField('evidence ids, or SOURCE/EXTERNAL-ID'), reason },
   positional: ['evidence'],
-  output: Type.Object(
-    {
-      revoked: Type.Array(Type.String()),
-      alreadyRevoked: Type.Array(Type.String()),
-      notFound: Type.Array(Type.String()),
-      rescored,
-      notScored,
-    },
-    closed,
-  ),
+  output: closedObject({
+    revoked: Type.Array(Type.String()),
+    alreadyRevoked: Type.Array(Type.String()),
+    notFound: Type.Array(Type.String()),
+    rescored,
+    notScored,
+  }),
   refusals: [],
   example: { evidence: ['acme-reviews/2026-117'], reason: 'source_invalid' },
   audit: 'evidence.revoked',
@@ -166,16 +159,13 @@ export const evidenceRevokeSource = change({
   who: { operator: 'support' },
   path: { sourceId: sourceIdField },
   input: { reason },
-  output: Type.Object(
-    {
-      sourceId: Type.String(),
-      revoked: Type.Integer(),
-      rescored: Type.Integer({ description: 'Scores that were computed again.' }),
-      notScored,
-      more: moreField,
-    },
-    closed,
-  ),
+  output: closedObject({
+    sourceId: Type.String(),
+    revoked: Type.Integer(),
+    rescored: Type.Integer({ description: 'Scores that were computed again.' }),
+    notScored,
+    more: moreField,
+  }),
   refusals: ['source_not_found'],
   example: { sourceId: 'acme', reason: 'source_removed' },
   audit: 'evidence.revoked',
@@ -212,16 +202,11 @@ const evidenceReassign = change({
     to: { ...usernameField, 'x-help': 'the worker that receives the evidence' },
   },
   positional: ['evidence'],
-  output: Type.Object(
-    {
-      to: Type.String(),
-      moved: Type.Array(
-        Type.Object({ evidenceId: Type.String(), fromWorkerId: Type.String() }, closed),
-      ),
-      rescored,
-    },
-    closed,
-  ),
+  output: closedObject({
+    to: Type.String(),
+    moved: Type.Array(closedObject({ evidenceId: Type.String(), fromWorkerId: Type.String() })),
+    rescored,
+  }),
   refusals: [
     'invalid_field',
     'worker_not_found',
@@ -260,26 +245,23 @@ const evidenceReassign = change({
   },
 })
 
-const item = Type.Object(
-  {
-    evidenceId: Type.String(),
-    sourceId: Type.String(),
-    externalId: Type.String(),
-    workerId: Type.String(),
-    username: Type.String(),
-    skillId: Type.String(),
-    type: Type.String(),
-    value: Type.Integer(),
-    observedOn: Type.String(),
-    expiresOn: orNull(Type.String(), 'Null if it does not expire.'),
-    state: Type.Enum([...evidenceStates]),
-    stateAt: time,
-    revokedReason: orNull(reason, 'Null unless it is revoked.'),
-    revokedBy: orNull(Type.String(), 'Null unless it is revoked.'),
-    ingestedAt: time,
-  },
-  closed,
-)
+const item = closedObject({
+  evidenceId: Type.String(),
+  sourceId: Type.String(),
+  externalId: Type.String(),
+  workerId: Type.String(),
+  username: Type.String(),
+  skillId: Type.String(),
+  type: Type.String(),
+  value: Type.Integer(),
+  observedOn: Type.String(),
+  expiresOn: orNull(Type.String(), 'Null if it does not expire.'),
+  state: Type.Enum([...evidenceStates]),
+  stateAt: time,
+  revokedReason: orNull(reason, 'Null unless it is revoked.'),
+  revokedBy: orNull(Type.String(), 'Null unless it is revoked.'),
+  ingestedAt: time,
+})
 
 export const evidenceList = read({
   name: 'evidence list',
@@ -296,7 +278,7 @@ export const evidenceList = read({
     limit: limitField,
     after: afterField,
   },
-  output: Type.Object({ evidence: Type.Array(item), next: nextField }, closed),
+  output: closedObject({ evidence: Type.Array(item), next: nextField }),
   refusals: ['worker_not_found', 'source_not_found'],
   example: { source: 'acme-reviews', state: 'active', limit: 200 },
   none: 'There is no such evidence.',

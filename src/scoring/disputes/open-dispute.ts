@@ -3,7 +3,6 @@
  * worker, writes the dispute, calls other modules for the effects in their tables, and publishes
  * the event last. A crash before the commit changes nothing.
  */
-
 import type { Tx } from '../../platform/db/db.ts'
 import { uuidV7 } from '../../platform/db/uuid-v7.ts'
 import { type Refusal, refuse } from '../../platform/errors.ts'

@@ -1,9 +1,7 @@
 /** The operations on disputes of workers. */
-
 import { type Static, Type } from 'typebox'
 import {
   afterField,
-  closed,
   flagField,
   idField,
   limitField,
@@ -17,6 +15,7 @@ import { wireTime } from '../../platform/clock.ts'
 import { counted } from '../../platform/counted.ts'
 import type { Queryable, Tx } from '../../platform/db/db.ts'
 import { type Refusal, refuse } from '../../platform/errors.ts'
+import { closedObject } from '../../platform/json/closed-object.ts'
 import { renderFields } from '../../platform/render-fields.ts'
 import { findWorkerFacts, findWorkerId } from '../../workers/api.ts'
 import { unknownWorker, usernameField } from '../../workers/username.ts'
@@ -43,30 +42,24 @@ const disputeId = idField('a dispute', 'disputes list')
 const exampleId = '01993f2e-5c1a-7b3e-8d4f-2a6b8c0d1e2f'
 const snapshotId = orNull(Type.String(), 'Id of the score, or null if there was none.')
 
-const dispute = Type.Object(
-  {
-    id: Type.String(),
-    workerId: Type.String(),
-    kind: Type.Enum([...disputeKinds]),
-    state: Type.Enum(['open', 'under_review', 'resolved', 'withdrawn']),
-    resolution: orNull(Type.Enum([...resolutions]), 'Null until the dispute is resolved.'),
-    restricted: Type.Boolean({ description: 'The score is hidden while the dispute is open.' }),
-    snapshotId,
-    resultingSnapshotId: snapshotId,
-    openedAt: time,
-    dueAt: time,
-    endedAt: orNull(time, 'Null while the dispute is open.'),
-    username: Type.String({ description: '"-" if the worker was erased.' }),
-    overdue: Type.Boolean(),
-    evidence: Type.Array(
-      Type.Object(
-        { evidenceId: Type.String(), excluded: Type.Boolean(), upheld: Type.Boolean() },
-        closed,
-      ),
-    ),
-  },
-  closed,
-)
+const dispute = closedObject({
+  id: Type.String(),
+  workerId: Type.String(),
+  kind: Type.Enum([...disputeKinds]),
+  state: Type.Enum(['open', 'under_review', 'resolved', 'withdrawn']),
+  resolution: orNull(Type.Enum([...resolutions]), 'Null until the dispute is resolved.'),
+  restricted: Type.Boolean({ description: 'The score is hidden while the dispute is open.' }),
+  snapshotId,
+  resultingSnapshotId: snapshotId,
+  openedAt: time,
+  dueAt: time,
+  endedAt: orNull(time, 'Null while the dispute is open.'),
+  username: Type.String({ description: '"-" if the worker was erased.' }),
+  overdue: Type.Boolean(),
+  evidence: Type.Array(
+    closedObject({ evidenceId: Type.String(), excluded: Type.Boolean(), upheld: Type.Boolean() }),
+  ),
+})
 type WireDispute = Static<typeof dispute>
 
 function evidenceField(description: string) {
@@ -89,7 +82,7 @@ export const disputesOpen = change({
       }),
     ),
   },
-  output: Type.Object({ dispute }, closed),
+  output: closedObject({ dispute }),
   refusals: [
     'invalid_field',
     'worker_not_found',
@@ -149,7 +142,7 @@ export const disputesReview = change({
   who: { operator: 'support' },
   path: { disputeId },
   input: {},
-  output: Type.Object({ disputeId: Type.String(), state: Type.Literal('under_review') }, closed),
+  output: closedObject({ disputeId: Type.String(), state: Type.Literal('under_review') }),
   refusals: ['dispute_not_found', 'dispute_state'],
   example: { disputeId: exampleId },
   audit: 'disputes.reviewed',
@@ -162,18 +155,15 @@ export const disputesReview = change({
   },
 })
 
-const ended = Type.Object(
-  {
-    disputeId: Type.String(),
-    state: Type.Enum(['resolved', 'withdrawn']),
-    ending: Type.Enum([...resolutions, 'withdrawn']),
-    scoreChanged: Type.Boolean({
-      description: 'Whether the active score differs from the one when the dispute was opened.',
-    }),
-    resultingSnapshotId: snapshotId,
-  },
-  closed,
-)
+const ended = closedObject({
+  disputeId: Type.String(),
+  state: Type.Enum(['resolved', 'withdrawn']),
+  ending: Type.Enum([...resolutions, 'withdrawn']),
+  scoreChanged: Type.Boolean({
+    description: 'Whether the active score differs from the one when the dispute was opened.',
+  }),
+  resultingSnapshotId: snapshotId,
+})
 const endRefusals = [
   'dispute_not_found',
   'dispute_state',
@@ -282,7 +272,7 @@ export const disputesList = read({
     limit: limitField,
     after: afterField,
   },
-  output: Type.Object({ disputes: Type.Array(dispute), next: nextField }, closed),
+  output: closedObject({ disputes: Type.Array(dispute), next: nextField }),
   refusals: ['worker_not_found'],
   example: { username: 'ada-lovelace', all: false, limit: 200 },
   none: 'There are no disputes.',
@@ -317,7 +307,7 @@ function scoreText({ restricted, endedAt }: WireDispute): string {
   return restricted && endedAt === null ? 'hidden' : 'public'
 }
 
-const move = Type.Object({ state: dispute.properties.state, at: time, by: Type.String() }, closed)
+const move = closedObject({ state: dispute.properties.state, at: time, by: Type.String() })
 
 export const disputesShow = read({
   name: 'disputes show',
@@ -326,10 +316,9 @@ export const disputesShow = read({
   who: { operator: 'viewer' },
   path: { disputeId },
   input: {},
-  output: Type.Object(
-    { dispute: Type.Object({ ...dispute.properties, moves: Type.Array(move) }, closed) },
-    closed,
-  ),
+  output: closedObject({
+    dispute: closedObject({ ...dispute.properties, moves: Type.Array(move) }),
+  }),
   refusals: ['dispute_not_found'],
   example: { disputeId: exampleId },
   renderLines({ dispute: shown }) {

@@ -2,7 +2,6 @@
  * Reassignment of evidence by an operator. Disputed evidence stays where it is: the dispute must
  * find it there.
  */
-
 import type { Tx } from '../../platform/db/db.ts'
 import { type Refusal, refuse } from '../../platform/errors.ts'
 import { findWorkerId } from '../../workers/api.ts'

@@ -1,5 +1,4 @@
 /** Pure: the checks of an evidence line that need no database. */
-
 import { Compile } from 'typebox/compile'
 import { type Fault, firstFault } from '../../platform/json/shape-fault.ts'
 import { dayOfDate } from '../core/civil-date.ts'

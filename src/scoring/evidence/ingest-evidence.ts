@@ -2,7 +2,6 @@
  * Import of evidence. A source identifies an item by its external id. The same external id with the
  * same content changes nothing; with different content it is refused.
  */
-
 import type { Applied } from '../../operations/ingest.ts'
 import { changed, unchanged } from '../../operations/operation.ts'
 import { sha256 } from '../../platform/crypto/bytes.ts'

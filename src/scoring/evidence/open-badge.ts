@@ -3,7 +3,6 @@
  * registered with the source, one of the source's keys signed it, it is valid now, and the operator
  * has mapped its achievement to a skill. No URL in the badge is fetched.
  */
-
 import { instantOf } from '../../platform/instant.ts'
 import { isJsonObject } from '../../platform/json/json-object.ts'
 import type { Fault } from '../../platform/json/shape-fault.ts'

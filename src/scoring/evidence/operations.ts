@@ -1,10 +1,11 @@
 /** The operations on sources. */
 import { type Static, Type } from 'typebox'
-import { closed, limitField, nextField, orNull, pageOf, time } from '../../operations/fields.ts'
+import { limitField, nextField, orNull, pageOf, time } from '../../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../../operations/operation.ts'
 import { wireTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { refuse } from '../../platform/errors.ts'
+import { closedObject } from '../../platform/json/closed-object.ts'
 import { registerSource } from './register-source.ts'
 import { sourceLine } from './schema.ts'
 import { findSources, type RegisteredSource } from './source-store.ts'
@@ -21,18 +22,15 @@ export const sourceIdField = Type.String({
 const { id: sourceId, ...described } = sourceLine.properties
 const { name, kind, group, assurance, issuer, publicKeys } = described
 
-const source = Type.Object(
-  {
-    id: Type.String(),
-    name: Type.String(),
-    kind,
-    assurance: Type.Integer({ description: 'In permille.' }),
-    group: Type.String(),
-    issuer: orNull(Type.String(), 'Null if it sends no Open Badges.'),
-    publicKeys: Type.Array(Type.String()),
-  },
-  closed,
-)
+const source = closedObject({
+  id: Type.String(),
+  name: Type.String(),
+  kind,
+  assurance: Type.Integer({ description: 'In permille.' }),
+  group: Type.String(),
+  issuer: orNull(Type.String(), 'Null if it sends no Open Badges.'),
+  publicKeys: Type.Array(Type.String()),
+})
 
 export const sourcesRegister = change({
   name: 'sources register',
@@ -61,10 +59,7 @@ export const sourcesRegister = change({
       'x-help': 'the keys that sign them: z6Mk…; a did:key is its own key',
     }),
   },
-  output: Type.Object(
-    { result: Type.Enum(['registered', 'changed', 'unchanged']), source },
-    closed,
-  ),
+  output: closedObject({ result: Type.Enum(['registered', 'changed', 'unchanged']), source }),
   refusals: ['invalid_field'],
   example: { sourceId: 'acme', name: 'Acme Ltd', kind: 'organisation', group: 'acme' },
   audit: 'sources.registered',
@@ -86,7 +81,7 @@ export const sourcesRegister = change({
   },
 })
 
-const suspension = Type.Object({ sourceId: Type.String(), changed: Type.Boolean() }, closed)
+const suspension = closedObject({ sourceId: Type.String(), changed: Type.Boolean() })
 
 export const sourcesSuspend = change({
   name: 'sources suspend',
@@ -139,15 +134,12 @@ async function suspend(
   return changed({ sourceId: id, changed: true }, { subjects: [id] })
 }
 
-const registered = Type.Object(
-  {
-    ...source.properties,
-    registeredAt: time,
-    changedAt: time,
-    suspendedAt: orNull(time, 'Null unless the source is suspended.'),
-  },
-  closed,
-)
+const registered = closedObject({
+  ...source.properties,
+  registeredAt: time,
+  changedAt: time,
+  suspendedAt: orNull(time, 'Null unless the source is suspended.'),
+})
 
 export const sourcesList = read({
   name: 'sources list',
@@ -162,7 +154,7 @@ export const sourcesList = read({
       description: 'must be the member `next` of the page before',
     }),
   },
-  output: Type.Object({ sources: Type.Array(registered), next: nextField }, closed),
+  output: closedObject({ sources: Type.Array(registered), next: nextField }),
   refusals: [],
   example: { limit: 200 },
   none: 'There is no source yet. Run `assay sources register`.',

@@ -3,9 +3,9 @@
  * a field that is not declared here cannot reach the engine.
  */
 import { type Static, Type } from 'typebox'
+import { closedObject } from '../../platform/json/closed-object.ts'
 import { sourceKindNames } from './source-kinds.ts'
 
-const closed = { additionalProperties: false }
 const slug = {
   pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
   maxLength: 64,
@@ -37,41 +37,38 @@ const calendarDate = {
 }
 
 /** One line of `assay sources register --from`. */
-export const sourceLine = Type.Object(
-  {
-    id: Type.String(slug),
-    name: Type.String(oneLine(120)),
-    kind: Type.Enum([...sourceKindNames], {
-      description: `must be one of ${sourceKindNames.join(', ')}`,
+export const sourceLine = closedObject({
+  id: Type.String(slug),
+  name: Type.String(oneLine(120)),
+  kind: Type.Enum([...sourceKindNames], {
+    description: `must be one of ${sourceKindNames.join(', ')}`,
+  }),
+  /** Sources of one group answer for each other's evidence and do not count as independent. */
+  group: Type.Optional(Type.String(slug)),
+  assurance: Type.Optional(Type.Integer(permille)),
+  /**
+   * Issuer of the source's Open Badges, with its keys in `publicKeys`. A did:key is its own key.
+   */
+  issuer: Type.Optional(
+    Type.String({
+      pattern: '^(did:[a-z0-9]+:|https://)[!-~]+$',
+      maxLength: 2_048,
+      description: 'must be a DID or an https URL, at most 2048 characters',
     }),
-    /** Sources of one group answer for each other's evidence and do not count as independent. */
-    group: Type.Optional(Type.String(slug)),
-    assurance: Type.Optional(Type.Integer(permille)),
-    /**
-     * Issuer of the source's Open Badges, with its keys in `publicKeys`. A did:key is its own key.
-     */
-    issuer: Type.Optional(
-      Type.String({
-        pattern: '^(did:[a-z0-9]+:|https://)[!-~]+$',
-        maxLength: 2_048,
-        description: 'must be a DID or an https URL, at most 2048 characters',
-      }),
-    ),
-    publicKeys: Type.Optional(
-      Type.Array(Type.String(publicKey), {
-        minItems: 1,
-        maxItems: publicKeysMax,
-        uniqueItems: true,
-        description: `must be a list of 1 to ${publicKeysMax} different Ed25519 Multikeys, z6Mk…`,
-      }),
-    ),
-  },
-  closed,
-)
+  ),
+  publicKeys: Type.Optional(
+    Type.Array(Type.String(publicKey), {
+      minItems: 1,
+      maxItems: publicKeysMax,
+      uniqueItems: true,
+      description: `must be a list of 1 to ${publicKeysMax} different Ed25519 Multikeys, z6Mk…`,
+    }),
+  ),
+})
 export type SourceLine = Static<typeof sourceLine>
 
 /** Private part of an item. It is stored apart from the scored part and can be erased. */
-export const evidencePrivate = Type.Object(
+export const evidencePrivate = closedObject(
   {
     artifactUrl: Type.Optional(
       Type.String({
@@ -85,7 +82,7 @@ export const evidencePrivate = Type.Object(
       Type.String({ minLength: 1, maxLength: 8_000, description: 'must be 1 to 8000 characters' }),
     ),
   },
-  { ...closed, minProperties: 1, description: 'must be an object with one field or more' },
+  { minProperties: 1, description: 'must be an object with one field or more' },
 )
 
 /** Name of the worker of a line: exactly one of the three. Only the worker's id is stored. */
@@ -125,50 +122,44 @@ const type = Type.String({
  * One line of `assay evidence import`. The worker's name is the only personal data outside
  * `private`: no age, gender, school, picture or place.
  */
-export const evidenceLine = Type.Object(
-  {
-    ...workerNames,
-    sourceId: Type.String(slug),
-    externalId: Type.String(oneLine(200)),
-    skillId,
-    type,
-    value: Type.Integer(permille),
-    observedOn: Type.String(calendarDate),
-    expiresOn: Type.Optional(Type.String(calendarDate)),
-    digest: Type.Optional(
-      Type.String({
-        pattern: '^[0-9a-f]{64}$',
-        description: 'must be 64 lowercase hex characters, the SHA-256 of the artefact',
-      }),
-    ),
-    private: Type.Optional(evidencePrivate),
-  },
-  closed,
-)
+export const evidenceLine = closedObject({
+  ...workerNames,
+  sourceId: Type.String(slug),
+  externalId: Type.String(oneLine(200)),
+  skillId,
+  type,
+  value: Type.Integer(permille),
+  observedOn: Type.String(calendarDate),
+  expiresOn: Type.Optional(Type.String(calendarDate)),
+  digest: Type.Optional(
+    Type.String({
+      pattern: '^[0-9a-f]{64}$',
+      description: 'must be 64 lowercase hex characters, the SHA-256 of the artefact',
+    }),
+  ),
+  private: Type.Optional(evidencePrivate),
+})
 export type EvidenceLine = Static<typeof evidenceLine>
 
 /**
  * The second kind of line, an Open Badge 3.0. Skill, type and value follow from the credential and
  * the operator's mapping of achievements.
  */
-export const badgeLine = Type.Object(
-  {
-    ...workerNames,
-    sourceId: Type.String(slug),
-    credential: Type.Record(Type.String(), Type.Unknown(), {
-      description: 'must be an Open Badge 3.0, as a JSON object',
-    }),
-  },
-  closed,
-)
+export const badgeLine = closedObject({
+  ...workerNames,
+  sourceId: Type.String(slug),
+  credential: Type.Record(Type.String(), Type.Unknown(), {
+    description: 'must be an Open Badge 3.0, as a JSON object',
+  }),
+})
 export type BadgeLine = Static<typeof badgeLine>
 
 /** Achievement id to the skill, type and value of its evidence. */
 export const achievementsFile = Type.Record(
   Type.String(),
-  Type.Object(
+  closedObject(
     { skillId, type, value: Type.Integer(permille) },
-    { ...closed, description: 'must be an object with skillId, type and value' },
+    { description: 'must be an object with skillId, type and value' },
   ),
 )
 export type Achievement = Static<typeof achievementsFile>[string]

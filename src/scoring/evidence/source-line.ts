@@ -1,7 +1,6 @@
 /**
  * Pure: parses a source as the operator describes it and checks it against the limits of its kind.
  */
-
 import { KeyRefused, publicKeyOfKid, trustedPublicKey } from '../../credentials/signing-key.ts'
 import type { Fault } from '../../platform/json/shape-fault.ts'
 import { type Refused, refused, valueReader } from './line-reader.ts'

@@ -1,5 +1,4 @@
 /** Scores affected by the loss of evidence, by revocation or by reassignment. */
-
 import { findUnrevoked } from '../../credentials/api.ts'
 import { revokeDigests } from '../../credentials/revoke.ts'
 import type { Tx } from '../../platform/db/db.ts'

@@ -1,5 +1,4 @@
 /** Lookup of computed scores, for commands that issue scores from a file. */
-
 import type { Queryable, Tx } from '../../platform/db/db.ts'
 import { lockWorkers } from '../../workers/api.ts'
 import { findUsernameOwners } from '../../workers/worker-ids.ts'

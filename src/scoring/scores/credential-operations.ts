@@ -2,7 +2,6 @@
  * The operations on issued credentials. They stand here and not in `credentials`, because a
  * revoked credential of a public score is replaced. Files are handled by commands.
  */
-
 import { type Static, Type } from 'typebox'
 import {
   findCredentialPage,
@@ -22,7 +21,6 @@ import { revokeCredentialsOfKey } from '../../credentials/rotate-keys.ts'
 import type { Signers } from '../../credentials/signers.ts'
 import {
   afterField,
-  closed,
   limitField,
   moreField,
   nextField,
@@ -36,6 +34,7 @@ import { counted } from '../../platform/counted.ts'
 import { sha256 } from '../../platform/crypto/bytes.ts'
 import type { Queryable } from '../../platform/db/db.ts'
 import { type Refusal, refuse } from '../../platform/errors.ts'
+import { closedObject } from '../../platform/json/closed-object.ts'
 import { usernameDigest, usernameField } from '../../workers/username.ts'
 import { exampleKid, kidField } from './key-operations.ts'
 import { reissueSome, revokeNamedCredentials } from './reissue.ts'
@@ -56,20 +55,17 @@ const { read, change } = operationsFor<CredentialServices>()
 
 const states = ['current', 'superseded', 'expired', 'revoked', 'key_revoked'] as const
 
-const credential = Type.Object(
-  {
-    credentialId: Type.String(),
-    vcSha256: Type.String(),
-    subject: Type.String({ description: 'The address of the profile that it is about.' }),
-    state: Type.Enum([...states]),
-    issuedAt: time,
-    validUntil: time,
-    supersededAt: orNull(time, 'Null unless a later credential supersedes it.'),
-    revokedAt: orNull(time, 'Null unless it is revoked.'),
-    kid: Type.String({ description: 'The key that signed it.' }),
-  },
-  closed,
-)
+const credential = closedObject({
+  credentialId: Type.String(),
+  vcSha256: Type.String(),
+  subject: Type.String({ description: 'The address of the profile that it is about.' }),
+  state: Type.Enum([...states]),
+  issuedAt: time,
+  validUntil: time,
+  supersededAt: orNull(time, 'Null unless a later credential supersedes it.'),
+  revokedAt: orNull(time, 'Null unless it is revoked.'),
+  kid: Type.String({ description: 'The key that signed it.' }),
+})
 
 export const credentialsList = read({
   name: 'credentials list',
@@ -82,7 +78,7 @@ export const credentialsList = read({
     limit: limitField,
     after: afterField,
   },
-  output: Type.Object({ credentials: Type.Array(credential), next: nextField }, closed),
+  output: closedObject({ credentials: Type.Array(credential), next: nextField }),
   refusals: [],
   example: { username: 'ada-lovelace', limit: 200 },
   none: 'There are no such credentials.',
@@ -137,10 +133,10 @@ export const credentialsShow = read({
   input: {
     proof: Type.Enum([...proofForms], { default: 'native', description: proofForms.join(', ') }),
   },
-  output: Type.Object(
-    { credential: issued, flaw: orNull(Type.String(), 'Why verifiers reject it, or null.') },
-    closed,
-  ),
+  output: closedObject({
+    credential: issued,
+    flaw: orNull(Type.String(), 'Why verifiers reject it, or null.'),
+  }),
   refusals: ['credential_not_found', 'signing_key_elsewhere', 'scoring_unavailable'],
   example: { username: 'ada-lovelace', proof: 'native' },
   async run(db, { username, proof: form }, { now, services: { credentials } }) {
@@ -196,7 +192,7 @@ export const credentialsExport = read({
     limit: limitField,
     after: afterField,
   },
-  output: Type.Object({ credentials: Type.Array(issued), next: nextField }, closed),
+  output: closedObject({ credentials: Type.Array(issued), next: nextField }),
   refusals: [],
   example: { username: 'ada-lovelace', limit: 200 },
   async run(db, { username, limit, after = null }) {
@@ -210,15 +206,12 @@ export const credentialsExport = read({
 /** Names in one transaction. */
 export const revokedMax = 256
 
-const revocation = Type.Object(
-  {
-    revoked: Type.Integer(),
-    alreadyRevoked: Type.Integer(),
-    notFound: Type.Array(Type.String(), { description: 'The names that no credential has.' }),
-    scores: Type.Integer({ description: 'Public scores that wait for a new credential now.' }),
-  },
-  closed,
-)
+const revocation = closedObject({
+  revoked: Type.Integer(),
+  alreadyRevoked: Type.Integer(),
+  notFound: Type.Array(Type.String(), { description: 'The names that no credential has.' }),
+  scores: Type.Integer({ description: 'Public scores that wait for a new credential now.' }),
+})
 
 export const credentialsRevoke = change({
   name: 'credentials revoke',
@@ -295,7 +288,7 @@ export const credentialsRevokeOfKey = change({
   who: { operator: 'admin' },
   path: { kid: kidField },
   input: {},
-  output: Type.Object({ kid: Type.String(), changed: Type.Boolean() }, closed),
+  output: closedObject({ kid: Type.String(), changed: Type.Boolean() }),
   refusals: ['signing_key_not_found', 'signing_key_not_revoked'],
   example: { kid: exampleKid },
   audit: 'keys.credentials_revoked',
@@ -329,7 +322,7 @@ export const credentialsReissue = change({
   who: { operator: 'admin' },
   path: {},
   input: {},
-  output: Type.Object({ reissued: Type.Integer(), more: moreField }, closed),
+  output: closedObject({ reissued: Type.Integer(), more: moreField }),
   refusals: ['scoring_unavailable'],
   example: {},
   audit: 'credentials.reissued',

@@ -1,10 +1,11 @@
 /** The operations on engines. */
 import { type Static, Type } from 'typebox'
-import { closed, digestField, moreField, orNull, time } from '../../operations/fields.ts'
+import { digestField, moreField, orNull, time } from '../../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../../operations/operation.ts'
 import { wireTime } from '../../platform/clock.ts'
 import { counted } from '../../platform/counted.ts'
 import { refuse } from '../../platform/errors.ts'
+import { closedObject } from '../../platform/json/closed-object.ts'
 import { isReleasedEngine, knownEngines } from './known-engines.ts'
 import { markPage, recallEngine } from './recall-engine.ts'
 import { type EngineRecall, findRecall, recallReasons } from './recall-store.ts'
@@ -14,19 +15,16 @@ const { read, change } = operationsFor<object>()
 const version = Type.String({ maxLength: 64, description: 'version of the engine' })
 const reason = Type.Enum([...recallReasons], { description: recallReasons.join(', ') })
 
-const engine = Type.Object(
-  {
-    version: Type.String(),
-    sha256: Type.String({ description: 'Of its bundle.' }),
-    isKept: Type.Boolean({ description: 'Its bundle is in engines/: its scores can be replayed.' }),
-    isReleased: Type.Boolean({ description: 'It is the engine of this release.' }),
-    scores: Type.Integer(),
-    active: Type.Integer({ description: 'Active scores among them.' }),
-    recalledAt: orNull(time, 'Null unless it was recalled.'),
-    reason: orNull(reason, 'Null unless it was recalled.'),
-  },
-  closed,
-)
+const engine = closedObject({
+  version: Type.String(),
+  sha256: Type.String({ description: 'Of its bundle.' }),
+  isKept: Type.Boolean({ description: 'Its bundle is in engines/: its scores can be replayed.' }),
+  isReleased: Type.Boolean({ description: 'It is the engine of this release.' }),
+  scores: Type.Integer(),
+  active: Type.Integer({ description: 'Active scores among them.' }),
+  recalledAt: orNull(time, 'Null unless it was recalled.'),
+  reason: orNull(reason, 'Null unless it was recalled.'),
+})
 
 export const enginesList = read({
   name: 'engines list',
@@ -35,7 +33,7 @@ export const enginesList = read({
   who: { operator: 'viewer' },
   path: {},
   input: {},
-  output: Type.Object({ engines: Type.Array(engine) }, closed),
+  output: closedObject({ engines: Type.Array(engine) }),
   refusals: [],
   example: {},
   none: 'There is no engine.',
@@ -60,24 +58,21 @@ export const enginesList = read({
   },
 })
 
-const recalled = Type.Object(
-  {
-    version: Type.String(),
-    sha256: Type.String(),
-    isReleased: Type.Boolean({ description: 'It is the engine of this release.' }),
-    recalledAt: time,
-    reason,
-    active: Type.Integer({
-      description: 'Its active scores, if this call recalled it; 0 if it was recalled before.',
-    }),
-    marked: Type.Integer({ description: 'Workers that this call marked for a new score.' }),
-    revoked: Type.Integer({
-      description: 'Credentials of its earlier scores that this call revoked.',
-    }),
-    more: moreField,
-  },
-  closed,
-)
+const recalled = closedObject({
+  version: Type.String(),
+  sha256: Type.String(),
+  isReleased: Type.Boolean({ description: 'It is the engine of this release.' }),
+  recalledAt: time,
+  reason,
+  active: Type.Integer({
+    description: 'Its active scores, if this call recalled it; 0 if it was recalled before.',
+  }),
+  marked: Type.Integer({ description: 'Workers that this call marked for a new score.' }),
+  revoked: Type.Integer({
+    description: 'Credentials of its earlier scores that this call revoked.',
+  }),
+  more: moreField,
+})
 
 export const enginesRecall = change({
   name: 'engines recall',

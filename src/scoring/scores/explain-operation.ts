@@ -1,10 +1,10 @@
 /** The operation that explains a score item by item, for the operator. */
-
 import { Type } from 'typebox'
-import { closed, flagField, orNull } from '../../operations/fields.ts'
+import { flagField, orNull } from '../../operations/fields.ts'
 import { operationsFor } from '../../operations/operation.ts'
 import type { Queryable } from '../../platform/db/db.ts'
 import { type Refusal, refuse } from '../../platform/errors.ts'
+import { closedObject } from '../../platform/json/closed-object.ts'
 import { findWorkerId } from '../../workers/api.ts'
 import { unknownWorker, usernamePattern } from '../../workers/username.ts'
 import { dateOfDay } from '../core/civil-date.ts'
@@ -33,63 +33,48 @@ const count = Type.Integer()
 const date = Type.String({ format: 'date' })
 const estimate = { score: pointsOrNull, low: pointsOrNull, high: pointsOrNull }
 
-const item = Type.Object(
-  {
-    id: Type.String(),
-    skillId: Type.String(),
-    type: Type.String(),
-    group: Type.String(),
-    value: points,
-    assurance: points,
-    observedOn: date,
-    reason: orNull(Type.String(), 'The reason why the item does not count, or null.'),
-    weight: Type.Integer({ description: 'In millionths of an item.' }),
-    share: Type.Integer({ description: 'What is left of 1,048,576 at the age of the item.' }),
-    mass: Type.Integer({ description: 'Its part of the mass of the skill, times 1,048,576.' }),
-    pull: Type.Integer({ description: 'Its pull at the score of the skill, times 1,048,576.' }),
-    effect: orNull(Type.Integer(), 'The score of the worker minus the score without the item.'),
-    halvesInDays: orNull(count, 'Null if the item does not decay or does not count.'),
-  },
-  closed,
-)
+const item = closedObject({
+  id: Type.String(),
+  skillId: Type.String(),
+  type: Type.String(),
+  group: Type.String(),
+  value: points,
+  assurance: points,
+  observedOn: date,
+  reason: orNull(Type.String(), 'The reason why the item does not count, or null.'),
+  weight: Type.Integer({ description: 'In millionths of an item.' }),
+  share: Type.Integer({ description: 'What is left of 1,048,576 at the age of the item.' }),
+  mass: Type.Integer({ description: 'Its part of the mass of the skill, times 1,048,576.' }),
+  pull: Type.Integer({ description: 'Its pull at the score of the skill, times 1,048,576.' }),
+  effect: orNull(Type.Integer(), 'The score of the worker minus the score without the item.'),
+  halvesInDays: orNull(count, 'Null if the item does not decay or does not count.'),
+})
 
-const raise = Type.Object(
-  { type: Type.String(), value: points, low: points, workerScore: points },
-  closed,
-)
+const raise = closedObject({ type: Type.String(), value: points, low: points, workerScore: points })
 
-const skill = Type.Object(
-  {
-    skillId: Type.String(),
-    ...estimate,
-    cautious: pointsOrNull,
-    mass: count,
-    freshMass: count,
-    level: name,
-    verified: Type.Boolean(),
-    rest: Type.Integer({ description: 'The sum of the pulls at the score.' }),
-    endsOn: orNull(date, 'The day from which it has no score without new evidence, or null.'),
-    raise: orNull(raise, 'The addition that raises `low` most, or null if none gives a score.'),
-  },
-  closed,
-)
+const skill = closedObject({
+  skillId: Type.String(),
+  ...estimate,
+  cautious: pointsOrNull,
+  mass: count,
+  freshMass: count,
+  level: name,
+  verified: Type.Boolean(),
+  rest: Type.Integer({ description: 'The sum of the pulls at the score.' }),
+  endsOn: orNull(date, 'The day from which it has no score without new evidence, or null.'),
+  raise: orNull(raise, 'The addition that raises `low` most, or null if none gives a score.'),
+})
 
-const explanation = Type.Object(
-  {
-    snapshotId: orNull(Type.String(), 'Null if the score was not issued.'),
-    workerId: Type.String(),
-    asOf: date,
-    engine: Type.Object({ version: Type.String(), binarySha256: Type.String() }, closed),
-    result: Type.Object(
-      { ...estimate, band: name, evidenceCount: count, sourceCount: count },
-      closed,
-    ),
-    endsOn: orNull(date, 'The day on which the score is withdrawn without new evidence, or null.'),
-    skills: Type.Array(skill),
-    items: Type.Array(item),
-  },
-  closed,
-)
+const explanation = closedObject({
+  snapshotId: orNull(Type.String(), 'Null if the score was not issued.'),
+  workerId: Type.String(),
+  asOf: date,
+  engine: closedObject({ version: Type.String(), binarySha256: Type.String() }),
+  result: closedObject({ ...estimate, band: name, evidenceCount: count, sourceCount: count }),
+  endsOn: orNull(date, 'The day on which the score is withdrawn without new evidence, or null.'),
+  skills: Type.Array(skill),
+  items: Type.Array(item),
+})
 
 export const scoresExplain = read({
   name: 'scores explain',

@@ -1,5 +1,4 @@
 /** Issues credentials for scores that an operator brings. A score with an id is issued once. */
-
 import { findCredentials, findUnrevokedCurrent } from '../../credentials/api.ts'
 import type { Credential } from '../../credentials/convert-proof.ts'
 import { type IssuedCredential, type Issuer, issueCredentials } from '../../credentials/issue.ts'

@@ -3,7 +3,6 @@
  * All other modules use these functions and not those of the module `workers`
  * (test/modules.test.ts), so that a withdrawal cannot leave a credential valid.
  */
-
 import { findUnrevokedDigests } from '../../credentials/api.ts'
 import { revokeDigests } from '../../credentials/revoke.ts'
 import type { Applied } from '../../operations/ingest.ts'

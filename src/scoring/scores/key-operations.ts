@@ -2,7 +2,6 @@
  * The operations on signing keys. They have no operator route: the command line handles the file of
  * a key, and asks before it revokes one.
  */
-
 import { Type } from 'typebox'
 import { findKeys } from '../../credentials/api.ts'
 import {
@@ -11,9 +10,10 @@ import {
   rotateSigningKeys,
 } from '../../credentials/rotate-keys.ts'
 import { keyStates } from '../../credentials/trust.ts'
-import { closed, flagField, orNull } from '../../operations/fields.ts'
+import { flagField, orNull } from '../../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../../operations/operation.ts'
 import { refuse } from '../../platform/errors.ts'
+import { closedObject } from '../../platform/json/closed-object.ts'
 
 const { change } = operationsFor<object>()
 
@@ -32,7 +32,7 @@ export const keysCreate = change({
   who: { operator: 'admin' },
   path: {},
   input: { kid: kidField },
-  output: Type.Object({ kid: Type.String(), state: Type.Enum([...keyStates]) }, closed),
+  output: closedObject({ kid: Type.String(), state: Type.Enum([...keyStates]) }),
   refusals: [],
   example: { kid: exampleKid },
   audit: 'keys.created',
@@ -51,10 +51,10 @@ export const keysRotate = change({
   who: { operator: 'admin' },
   path: {},
   input: { now: flagField('do not wait until caches know the new key') },
-  output: Type.Object(
-    { active: Type.String(), retired: orNull(Type.String(), 'Null if no key was active.') },
-    closed,
-  ),
+  output: closedObject({
+    active: Type.String(),
+    retired: orNull(Type.String(), 'Null if no key was active.'),
+  }),
   refusals: ['signing_key_not_pending', 'signing_key_too_new'],
   example: { now: false },
   audit: 'keys.rotated',
@@ -74,7 +74,7 @@ export const keysRevoke = change({
   who: { operator: 'admin' },
   path: { kid: kidField },
   input: { keepCredentials: flagField('do not revoke the credentials that the key signed') },
-  output: Type.Object({ kid: Type.String(), result: Type.Enum(['revoked', 'before']) }, closed),
+  output: closedObject({ kid: Type.String(), result: Type.Enum(['revoked', 'before']) }),
   refusals: ['signing_key_not_found'],
   example: { kid: exampleKid, keepCredentials: false },
   audit: 'keys.revoked',

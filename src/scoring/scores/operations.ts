@@ -1,17 +1,9 @@
 /** The operations on scores. `scores replay` reads engines and is written by hand. */
-
 import { Type } from 'typebox'
-import {
-  afterField,
-  closed,
-  limitField,
-  nextField,
-  orNull,
-  pageOf,
-  time,
-} from '../../operations/fields.ts'
+import { afterField, limitField, nextField, orNull, pageOf, time } from '../../operations/fields.ts'
 import { operationsFor } from '../../operations/operation.ts'
 import { wireTime } from '../../platform/clock.ts'
+import { closedObject } from '../../platform/json/closed-object.ts'
 import { scoreBands } from '../../standard/bands.ts'
 import { findWorkerId } from '../../workers/api.ts'
 import { unknownWorker, usernameField } from '../../workers/username.ts'
@@ -57,15 +49,12 @@ const scoresList = read({
     limit: limitField,
     after: afterField,
   },
-  output: Type.Object(
-    {
-      scores: Type.Array(
-        Type.Object({ workerId: Type.String(), username: Type.String(), ...score }, closed),
-      ),
-      next: nextField,
-    },
-    closed,
-  ),
+  output: closedObject({
+    scores: Type.Array(
+      closedObject({ workerId: Type.String(), username: Type.String(), ...score }),
+    ),
+    next: nextField,
+  }),
   refusals: [],
   example: { limit: 200 },
   none: 'There are no such scores.',
@@ -92,24 +81,18 @@ const scoresShow = read({
   who: { operator: 'viewer' },
   path: { username: usernameField },
   input: { limit: { ...limitField, default: 1_000 } },
-  output: Type.Object(
-    {
-      username: Type.String(),
-      scores: Type.Array(
-        Type.Object(
-          {
-            ...score,
-            state: Type.Enum(['active', 'superseded', 'withdrawn']),
-            change: Type.Enum(['first', 'updated', 'revised']),
-            reason: orNull(Type.String(), 'Null unless it was revised.'),
-            endedAt: orNull(time, 'Null while it is active.'),
-          },
-          closed,
-        ),
-      ),
-    },
-    closed,
-  ),
+  output: closedObject({
+    username: Type.String(),
+    scores: Type.Array(
+      closedObject({
+        ...score,
+        state: Type.Enum(['active', 'superseded', 'withdrawn']),
+        change: Type.Enum(['first', 'updated', 'revised']),
+        reason: orNull(Type.String(), 'Null unless it was revised.'),
+        endedAt: orNull(time, 'Null while it is active.'),
+      }),
+    ),
+  }),
   refusals: ['worker_not_found'],
   example: { username: 'ada-lovelace', limit: 1_000 },
   none: 'The worker has no score.',

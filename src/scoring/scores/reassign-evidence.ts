@@ -4,7 +4,6 @@
  * score that counted another worker's evidence, or missed its own, was wrong: its credential is
  * revoked, and `score.revised` has the reason `identity_change`.
  */
-
 import type { Tx } from '../../platform/db/db.ts'
 import { type Refusal, refuse } from '../../platform/errors.ts'
 import { lockWorkers } from '../../workers/api.ts'

@@ -8,7 +8,6 @@
  * marked, page by page. If a run is interrupted, any process goes on after its last page until
  * `marked_at` is set. The queue of recomputations does the rest.
  */
-
 import { revokeDigests } from '../../credentials/revoke.ts'
 import type { Db, Queryable, Tx } from '../../platform/db/db.ts'
 import { markForRecomputation } from '../evidence/recomputation-store.ts'

@@ -3,11 +3,12 @@
  * scores anyway, and these use the processors of the machine that runs the command.
  */
 import { Type } from 'typebox'
-import { closed, moreField } from '../../operations/fields.ts'
+import { moreField } from '../../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../../operations/operation.ts'
 import { counted } from '../../platform/counted.ts'
 import type { Queryable } from '../../platform/db/db.ts'
 import type { Refusal } from '../../platform/errors.ts'
+import { closedObject } from '../../platform/json/closed-object.ts'
 import { markWorkersWithEvidence } from '../evidence/recomputation-store.ts'
 import { recomputeSome } from './recompute.ts'
 import { type Effect, effects } from './score-workers.ts'
@@ -29,7 +30,7 @@ export const scoresMark = change({
   who: { operator: 'admin' },
   path: {},
   input: {},
-  output: Type.Object({ count }, closed),
+  output: closedObject({ count }),
   refusals: [],
   example: {},
   audit: 'scores.marked',
@@ -50,19 +51,16 @@ export const scoresRecompute = change({
   who: { operator: 'admin' },
   path: {},
   input: {},
-  output: Type.Object(
-    {
-      scored: count,
-      issued: count,
-      reissued: count,
-      kept: count,
-      withdrawn: count,
-      none: count,
-      unscorable: count,
-      more: moreField,
-    },
-    closed,
-  ),
+  output: closedObject({
+    scored: count,
+    issued: count,
+    reissued: count,
+    kept: count,
+    withdrawn: count,
+    none: count,
+    unscorable: count,
+    more: moreField,
+  }),
   refusals: ['scoring_unavailable'],
   example: {},
   audit: 'scores.recomputed',

@@ -3,7 +3,6 @@
  * workers in the same transaction. Any number of processes take batches from the queue, one batch a
  * transaction. An interrupted batch is taken again.
  */
-
 import { type Db, planAnew, type Queryable, type Tx } from '../../platform/db/db.ts'
 import { tryLockWorkers } from '../../workers/api.ts'
 import {

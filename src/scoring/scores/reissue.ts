@@ -10,7 +10,6 @@
  * Only a public score gets a new credential. The marks of other scores wait until they are public.
  * A credential that is revoked because its score is wrong is not marked: a new score replaces it.
  */
-
 import { findDigests, lockUnmarkedKey, setKeyMarked } from '../../credentials/api.ts'
 import type { CredentialName } from '../../credentials/credential-name.ts'
 import {

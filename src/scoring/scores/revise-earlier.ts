@@ -1,5 +1,4 @@
 /** Correction of a score that another score has replaced since. */
-
 import { revokeDigests } from '../../credentials/revoke.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { publishEvents } from '../../webhooks/events/outbox.ts'

@@ -3,7 +3,6 @@
  * scores, their credentials and the events. The events are in causal order: `evidence.revoked` for
  * each item, then `score.revised`.
  */
-
 import { revokeDigests } from '../../credentials/revoke.ts'
 import { wireTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/db.ts'

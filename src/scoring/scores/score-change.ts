@@ -1,5 +1,4 @@
 /** Pure: the change of one worker's score that follows from its scoring inputs. */
-
 import { canonicalJson } from '../../platform/json/canonical-json.ts'
 import type { WorkerFacts } from '../../workers/gate.ts'
 import type { Evidence, ScoreInput } from '../core/evidence.ts'

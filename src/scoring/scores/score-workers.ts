@@ -6,7 +6,6 @@
  * Every change of a score's inputs locks the worker first (`lockWorkers`). So a worker has one
  * change at a time, and its events keep their order.
  */
-
 import { randomBytes } from 'node:crypto'
 import { supersedeReplaced } from '../../credentials/api.ts'
 import { type IssuedCredential, issueCredentials } from '../../credentials/issue.ts'

@@ -1,5 +1,4 @@
 /** Reads the scoring inputs of workers under their locks. */
-
 import type { Tx } from '../../platform/db/db.ts'
 import { findWorkerFacts, lockWorkers } from '../../workers/api.ts'
 import type { Evidence } from '../core/evidence.ts'

@@ -1,5 +1,4 @@
 /** Pure: converts the skill standard into the integers that the engine computes with. */
-
 import type { SkillRecord } from '../../standard/schema.ts'
 import type { SkillRule, Vocabulary } from '../core/evidence.ts'
 

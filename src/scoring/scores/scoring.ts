@@ -1,5 +1,4 @@
 /** Pure: the rules under which scores are computed and issued. */
-
 import type { Issuer } from '../../credentials/issue.ts'
 import { sha256, sha256Hex } from '../../platform/crypto/bytes.ts'
 import { canonicalJson } from '../../platform/json/canonical-json.ts'

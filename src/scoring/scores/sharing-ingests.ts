@@ -1,10 +1,10 @@
 /** Bulk input of consents and identity checks. It stands here, because it also moves credentials. */
-
 import { Type } from 'typebox'
 import type { Ingest } from '../../operations/ingest.ts'
 import { changed, unchanged } from '../../operations/operation.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { instantOf } from '../../platform/instant.ts'
+import { closedObject } from '../../platform/json/closed-object.ts'
 import { lockWorkers } from '../../workers/api.ts'
 import type { Attribution, ConsentRequest, WorkerConsentRequest } from '../../workers/consent.ts'
 import type { Move } from '../../workers/identity.ts'
@@ -16,7 +16,6 @@ import { type Refused, refused, valueReader } from '../evidence/line-reader.ts'
 import { workerNames } from '../evidence/schema.ts'
 import { changeConsents, moveIdentity } from './keep-sharing.ts'
 
-const closed = { additionalProperties: false }
 /** A line has a few names and texts. */
 const lineBytesMax = 4_096
 const batchMax = 256
@@ -34,17 +33,14 @@ function withWorker<Content extends object>(
   return 'reason' in worker ? { refused: worker } : { ...content, worker }
 }
 
-const consentLine = Type.Object(
-  {
-    ...workerNames,
-    permission: Type.Enum([...permissions], {
-      description: `must be one of ${permissions.join(', ')}`,
-    }),
-    granted: Type.Boolean({ description: 'must be true, or false for a withdrawal' }),
-    textVersion: Type.Optional(textVersion),
-  },
-  closed,
-)
+const consentLine = closedObject({
+  ...workerNames,
+  permission: Type.Enum([...permissions], {
+    description: `must be one of ${permissions.join(', ')}`,
+  }),
+  granted: Type.Boolean({ description: 'must be true, or false for a withdrawal' }),
+  textVersion: Type.Optional(textVersion),
+})
 const consentOf = valueReader(consentLine)
 
 function readConsent(value: unknown): Named<ConsentRequest> | Refused {
@@ -141,14 +137,11 @@ async function findLinesWorkers(
   )
 }
 
-const identityLine = Type.Object(
-  {
-    ...workerNames,
-    state: Type.Enum(['verified', 'revoked'], { description: 'must be verified or revoked' }),
-    verifiedUntil: Type.Optional(Type.String({ description: 'must be a date-time with a zone' })),
-  },
-  closed,
-)
+const identityLine = closedObject({
+  ...workerNames,
+  state: Type.Enum(['verified', 'revoked'], { description: 'must be verified or revoked' }),
+  verifiedUntil: Type.Optional(Type.String({ description: 'must be a date-time with a zone' })),
+})
 const identityOf = valueReader(identityLine)
 
 function readIdentity(value: unknown, now: Date): Named<{ move: Move }> | Refused {

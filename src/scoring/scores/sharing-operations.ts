@@ -2,12 +2,12 @@
  * The operations on consent and identity. They stand here and not in `workers`, because each change
  * also moves credentials and scores.
  */
-
 import { type Static, Type } from 'typebox'
-import { closed, limitField, orNull, time, timeField } from '../../operations/fields.ts'
+import { limitField, orNull, time, timeField } from '../../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../../operations/operation.ts'
 import { wireTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/db.ts'
+import { closedObject } from '../../platform/json/closed-object.ts'
 import { findConsentChanges, findIdentityChanges, findWorkerId } from '../../workers/api.ts'
 import { identityStates, yearsAfter } from '../../workers/identity-state.ts'
 import { permissions, textVersion } from '../../workers/schema.ts'
@@ -23,18 +23,15 @@ const previousGranted = orNull(granted, 'Null if the worker had not decided befo
 const consentVersion = Type.Integer({ description: 'Rises with each change of the worker.' })
 
 /** The members from `consentVersion` on are present if `changed` is true. */
-const consentChange = Type.Object(
-  {
-    username: Type.String(),
-    permission,
-    granted,
-    changed: Type.Boolean(),
-    consentVersion: Type.Optional(consentVersion),
-    previousGranted: Type.Optional(previousGranted),
-    onboardedNow: Type.Optional(Type.Boolean()),
-  },
-  closed,
-)
+const consentChange = closedObject({
+  username: Type.String(),
+  permission,
+  granted,
+  changed: Type.Boolean(),
+  consentVersion: Type.Optional(consentVersion),
+  previousGranted: Type.Optional(previousGranted),
+  onboardedNow: Type.Optional(Type.Boolean()),
+})
 
 const consentGrant = change({
   name: 'consent grant',
@@ -114,25 +111,19 @@ const consentHistory = read({
   who: { operator: 'viewer' },
   path: { username },
   input: { limit: limitField },
-  output: Type.Object(
-    {
-      changes: Type.Array(
-        Type.Object(
-          {
-            permission,
-            granted,
-            previousGranted,
-            textVersion: orNull(Type.String(), 'Null if the permission was withdrawn.'),
-            consentVersion,
-            by: Type.String(),
-            effectiveAt: time,
-          },
-          closed,
-        ),
-      ),
-    },
-    closed,
-  ),
+  output: closedObject({
+    changes: Type.Array(
+      closedObject({
+        permission,
+        granted,
+        previousGranted,
+        textVersion: orNull(Type.String(), 'Null if the permission was withdrawn.'),
+        consentVersion,
+        by: Type.String(),
+        effectiveAt: time,
+      }),
+    ),
+  }),
   refusals: ['worker_not_found'],
   example: { username: 'ada-lovelace', limit: 200 },
   none: 'The worker has decided on no permission yet.',
@@ -159,16 +150,13 @@ const consentHistory = read({
 const identityState = Type.Enum([...identityStates])
 
 /** `from` and `verifiedUntil` are present if `changed` is true. */
-const identityChange = Type.Object(
-  {
-    username: Type.String(),
-    changed: Type.Boolean(),
-    from: Type.Optional(identityState),
-    identity: identityState,
-    verifiedUntil: Type.Optional(orNull(time)),
-  },
-  closed,
-)
+const identityChange = closedObject({
+  username: Type.String(),
+  changed: Type.Boolean(),
+  from: Type.Optional(identityState),
+  identity: identityState,
+  verifiedUntil: Type.Optional(orNull(time)),
+})
 
 const identityVerify = change({
   name: 'identity verify',
@@ -236,22 +224,16 @@ const identityHistory = read({
   who: { operator: 'viewer' },
   path: { username },
   input: { limit: limitField },
-  output: Type.Object(
-    {
-      changes: Type.Array(
-        Type.Object(
-          {
-            state: Type.Enum(['pending', 'verified', 'revoked']),
-            verifiedUntil: orNull(time, 'Null unless the state is verified.'),
-            by: Type.String(),
-            changedAt: time,
-          },
-          closed,
-        ),
-      ),
-    },
-    closed,
-  ),
+  output: closedObject({
+    changes: Type.Array(
+      closedObject({
+        state: Type.Enum(['pending', 'verified', 'revoked']),
+        verifiedUntil: orNull(time, 'Null unless the state is verified.'),
+        by: Type.String(),
+        changedAt: time,
+      }),
+    ),
+  }),
   refusals: ['worker_not_found'],
   example: { username: 'ada-lovelace', limit: 200 },
   none: 'The identity of the worker was not checked yet.',

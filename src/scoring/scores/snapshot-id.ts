@@ -3,7 +3,6 @@
  * rules, the operator computes the same id again. Without the nonce, a guess of the evidence cannot
  * be tested against the id.
  */
-
 import { schemaVersion } from '../../edge/http/identifiers.ts'
 import { sha256 } from '../../platform/crypto/bytes.ts'
 import { canonicalJson } from '../../platform/json/canonical-json.ts'

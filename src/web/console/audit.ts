@@ -1,5 +1,4 @@
 /** The audit log of the console, by hand: entries as sentences, and the check of the chain. */
-
 import { actions } from '../../audit/actions.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { visible } from '../../platform/visible.ts'

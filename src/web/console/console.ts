@@ -2,7 +2,6 @@
  * What all pages of the console share (decision D63): the operations by noun, the caller, the frame,
  * links to actions, and the notice after a change.
  */
-
 import { type TObject } from 'typebox'
 import { consolePath } from '../../accounts/sign-in.ts'
 import { type ConsoleRole, type SessionCaller } from '../../edge/http/callers.ts'

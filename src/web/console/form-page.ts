@@ -1,5 +1,4 @@
 /** The form of an action, and its answer, made from its operation. */
-
 import { randomUUID } from 'node:crypto'
 import { type Operation } from '../../operations/operation.ts'
 import { secretFields } from '../../operations/perform.ts'

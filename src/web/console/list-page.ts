@@ -1,5 +1,4 @@
 /** The page of a list, and of every other read without a record, made from its operation. */
-
 import { type Operation } from '../../operations/operation.ts'
 import { type OperationCaller } from '../../operations/perform.ts'
 import { valuesOfTexts } from '../../operations/text-input.ts'

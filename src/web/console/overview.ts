@@ -1,5 +1,4 @@
 /** The first page of the console, by hand: what needs the operator, and how large the service is. */
-
 import { consolePath } from '../../accounts/sign-in.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { type Need, type NeedFacts, needsOf } from '../../health/needs.ts'

@@ -3,7 +3,6 @@
  * each action, all made from the declared operations. The overview, a worker and the audit log are
  * written by hand.
  */
-
 import { Type } from 'typebox'
 import { consolePath } from '../../accounts/sign-in.ts'
 import { type Endpoint } from '../../edge/http/endpoint.ts'

@@ -1,5 +1,4 @@
 /** The page of one record: its facts, the lists that belong to it, and the actions on it. */
-
 import { type Operation } from '../../operations/operation.ts'
 import { type OperationCaller } from '../../operations/perform.ts'
 import { type Refusal, refuse } from '../../platform/errors.ts'

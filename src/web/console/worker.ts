@@ -1,5 +1,4 @@
 /** The page of a worker, by hand: whether the score is public, and what each gate waits for. */
-
 import type { Static } from 'typebox'
 import { Type } from 'typebox'
 import { consolePath } from '../../accounts/sign-in.ts'

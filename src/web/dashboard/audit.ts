@@ -1,5 +1,4 @@
 /** The page of the audit log: what members and the operator did to the account. */
-
 import { Type } from 'typebox'
 import { findMembers, findShownKeys } from '../../accounts/api.ts'
 import { type ReadEntry, readEntry } from '../../audit/account-entry.ts'

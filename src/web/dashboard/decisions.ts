@@ -1,5 +1,4 @@
 /** The pages of agent decision reports: the list, one report, and the state of the lock. */
-
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Endpoint } from '../../edge/http/endpoint.ts'

@@ -1,5 +1,4 @@
 /** The first page of the dashboard: how the account stands, and what to do next. */
-
 import { isActive } from '../../accounts/access/manage.ts'
 import {
   findEntries,

@@ -1,5 +1,4 @@
 /** The page of the account's API keys. */
-
 import { Type } from 'typebox'
 import { isActive } from '../../accounts/access/manage.ts'
 import { findShownKeys, type StoredKey } from '../../accounts/api.ts'

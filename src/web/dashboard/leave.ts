@@ -1,5 +1,4 @@
 /** The page on which a user leaves the account. */
-
 import { isActive } from '../../accounts/access/manage.ts'
 import { countSessionsIn, findMembers, findShownKeys, findSignedIn } from '../../accounts/api.ts'
 import { membersLeave } from '../../accounts/member-operations.ts'

@@ -3,7 +3,6 @@
  * with one statement for their sessions and one for the calls of their accounts. A stream holds no
  * connection of the pool.
  */
-
 import { setTimeout as wait } from 'node:timers/promises'
 import { findEntriesAfter, type LogEntry } from '../../accounts/api.ts'
 import type { SessionCaller } from '../../edge/http/callers.ts'

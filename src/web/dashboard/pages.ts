@@ -1,5 +1,4 @@
 /** Every page of the dashboard. */
-
 import type { SessionRules } from '../../accounts/sessions.ts'
 import type { UserServices } from '../../accounts/user-operations.ts'
 import type { Prices } from '../../billing/credits/meters.ts'

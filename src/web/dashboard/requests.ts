@@ -1,7 +1,6 @@
 /**
  * The pages of the request log: the list with its filters, one call, and the stream of new calls.
  */
-
 import { Type } from 'typebox'
 import {
   type CountedCalls,

@@ -1,5 +1,4 @@
 /** The page of the user's own sessions. */
-
 import { Type } from 'typebox'
 import { deleteOwnSession, findOwnSessions, type OwnSession } from '../../accounts/api.ts'
 import { type SessionRules, sessionTimes } from '../../accounts/sessions.ts'

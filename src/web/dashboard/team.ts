@@ -1,5 +1,4 @@
 /** The page of the members of the account, and of the addresses that it has invited. */
-
 import { Type } from 'typebox'
 import {
   findMembers,

@@ -1,5 +1,4 @@
 /** The page of usage and credits: the balance, the calls by day, what they were, and the ledger. */
-
 import { Type } from 'typebox'
 import { countByStatus, findShownKeys } from '../../accounts/api.ts'
 import {

@@ -1,5 +1,4 @@
 /** The pages that confirm a change of a webhook endpoint which cannot be taken back at once. */
-
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { memberCaller } from '../../operations/callers.ts'
 import { perform } from '../../operations/perform.ts'

@@ -1,5 +1,4 @@
 /** The page of one event at one webhook endpoint: its payload, every attempt, and the answers. */
-
 import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
 import type { Endpoint } from '../../edge/http/endpoint.ts'

@@ -1,5 +1,4 @@
 /** The pages of one webhook endpoint: its events, how it does, and its configuration. */
-
 import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
 import type { Endpoint } from '../../edge/http/endpoint.ts'

@@ -1,5 +1,4 @@
 /** The page of the account's webhook endpoints. */
-
 import { Type } from 'typebox'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { type EndpointHealth, findEndpointHealth } from '../../webhooks/api.ts'

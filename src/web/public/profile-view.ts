@@ -1,5 +1,4 @@
 /** Pure: the public profile of a worker. */
-
 import { scoreBands } from '../../standard/bands.ts'
 import type { CandidateDetail, CandidateScore } from '../../workers/candidates/schema.ts'
 import { scoreChart } from '../chart.ts'

@@ -2,7 +2,6 @@
  * The state of this service for people, and the same for programs. It names no reasons: those are
  * for the operator, who reads `/readyz`.
  */
-
 import type { RateLimits } from '../../edge/http/contract.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import {

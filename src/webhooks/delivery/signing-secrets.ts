@@ -1,5 +1,4 @@
 /** Pure: the roles of an endpoint's secrets at one time. */
-
 import type { Keyring } from '../../platform/crypto/keyring.ts'
 import type { SigningSecrets } from './attempt-request.ts'
 import { openSecret, type SealedSecret } from './secret.ts'

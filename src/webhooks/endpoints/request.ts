@@ -4,19 +4,16 @@ import { Compile } from 'typebox/compile'
 import { sha256 } from '../../platform/crypto/bytes.ts'
 import { type EgressRules, vetUrl } from '../../platform/egress/rules.ts'
 import { canonicalJson } from '../../platform/json/canonical-json.ts'
+import { closedObject } from '../../platform/json/closed-object.ts'
 import { parseBody } from '../../platform/json/shape-fault.ts'
 import { eventTypeNames } from '../events/event-types.ts'
-import { closed } from '../events/fields.ts'
 import { createRequest, type EndpointRequest, urlForm, urlLengthMax } from './schema.ts'
 
 /** The shape of the contract, except for the URL, which the rules of the deployment check. */
-const request = Type.Object(
-  {
-    ...createRequest.properties,
-    url: Type.String({ maxLength: urlLengthMax, description: urlForm }),
-  },
-  closed,
-)
+const request = closedObject({
+  ...createRequest.properties,
+  url: Type.String({ maxLength: urlLengthMax, description: urlForm }),
+})
 const shape = Compile(request)
 const uri = Compile(Type.String({ format: 'uri', maxLength: urlLengthMax }))
 

@@ -2,9 +2,10 @@
 import { type Static, Type } from 'typebox'
 import { schemaVersionField, textOrNull, total, uuidParameter } from '../../edge/http/fields.ts'
 import { limitParameter } from '../../edge/http/page.ts'
+import { closedObject } from '../../platform/json/closed-object.ts'
 import { attemptResults, triggers } from '../delivery/outcome.ts'
 import { type EventType, eventTypeNames } from '../events/event-types.ts'
-import { closed, eventId, oneOf, orNull, time, uuid } from '../events/fields.ts'
+import { eventId, oneOf, orNull, time, uuid } from '../events/fields.ts'
 
 export const urlLengthMax = 2_048
 const descriptionLengthMax = 120
@@ -33,7 +34,7 @@ export const endpointIdPath = Type.Object({
 export const deliveriesQuery = Type.Object({ limit: limitParameter })
 
 /** A `description` that begins with "must" is also part of the message to the caller. */
-export const createRequest = Type.Object(
+export const createRequest = closedObject(
   {
     url: Type.String({
       format: 'uri',
@@ -44,10 +45,10 @@ export const createRequest = Type.Object(
     events: Type.Array(Type.Enum([...eventTypeNames], { type: 'string' }), eventTypeList),
     description: Type.Optional(Type.String(descriptionForm)),
   },
-  { title: 'WebhookEndpointRequest', ...closed },
+  { title: 'WebhookEndpointRequest' },
 )
 
-export const webhookEndpoint = Type.Object(
+export const webhookEndpoint = closedObject(
   {
     schemaVersion: schemaVersionField('webhook_endpoint'),
     id: uuid('The id of the endpoint.'),
@@ -66,19 +67,19 @@ export const webhookEndpoint = Type.Object(
     updatedAt: time('The time of its last change.'),
     disabledAt: orNull(time('Since when nothing is sent to it. Null while it is active.')),
   },
-  { title: 'WebhookEndpoint', description: 'A receiver of events.', ...closed },
+  { title: 'WebhookEndpoint', description: 'A receiver of events.' },
 )
 export type WebhookEndpoint = Static<typeof webhookEndpoint>
 
-export const webhookEndpointList = Type.Object(
+export const webhookEndpointList = closedObject(
   {
     schemaVersion: schemaVersionField('webhook_endpoints'),
     endpoints: Type.Array(webhookEndpoint, { description: 'The active endpoints.' }),
   },
-  { title: 'WebhookEndpointList', ...closed },
+  { title: 'WebhookEndpointList' },
 )
 
-export const webhookEndpointCreated = Type.Object(
+export const webhookEndpointCreated = closedObject(
   {
     schemaVersion: schemaVersionField('webhook_endpoint_create'),
     endpoint: webhookEndpoint,
@@ -87,25 +88,25 @@ export const webhookEndpointCreated = Type.Object(
       description: 'Signs every delivery. Keep it: it is not shown again.',
     }),
   },
-  { title: 'WebhookEndpointCreated', ...closed },
+  { title: 'WebhookEndpointCreated' },
 )
 
-export const webhookEndpointChanged = Type.Object(
+export const webhookEndpointChanged = closedObject(
   { endpoint: webhookEndpoint },
-  { title: 'WebhookEndpointChanged', ...closed },
+  { title: 'WebhookEndpointChanged' },
 )
 
-export const testRequest = Type.Object(
+export const testRequest = closedObject(
   {
     eventType: Type.Enum([...eventTypeNames], {
       type: 'string',
       description: `must be one of ${eventTypeNames.join(', ')}`,
     }),
   },
-  { title: 'WebhookTestRequest', ...closed },
+  { title: 'WebhookTestRequest' },
 )
 
-export const testQueued = Type.Object(
+export const testQueued = closedObject(
   {
     schemaVersion: schemaVersionField('webhook_test'),
     eventId: eventId('The id of the test event. It begins with `evt_test_`.'),
@@ -113,10 +114,10 @@ export const testQueued = Type.Object(
     endpointId: uuid('The id of the endpoint.'),
     queuedAt: time('When the event was queued.'),
   },
-  { title: 'WebhookTestQueued', ...closed },
+  { title: 'WebhookTestQueued' },
 )
 
-export const delivery = Type.Object(
+export const delivery = closedObject(
   {
     id: uuid('The id of the attempt, which is a header of its request.'),
     eventId: eventId('The id of the event.'),
@@ -147,10 +148,10 @@ export const delivery = Type.Object(
     ),
     nextAttemptAt: orNull(time('When the next attempt follows. Null once the delivery has ended.')),
   },
-  { title: 'WebhookDelivery', description: 'One attempt to deliver an event.', ...closed },
+  { title: 'WebhookDelivery', description: 'One attempt to deliver an event.' },
 )
 
-export const deliveryList = Type.Object(
+export const deliveryList = closedObject(
   {
     schemaVersion: schemaVersionField('webhook_deliveries'),
     deliveries: Type.Array(delivery, {
@@ -158,7 +159,7 @@ export const deliveryList = Type.Object(
       description: 'The newest attempt comes first.',
     }),
   },
-  { title: 'WebhookDeliveryList', ...closed },
+  { title: 'WebhookDeliveryList' },
 )
 
 /** A request to create an endpoint, normalised. */

@@ -4,7 +4,6 @@
  * `{"createdAt":…,"data":{…},"id":…,"schemaVersion":…,"type":…}` without white space, with the
  * members of `data` in alphabetical order.
  */
-
 import { schemaVersion } from '../../edge/http/identifiers.ts'
 import { wireTime } from '../../platform/clock.ts'
 import { canonicalJson } from '../../platform/json/canonical-json.ts'

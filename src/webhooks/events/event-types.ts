@@ -4,7 +4,8 @@
  * lists: no free text, no email address and no content of evidence.
  */
 import { type Static, type TObject, Type } from 'typebox'
-import { closed, count, digest, flag, oneOf, orNull, points, time, uuid } from './fields.ts'
+import { closedObject } from '../../platform/json/closed-object.ts'
+import { count, digest, flag, oneOf, orNull, points, time, uuid } from './fields.ts'
 
 interface EventFacts<Data extends TObject = TObject> {
   /** Name of the type in schemas. */
@@ -76,18 +77,14 @@ export const eventTypes = {
   'score.updated': facts({
     title: 'ScoreUpdated',
     meaning: 'A worker score has a new issued value.',
-    data: Type.Object(newScore, {
-      title: 'ScoreUpdatedData',
-      description: 'A new score.',
-      ...closed,
-    }),
+    data: closedObject(newScore, { title: 'ScoreUpdatedData', description: 'A new score.' }),
     example: exampleScore,
   }),
   'score.revised': facts({
     title: 'ScoreRevised',
     meaning:
       'A previously issued score was corrected or replaced: the earlier value was wrong, and its credential is revoked.',
-    data: Type.Object(
+    data: closedObject(
       {
         ...newScore,
         previousSnapshotId: digest('The score that it replaces.'),
@@ -113,7 +110,7 @@ export const eventTypes = {
         disputeId: orNull(uuid('The dispute that led to the revision. Null if none did.')),
         revisedAt: time('When it was revised.'),
       },
-      { title: 'ScoreRevisedData', description: 'A score that replaces a wrong one.', ...closed },
+      { title: 'ScoreRevisedData', description: 'A score that replaces a wrong one.' },
     ),
     example: {
       ...exampleScore,
@@ -129,7 +126,7 @@ export const eventTypes = {
   'evidence.revoked': facts({
     title: 'EvidenceRevoked',
     meaning: 'A source record was removed from the active evidence set.',
-    data: Type.Object(
+    data: closedObject(
       {
         workerId,
         evidenceId: uuid('The record.'),
@@ -157,7 +154,7 @@ export const eventTypes = {
         ),
         revokedAt: time('When it was removed.'),
       },
-      { title: 'EvidenceRevokedData', description: 'A record that no longer counts.', ...closed },
+      { title: 'EvidenceRevokedData', description: 'A record that no longer counts.' },
     ),
     example: {
       workerId: worker,
@@ -176,17 +173,16 @@ export const eventTypes = {
   'dispute.opened': facts({
     title: 'DisputeOpened',
     meaning: 'A worker opened a review or score dispute.',
-    data: Type.Object(disputed, {
+    data: closedObject(disputed, {
       title: 'DisputeOpenedData',
       description: 'A dispute that was opened.',
-      ...closed,
     }),
     example: { ...exampleDispute, openedAt: '2026-05-14T09:00:00Z' },
   }),
   'dispute.resolved': facts({
     title: 'DisputeResolved',
     meaning: 'A dispute reached a terminal decision.',
-    data: Type.Object(
+    data: closedObject(
       {
         ...disputed,
         resolution: oneOf(['upheld', 'partly_upheld', 'rejected', 'withdrawn'], 'How it ended.'),
@@ -194,7 +190,7 @@ export const eventTypes = {
         resultingSnapshotId: orNull(digest('The score after the decision. Null if there is none.')),
         resolvedAt: time('When it ended.'),
       },
-      { title: 'DisputeResolvedData', description: 'A dispute that was decided.', ...closed },
+      { title: 'DisputeResolvedData', description: 'A dispute that was decided.' },
     ),
     example: {
       ...exampleDispute,
@@ -207,7 +203,7 @@ export const eventTypes = {
   'candidate.consent_changed': facts({
     title: 'ConsentChanged',
     meaning: 'A candidate sharing permission changed.',
-    data: Type.Object(
+    data: closedObject(
       {
         workerId,
         permission: oneOf(
@@ -225,7 +221,7 @@ export const eventTypes = {
         }),
         effectiveAt: time('From when it holds.'),
       },
-      { title: 'ConsentChangedData', description: 'A permission that changed.', ...closed },
+      { title: 'ConsentChangedData', description: 'A permission that changed.' },
     ),
     example: {
       workerId: worker,

@@ -1,8 +1,6 @@
 /** Fields of which wire shapes of webhooks consist. Everything sent is closed. */
 import { type TSchema, Type } from 'typebox'
 
-export const closed = { additionalProperties: false }
-
 /** Lowercase, so that each id has one form. */
 const hex64 = { pattern: '^[0-9a-f]{64}$' }
 

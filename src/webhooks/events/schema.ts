@@ -1,12 +1,13 @@
 /** Wire shapes of webhook events. */
 import { type Static, type TSchema, Type } from 'typebox'
 import { schemaVersionField } from '../../edge/http/fields.ts'
+import { closedObject } from '../../platform/json/closed-object.ts'
 import { eventTypeNames, eventTypes } from './event-types.ts'
-import { closed, eventId, time } from './fields.ts'
+import { eventId, time } from './fields.ts'
 
 /** Returns the shape of the envelope around the data of one type. */
 export function envelopeOf<Data extends TSchema>(type: string, title: string, data: Data) {
-  return Type.Object(
+  return closedObject(
     {
       schemaVersion: schemaVersionField('webhook_event'),
       id: eventId('Names the event. Opaque; the same at every delivery of this event.'),
@@ -14,11 +15,7 @@ export function envelopeOf<Data extends TSchema>(type: string, title: string, da
       createdAt: time('When it happened.'),
       data,
     },
-    {
-      title,
-      description: 'An event: what is sent to endpoints, and listed in the feed.',
-      ...closed,
-    },
+    { title, description: 'An event: what is sent to endpoints, and listed in the feed.' },
   )
 }
 
@@ -57,7 +54,7 @@ export const feedQuery = Type.Object({
   ),
 })
 
-export const eventFeed = Type.Object(
+export const eventFeed = closedObject(
   {
     schemaVersion: schemaVersionField('webhook_events'),
     events: Type.Array(
@@ -80,5 +77,5 @@ export const eventFeed = Type.Object(
     }),
     hasMore: Type.Boolean({ description: 'Whether more events may be available now.' }),
   },
-  { title: 'WebhookEventFeed', ...closed },
+  { title: 'WebhookEventFeed' },
 )

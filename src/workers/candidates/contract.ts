@@ -1,5 +1,4 @@
 /** The paid reads. */
-
 import { exampleCredential } from '../../credentials/examples.ts'
 import { type Contract, jsonLdType } from '../../edge/http/contract.ts'
 import { examples } from './examples.ts'

@@ -2,7 +2,6 @@
  * Pure: the answers of the public reads, from rows that the public gate lets through (decision
  * D33).
  */
-
 import type { Origin } from '../../credentials/payload.ts'
 import { schemaVersion } from '../../edge/http/identifiers.ts'
 import { wireTime } from '../../platform/clock.ts'

@@ -4,7 +4,6 @@
  * an absent one. `lateral … offset 0` looks up each row by its key: a plan for a list may be made
  * while the tables are small, and would then read all rows.
  */
-
 import type { Credential } from '../../credentials/convert-proof.ts'
 import { fragment, type Queryable, sql } from '../../platform/db/db.ts'
 import { bytesArray, tokenArray } from '../../platform/db/sql-arrays.ts'

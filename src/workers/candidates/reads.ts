@@ -1,5 +1,4 @@
 /** The public reads of real candidates. Concurrent reads are batched into one statement. */
-
 import { type Credential, convertProof } from '../../credentials/convert-proof.ts'
 import type { Origin } from '../../credentials/payload.ts'
 import type { ProofForm } from '../../credentials/proof.ts'

@@ -11,12 +11,11 @@ import {
   total,
   urlLengthMax,
 } from '../../edge/http/fields.ts'
+import { closedObject } from '../../platform/json/closed-object.ts'
 import { scoreBands } from '../../standard/bands.ts'
 import { profilePathForm, publicUsernameForm, usernamePathForm } from '../username.ts'
 
-const closed = { additionalProperties: false }
-
-const candidateSkill = Type.Object(
+const candidateSkill = closedObject(
   {
     name: text(80, 'The name of the skill, as on the profile.'),
     verified: Type.Boolean({ description: 'Whether evidence supports the skill.' }),
@@ -25,7 +24,7 @@ const candidateSkill = Type.Object(
       'The level of the skill, such as advanced. Null if the profile names none.',
     ),
   },
-  { title: 'CandidateSkill', description: 'A skill of a candidate.', ...closed },
+  { title: 'CandidateSkill', description: 'A skill of a candidate.' },
 )
 
 const displayName = text(80, 'The name that the candidate shows.')
@@ -37,7 +36,7 @@ const avatarUrl = textOrNull(
 const skillCount = total('Skills on the profile.')
 const verifiedSkillCount = total('Skills on the profile that evidence supports.')
 
-const candidatePreview = Type.Object(
+const candidatePreview = closedObject(
   {
     username: Type.String({
       pattern: '^[a-z0-9_][a-z0-9_.-]{0,62}$',
@@ -60,11 +59,11 @@ const candidatePreview = Type.Object(
     skillCount,
     verifiedSkillCount,
   },
-  { title: 'CandidatePreview', description: 'A candidate in a search result.', ...closed },
+  { title: 'CandidatePreview', description: 'A candidate in a search result.' },
 )
 export type CandidatePreview = Static<typeof candidatePreview>
 
-export const searchResult = Type.Object(
+export const searchResult = closedObject(
   {
     query: text(80, 'The words of the search.'),
     candidates: Type.Array(candidatePreview, {
@@ -73,7 +72,7 @@ export const searchResult = Type.Object(
     }),
     resultCount: total('Candidates in this answer.'),
   },
-  { title: 'CandidateSearchResult', ...closed },
+  { title: 'CandidateSearchResult' },
 )
 export type SearchResult = Static<typeof searchResult>
 
@@ -90,7 +89,7 @@ const profilePath = Type.String({
 
 const scoreParts = {
   score: scoreNumber('From 0 to 1000.'),
-  confidence: Type.Object(
+  confidence: closedObject(
     {
       low: scoreNumber('The low end of the range.'),
       high: scoreNumber('The high end of the range.'),
@@ -98,7 +97,6 @@ const scoreParts = {
     {
       title: 'ScoreConfidence',
       description: 'The range around the score. More evidence makes it narrower.',
-      ...closed,
     },
   ),
   scoreBand: Type.Enum(
@@ -110,7 +108,7 @@ const scoreParts = {
   engineVersion: text(64, 'The version of the engine that computed the score.'),
   scoreVc: Type.Union(
     [
-      Type.Object(
+      closedObject(
         {
           sha256: hex64('SHA-256 of the payload of the credential.'),
           statusUrl: textOrNull(
@@ -122,11 +120,7 @@ const scoreParts = {
             'The URL of the signed list of revocations that covers the credential.',
           ),
         },
-        {
-          title: 'ScoreCredentialReference',
-          description: 'The credential of the score.',
-          ...closed,
-        },
+        { title: 'ScoreCredentialReference', description: 'The credential of the score.' },
       ),
       Type.Null(),
     ],
@@ -134,14 +128,13 @@ const scoreParts = {
   ),
 }
 
-const candidateScore = Type.Object(scoreParts, {
+const candidateScore = closedObject(scoreParts, {
   title: 'CandidateScore',
   description: 'The public score of a candidate.',
-  ...closed,
 })
 export type CandidateScore = Static<typeof candidateScore>
 
-export const candidateDetail = Type.Object(
+export const candidateDetail = closedObject(
   {
     username: publicUsername,
     displayName,
@@ -160,26 +153,26 @@ export const candidateDetail = Type.Object(
         'The public score. Null if there is none, or if the candidate does not share it.',
     }),
   },
-  { title: 'CandidateDetail', ...closed },
+  { title: 'CandidateDetail' },
 )
 export type CandidateDetail = Static<typeof candidateDetail>
 
-export const publicScore = Type.Object(
+export const publicScore = closedObject(
   {
     schemaVersion: schemaVersionField('public_score'),
     id: hex64('Names the score in paths. A recomputed score has another id.'),
     ...scoreParts,
-    profile: Type.Object(
+    profile: closedObject(
       {
         username: publicUsername,
         displayName,
         avatarUrl,
         profilePath,
       },
-      { title: 'ScoredProfile', description: 'The candidate of the score.', ...closed },
+      { title: 'ScoredProfile', description: 'The candidate of the score.' },
     ),
   },
-  { title: 'PublicScore', description: 'A public score.', ...closed },
+  { title: 'PublicScore', description: 'A public score.' },
 )
 export type PublicScore = Static<typeof publicScore>
 

@@ -1,5 +1,4 @@
 /** Searches candidates. Concurrent searches are batched into one statement. */
-
 import { isDeepStrictEqual } from 'node:util'
 import { batched } from '../../platform/batching.ts'
 import type { Queryable } from '../../platform/db/db.ts'

@@ -2,7 +2,6 @@
  * Requests of the contract test to the session routes for sandbox, webhooks and agent decisions: a
  * good request for each route, and one for each error answer.
  */
-
 import { randomUUID } from 'node:crypto'
 import { sha256Hex } from '../../../src/platform/crypto/bytes.ts'
 import { ask, type Question } from '../start/ask.ts'

@@ -2,7 +2,6 @@
  * Open Badges 3.0 credentials, issued by the reference library with the key of the published
  * vector.
  */
-
 import { type PeerForm, peerIssues, signerSuite } from '../oracle/peer.ts'
 import { type Json, origin, vector } from './credentials.ts'
 

@@ -2,7 +2,6 @@
  * A database in which every registered worker is indexed for search, as after registration by the
  * command line.
  */
-
 import { type Db, sql } from '../../../src/platform/db/db.ts'
 import type { SearchResult } from '../../../src/workers/candidates/schema.ts'
 import type { SearchCandidates } from '../../../src/workers/candidates/search.ts'

@@ -1,5 +1,4 @@
 /** Workers and sources that tests send evidence about. */
-
 import type { Db } from '../../../src/platform/db/db.ts'
 import { sql } from '../../../src/platform/db/db.ts'
 import type { Vocabulary } from '../../../src/scoring/core/evidence.ts'

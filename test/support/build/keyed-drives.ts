@@ -2,7 +2,6 @@
  * Requests of the contract test to the routes that need an API key: a good request for each route,
  * and one for each error answer.
  */
-
 import { randomUUID } from 'node:crypto'
 import { ask, type Question } from '../start/ask.ts'
 import type { TestService } from '../start/service.ts'

@@ -1,5 +1,4 @@
 /** The windows of one rate limit bucket, and the database's decision on them. */
-
 import type { RateLimits } from '../../../src/edge/http/contract.ts'
 import { type Queryable, sql } from '../../../src/platform/db/db.ts'
 

@@ -1,5 +1,4 @@
 /** Locks, unlocks and reviews agent reporting for tests. */
-
 import type { Performer } from '../../../src/operations/perform.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
 import type { Db } from '../../../src/platform/db/db.ts'

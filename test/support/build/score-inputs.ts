@@ -2,7 +2,6 @@
  * Evidence for the tests of scoring: plain builders, and arbitraries in which ties, duplicates and
  * crowded groups are common.
  */
-
 import type { Evidence, ScoreInput, Vocabulary } from '../../../src/scoring/core/evidence.ts'
 import { readGoldens, type Vectors } from '../../../src/scoring/scores/goldens.ts'
 import fc from '../oracle/fc.ts'

@@ -1,5 +1,4 @@
 /** Changes of signing keys at the time of a context, each in a transaction of its own. */
-
 import * as verbs from '../../../src/credentials/rotate-keys.ts'
 import type { SigningKey } from '../../../src/credentials/trust.ts'
 import type { BatchContext } from '../../../src/operations/ingest.ts'

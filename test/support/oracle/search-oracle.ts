@@ -2,7 +2,6 @@
  * The search order of decision D35, computed worker by worker: slow, but without an index that
  * could be wrong.
  */
-
 import { foldText } from '../../../src/platform/fold-text.ts'
 import type { NamedRecord } from '../../../src/workers/candidates/skill-names.ts'
 

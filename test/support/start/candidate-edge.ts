@@ -1,5 +1,4 @@
 /** The candidate routes with two keys that are always valid: `live` and `test`. */
-
 import { readConfig } from '../../../src/config/config.ts'
 import { openSandbox } from '../../../src/demo/sandbox/open.ts'
 import type { PresentedKey } from '../../../src/edge/http/callers.ts'

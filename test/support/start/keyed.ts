@@ -2,7 +2,6 @@
  * Keyed routes on their own port. Every bearer token `ACCOUNT` or `ACCOUNT/SCOPE` is a valid key of
  * that account.
  */
-
 import { createHash } from 'node:crypto'
 import { readConfig } from '../../../src/config/config.ts'
 import type { Authenticate } from '../../../src/edge/http/admission.ts'

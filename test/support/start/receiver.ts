@@ -2,7 +2,6 @@
  * Servers on free ports of 127.0.0.1 that receive requests: well-behaved ones over TLS, and raw
  * sockets for misbehaviour.
  */
-
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import {

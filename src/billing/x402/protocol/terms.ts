@@ -2,7 +2,6 @@
  * Pure: the terms of one paid read: amount, payee and coin. The challenge states them and a payment
  * must match them.
  */
-
 import type { MeterName } from '../../../edge/http/callers.ts'
 import { sha256 } from '../../../platform/crypto/bytes.ts'
 

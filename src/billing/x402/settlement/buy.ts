@@ -1,5 +1,4 @@
 /** The steps of a purchase (`purchase.ts`) from the hold to the answer. */
-
 import type { Answer } from '../../../edge/http/endpoint.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import { withDeadline } from '../../../platform/deadlines.ts'

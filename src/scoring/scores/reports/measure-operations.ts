@@ -3,9 +3,9 @@
  * number of rows and no value.
  */
 import { Type } from 'typebox'
-import { closed } from '../../../operations/fields.ts'
 import { changed, operationsFor } from '../../../operations/operation.ts'
 import type { Db } from '../../../platform/db/db.ts'
+import { closedObject } from '../../../platform/json/closed-object.ts'
 import type { ExplainServices } from '../explain-operation.ts'
 import type { ScoringRules } from '../scoring.ts'
 import { visitEvidence } from './counted-store.ts'
@@ -15,25 +15,22 @@ import { openSourceReport } from './source-report.ts'
 
 const { change } = operationsFor<ExplainServices>()
 
-const sourceRow = Type.Object(
-  {
-    by: Type.Enum(['source', 'type']),
-    name: Type.String(),
-    workers: number,
-    items: number,
-    compared: number,
-    meanDifference: number,
-    sd: number,
-    standardError: number,
-    severity: number,
-    correlation: number,
-    near: number,
-    lenient: flag,
-    severe: flag,
-    narrow: flag,
-  },
-  closed,
-)
+const sourceRow = closedObject({
+  by: Type.Enum(['source', 'type']),
+  name: Type.String(),
+  workers: number,
+  items: number,
+  compared: number,
+  meanDifference: number,
+  sd: number,
+  standardError: number,
+  severity: number,
+  correlation: number,
+  near: number,
+  lenient: flag,
+  severe: flag,
+  narrow: flag,
+})
 
 export const sourcesReport = change({
   name: 'sources report',
@@ -42,7 +39,7 @@ export const sourcesReport = change({
   who: { operator: 'admin' },
   path: {},
   input: { minCell },
-  output: Type.Object({ ...madeFrom, rows: Type.Array(sourceRow) }, closed),
+  output: closedObject({ ...madeFrom, rows: Type.Array(sourceRow) }),
   refusals: ['scoring_unavailable'],
   example: { minCell: 5 },
   audit: 'reports.made',
@@ -75,18 +72,15 @@ export const sourcesReport = change({
 const count = Type.Integer()
 const expected = Type.Integer({ description: 'What the model assumes.' })
 
-const calibrationRow = Type.Object(
-  {
-    by: Type.Enum(['all', 'items left', 'level', 'source']),
-    name: Type.String(),
-    workers: number,
-    compared: number,
-    inside: number,
-    meanError: number,
-    low: flag,
-  },
-  closed,
-)
+const calibrationRow = closedObject({
+  by: Type.Enum(['all', 'items left', 'level', 'source']),
+  name: Type.String(),
+  workers: number,
+  compared: number,
+  inside: number,
+  meanError: number,
+  low: flag,
+})
 
 export const scoresReliability = change({
   name: 'scores reliability',
@@ -95,31 +89,22 @@ export const scoresReliability = change({
   who: { operator: 'admin' },
   path: {},
   input: { minCell },
-  output: Type.Object(
-    {
-      ...madeFrom,
-      scatter: Type.Object({ cells: count, items: count, points: number, expected }, closed),
-      agreement: Type.Object(
-        {
-          units: count,
-          groups: count,
-          icc: number,
-          iccOfTwo: number,
-          iccOfThree: number,
-          iccOfFive: number,
-          severity: number,
-          expected,
-        },
-        closed,
-      ),
-      retest: Type.Object(
-        { pairs: count, correlation: number, meanChange: number, points: number },
-        closed,
-      ),
-      rows: Type.Array(calibrationRow, { description: 'Whether the range covers the next item.' }),
-    },
-    closed,
-  ),
+  output: closedObject({
+    ...madeFrom,
+    scatter: closedObject({ cells: count, items: count, points: number, expected }),
+    agreement: closedObject({
+      units: count,
+      groups: count,
+      icc: number,
+      iccOfTwo: number,
+      iccOfThree: number,
+      iccOfFive: number,
+      severity: number,
+      expected,
+    }),
+    retest: closedObject({ pairs: count, correlation: number, meanChange: number, points: number }),
+    rows: Type.Array(calibrationRow, { description: 'Whether the range covers the next item.' }),
+  }),
   refusals: ['scoring_unavailable'],
   example: { minCell: 5 },
   audit: 'reports.made',

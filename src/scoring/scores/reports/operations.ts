@@ -1,10 +1,11 @@
 /** The reports for auditors. Each writes an audit entry with its number of rows and no value. */
 import { randomBytes } from 'node:crypto'
 import { Type } from 'typebox'
-import { closed, orNull } from '../../../operations/fields.ts'
+import { orNull } from '../../../operations/fields.ts'
 import { changed, operationsFor } from '../../../operations/operation.ts'
 import { parseCsvFields } from '../../../platform/csv.ts'
 import { refuse } from '../../../platform/errors.ts'
+import { closedObject } from '../../../platform/json/closed-object.ts'
 import { readLineBatches } from '../../../platform/line-batches.ts'
 import type { ExplainServices } from '../explain-operation.ts'
 import { impactOf, type Scored } from './impact.ts'
@@ -37,17 +38,14 @@ const scoresExport = change({
     ),
     size: Type.Integer({ minimum: 1, maximum: 1_000, default: 200, description: 'workers a page' }),
   },
-  output: Type.Object(
-    {
-      ...madeFrom,
-      key: Type.String({ description: 'Keep it: it joins names to subjects.', 'x-secret': true }),
-      scores: rows,
-      skills: rows,
-      evidence: rows,
-      next: orNull(Type.String(), 'The value of `after` for the next page, or null.'),
-    },
-    closed,
-  ),
+  output: closedObject({
+    ...madeFrom,
+    key: Type.String({ description: 'Keep it: it joins names to subjects.', 'x-secret': true }),
+    scores: rows,
+    skills: rows,
+    evidence: rows,
+    next: orNull(Type.String(), 'The value of `after` for the next page, or null.'),
+  }),
   refusals: ['scoring_unavailable'],
   example: { size: 200 },
   audit: 'reports.made',
@@ -71,7 +69,7 @@ export const scoresRecordExport = change({
   who: { operator: 'admin' },
   path: {},
   input: { workers: Type.Integer({ minimum: 0, description: 'workers in the files' }) },
-  output: Type.Object({ workers: Type.Integer() }, closed),
+  output: closedObject({ workers: Type.Integer() }),
   refusals: [],
   example: { workers: 1_000 },
   audit: 'reports.made',
@@ -81,30 +79,27 @@ export const scoresRecordExport = change({
   },
 })
 
-const impactRow = Type.Object(
-  {
-    by: Type.String(),
-    category: Type.String(),
-    workers: number,
-    scored: number,
-    coverage: number,
-    rule: Type.String(),
-    selected: number,
-    rate: number,
-    rateOfAll: number,
-    isReference: Type.Boolean(),
-    ratio: number,
-    belowFourFifths: flag,
-    z: number,
-    p: number,
-    significant: flag,
-    few: flag,
-    meanScore: number,
-    sd: number,
-    d: number,
-  },
-  closed,
-)
+const impactRow = closedObject({
+  by: Type.String(),
+  category: Type.String(),
+  workers: number,
+  scored: number,
+  coverage: number,
+  rule: Type.String(),
+  selected: number,
+  rate: number,
+  rateOfAll: number,
+  isReference: Type.Boolean(),
+  ratio: number,
+  belowFourFifths: flag,
+  z: number,
+  p: number,
+  significant: flag,
+  few: flag,
+  meanScore: number,
+  sd: number,
+  d: number,
+})
 
 export const scoresImpact = change({
   name: 'scores impact',
@@ -125,15 +120,12 @@ export const scoresImpact = change({
       Type.Integer({ minimum: 0, maximum: 1_000, description: 'a further score to select from' }),
     ),
   },
-  output: Type.Object(
-    {
-      ...versionField,
-      notInExport: Type.Integer({ description: 'Workers of the groups that the export lacks.' }),
-      notInFile: Type.Integer({ description: 'Exported workers that the groups lack.' }),
-      rows: Type.Array(impactRow),
-    },
-    closed,
-  ),
+  output: closedObject({
+    ...versionField,
+    notInExport: Type.Integer({ description: 'Workers of the groups that the export lacks.' }),
+    notInFile: Type.Integer({ description: 'Exported workers that the groups lack.' }),
+    rows: Type.Array(impactRow),
+  }),
   refusals: ['invalid_field'],
   example: {
     scores: 'subject,score,low\n0af3,640,420\n',
