@@ -72,7 +72,8 @@ const allTests = ['src/**/*.test.ts', 'packages/**/*.test.ts', 'test/**/*.test.t
 function testArguments(more) {
   const files = more.some((arg) => !arg.startsWith('-')) ? [] : allTests
   const setup = `--test-global-setup=${join(root, 'test/support/start/server.ts')}`
-  return ['--test', setup, '--test-concurrency=3', '--test-reporter=spec', ...more, ...files]
+  const reporter = `--test-reporter=${join(root, 'scripts/runtime/test-reporter.mjs')}`
+  return ['--test', setup, '--test-concurrency=3', reporter, ...more, ...files]
 }
 
 export async function run(name, more) {

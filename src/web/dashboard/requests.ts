@@ -114,7 +114,7 @@ function listPage(options: RequestsOptions): Endpoint[] {
           title: 'Requests',
           text: `Every call with your keys and sessions, for ${counted(days, 'day')}. Values, queries and bodies are never kept.`,
           ...(isLive ? { badge: liveBadge } : {}),
-          actions: html`${isLive && liveButton}<a class="button" href="${`${csvPath}?${new URLSearchParams({ ...chosen }).toString()}`}" title="The newest ${count(csvRowsMax)} calls that fit" download>${icon('down')}CSV</a>`,
+          actions: html`${isLive && liveButton}<a class="button" href="${`${csvPath}?${new URLSearchParams({ ...chosen }).toString()}`}" title="The newest ${count(csvRowsMax)} calls that fit, among the newest million" download>${icon('down')}CSV</a>`,
         })}
 ${days === 0 && notice({ tone: 'info', title: 'The request log is turned off.', text: 'The operator of this service has set it to keep no calls.' })}
 ${days > 0 && histogramCard(counts, { chosen, span })}
