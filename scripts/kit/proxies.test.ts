@@ -2,13 +2,17 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import type { IncomingMessage } from 'node:http'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import { connect as connectHttp2 } from 'node:http2'
 import { Agent, request as httpsRequest } from 'node:https'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { after, before, describe, test } from 'node:test'
 import { connect as connectTls, type SecureVersion } from 'node:tls'
 import { startEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.ts'
+import { openDb } from '../../src/platform/db/db.ts'
+import { newSession } from '../../test/support/build/sessions.ts'
 import { publicLine } from '../../test/support/build/workers.ts'
 import type { Question, Reply } from '../../test/support/start/ask.ts'
 import { issue, scoreLine } from '../../test/support/start/deployment.ts'
@@ -55,15 +59,31 @@ await report(['keys', 'create'], env)
 const from = join(folder, 'people.ndjson')
 writeFileSync(from, `${JSON.stringify(publicLine({ username }))}\n`)
 await report(['workers', 'import', '--from', from], env)
-await report(['accounts', 'create', 'Reader'], env)
+const { account } = await report(['accounts', 'create', 'Reader'], env)
 await report(['credits', 'grant', 'Reader', '1000000', '--reason', 'test'], env)
 const scopes = ['--scope', 'candidates:read', '--scope', 'scores:read']
 const { key } = await report(['api-keys', 'create', 'Reader', ...scopes], env)
 nodes.push(...(await Promise.all(ports.map(startNode))))
+const token = String(
+  (await report(['operators', 'create-token', 'HR', '--role', 'ingest'], env)).secret,
+)
+const db = openDb({
+  url: database.url,
+  connectionsMax: 1,
+  applicationName: 'kit',
+  onError: () => {},
+})
+const session = await newSession(db, { accountId: (account as { id: string }).id })
+await db.close()
 const [credential = assert.fail()] = await issue(env, folder, [scoreLine()])
 
 const ca = testAuthority().cert
 const tls = { host: '127.0.0.1', servername: hostName, ca }
+
+async function responseOf(sent: ClientRequest): Promise<IncomingMessage> {
+  const [response] = await once(sent, 'response')
+  return response
+}
 
 /** Sends a request over HTTP/1.1, from `from`, an address of this machine. */
 async function ask(
@@ -80,9 +100,9 @@ async function ask(
     localAddress: from,
     agent: agent ?? false,
   })
-  const answered = once(sent, 'response') as Promise<[IncomingMessage]>
+  const answered = responseOf(sent)
   sent.end(body)
-  const [response] = await answered
+  const response = await answered
   const chunks = await response.toArray()
   return {
     status: response.statusCode ?? 0,
@@ -216,6 +236,90 @@ for (const [index, name] of proxyNames.entries())
       assert.equal(statuses.filter((status) => status === 200).length, 60)
       assert.equal(statuses.filter((status) => status === 429).length, 10)
       assert.equal(await verify(client(1), client(2)), 200)
+    })
+
+    test('a live stream arrives at once, and 1 GiB of lines passes', {
+      timeout: 120_000,
+    }, async (t) => {
+      const live = httpsRequest({
+        ...tls,
+        port: proxy.port,
+        path: '/dashboard/requests/live?after=0',
+        headers: { Host: hostName, ...session.headers },
+        agent: false,
+      })
+      live.end()
+      const stream = await responseOf(live)
+      assert.equal(stream.headers['content-type'], 'text/event-stream')
+      const first = once(stream, 'data')
+      await ask(proxy.port, calls.search?.() ?? assert.fail())
+      await first
+      live.destroy()
+
+      const lines = httpsRequest({
+        ...tls,
+        port: proxy.port,
+        method: 'POST',
+        path: '/api/operator/v1/workers',
+        headers: {
+          Host: hostName,
+          Authorization: `Bearer ${token}`,
+          'Content-Type': 'application/x-ndjson',
+        },
+        agent: false,
+      })
+      const began = performance.now()
+      lines.write('{"unknown":1}\n'.repeat(5_000))
+      const answered = responseOf(lines).then(async (answer) => {
+        const [some] = await once(answer, 'data')
+        assert.match(String(some), /"line":1,/)
+        return answer.toArray()
+      })
+      // nginx passes on an answer once the body is whole.
+      if (name !== 'nginx') await responseOf(lines)
+      const mebibyte = Buffer.from(`${' '.repeat(1_048_575)}\n`)
+      await pipeline(Readable.from(Array.from({ length: 1_023 }, () => mebibyte)), lines)
+      const last =
+        Buffer.concat(await answered)
+          .toString()
+          .trim()
+          .split('\n')
+          .at(-1) ?? ''
+      assert.match(last, /^{"done":true,"lines":6023,/)
+      t.diagnostic(`1 GiB in ${((performance.now() - began) / 1_000).toFixed(1)} s`)
+    })
+
+    test('408: a client that sends its head or its body slowly is refused', {
+      timeout: 60_000,
+    }, async (t) => {
+      const body = JSON.stringify(credential)
+      const post = `POST /api/v1/score-vc/verify HTTP/1.1\r\nHost: ${hostName}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+      const started: Record<string, [begin: string, more: string]> = {
+        'a head that trickles': [`GET / HTTP/1.1\r\nHost: ${hostName}\r\nX: `, 'x'],
+        'a head that stalls': [`GET / HTTP/1.1\r\nHost: ${hostName}\r\nX: `, ''],
+        'a body that trickles': [post + body.slice(0, 10), ' '],
+        'a body that stalls': [post + body.slice(0, 10), ''],
+      }
+      const outcomes = Object.entries(started).map(async ([what, [begin, more]]) => {
+        const socket = connectTls({ ...tls, port: proxy.port })
+        await once(socket, 'secureConnect')
+        let text = ''
+        socket.setEncoding('utf8').on('data', (part: string) => (text += part))
+        socket.on('error', () => {}).write(begin)
+        const began = performance.now()
+        const trickle = setInterval(() => socket.writable && socket.write(more), 200)
+        await once(socket, 'close')
+        clearInterval(trickle)
+        assert.match(text, /^(HTTP\/1\.1 408 |$)/, what)
+        return `${what}: ${((performance.now() - began) / 1_000).toFixed(1)} s`
+      })
+      t.diagnostic((await Promise.all(outcomes)).join(', '))
+    })
+
+    test('one node alone is served by the file without its second line', async () => {
+      const alone = await startProxy(name, folder, [`127.0.0.1:${ports[0]}`])
+      assert.equal((await ask(alone.port, { path: '/' })).status, 200)
+      await alone.stop()
     })
 
     test('a rolling restart under load fails no call', async (t) => {

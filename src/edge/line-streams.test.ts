@@ -75,6 +75,23 @@ test('a body of lines may take longer than a request, and is answered while it a
   await slow.closed
 })
 
+test('behind a half-duplex proxy, the answer begins when the body is whole, or cannot become it', async () => {
+  const edge = await startEdge({ endpoints: [counting], limits })
+  const halves = await Promise.all([counted(edge), counted(edge)])
+  for (const { send } of halves) send(`${head(6).slice(0, -2)}X-Half-Duplex: 1\r\n\r\nabc`)
+  const full = await counted(edge)
+  full.send(`${head(6)}abc`)
+  await full.see(/\{"bytes":3\}/)
+  assert.deepEqual(
+    halves.map(({ received }) => received()),
+    ['', ''],
+  )
+  halves[0]?.send('def')
+  await halves[0]?.see(/^HTTP\/1.1 200 .*\{"bytes":3\}.*\{"bytes":6\}.*\{"done":true,"bytes":6\}/s)
+  await edge.stop()
+  await halves[1]?.see(/^HTTP\/1.1 200 .*\{"bytes":3\}.*\{"error":"unavailable"/s)
+})
+
 test('a body over its limit ends with an error line, and a declared one is 413', async () => {
   const edge = await startEdge({ endpoints: [counting] })
   after(() => edge.stop())

@@ -41,6 +41,12 @@ export interface WriterOptions {
 /** Bytes. An unread body up to this length is read and discarded, and the connection stays open. */
 const forgottenBytesMax = 1_048_576
 
+/**
+ * A proxy sets this header if it stops sending a request once its response begins, as nginx does.
+ * The response then begins when the request is whole.
+ */
+const halfDuplex = 'x-half-duplex'
+
 export function createWriter(options: WriterOptions): Writer {
   const { sets, streams, lineStreams, onSlowReader } = options
   const prepared = documentPreparer(sets)
@@ -115,6 +121,10 @@ export function createWriter(options: WriterOptions): Writer {
     if (!answered) {
       const head = [...headerSetOf(sets, context), 'Content-Type', linesType]
       response.writeHead(200, [...head, ...context.headers, 'X-Request-Id', context.requestId])
+      if (request.headers[halfDuplex] !== undefined) {
+        response.cork()
+        request.once('end', () => response.uncork())
+      }
       response.flushHeaders()
       record(context, 200)
     }
