@@ -19,7 +19,7 @@ import { type Endpoint, endpoint } from '../../edge/http/endpoint.ts'
 import { uuidForm } from '../../edge/http/fields.ts'
 import { csvLine } from '../../platform/csv.ts'
 import { errorTable, publicErrorNames, refuse } from '../../platform/errors.ts'
-import { histogram } from '../chart.ts'
+import { type HistogramBar, histogram } from '../chart.ts'
 import {
   card,
   empty,
@@ -108,6 +108,7 @@ function listPage(options: RequestsOptions): Endpoint[] {
       const url = (more: Record<string, string>) =>
         `${path}?${new URLSearchParams({ ...chosen, ...more }).toString()}`
       const older = found.length > pageLength ? (rows.at(-1)?.seq ?? null) : lookedTo
+      const chart = counts && days > 0 ? histogram(barsOf(counts, { chosen, span })) : null
       return {
         title: 'Requests',
         main: html`${pageHead({
@@ -117,12 +118,12 @@ function listPage(options: RequestsOptions): Endpoint[] {
           actions: html`${isLive && liveButton}<a class="button" href="${`${csvPath}?${new URLSearchParams({ ...chosen }).toString()}`}" title="The newest ${count(csvRowsMax)} calls that fit, among the newest million" download>${icon('down')}CSV</a>`,
         })}
 ${days === 0 && notice({ tone: 'info', title: 'The request log is turned off.', text: 'The operator of this service has set it to keep no calls.' })}
-${days > 0 && histogramCard(counts, { chosen, span })}
 <div${attributes({ 'data-live': isLive && live, 'data-rows': isLive && String(pageLength) })}>${card(
           {
-            title: 'Calls',
+            title: days === 0 ? 'Calls' : titleOf(chosen, span),
+            aside: chart?.legend,
             isFlush: true,
-            body: html`${(isFiltered || rows.length > 0) && filterForm(chosen, { keys, operations })}${
+            body: html`${days > 0 && html`<div class="card-body">${chart?.chart ?? noChart}</div>`}${(isFiltered || rows.length > 0) && filterForm(chosen, { keys, operations })}${
               rows.length === 0
                 ? nothing({ isFiltered, hasKeys: keys.length > 0, isCut: lookedTo !== null })
                 : callTable(rows, shown)
@@ -188,8 +189,14 @@ const bucketsMax = 168
 /** The newest calls, of which the operations are offered. */
 const operationsOfCalls = 2_000
 
+interface Span {
+  from: Date
+  to: Date
+  bucketS: number
+}
+
 /** The time of the chart. A time between two minutes has as many bars as fit. */
-function spanOf(chosen: Chosen, now: Date): { from: Date; to: Date; bucketS: number } {
+function spanOf(chosen: Chosen, now: Date): Span {
   const { from, to } = betweenOf(chosen, now)
   if (from !== null && to !== null) {
     const seconds = (to.getTime() - from.getTime()) / 1_000
@@ -222,19 +229,21 @@ function isCounted({ key, operation, error }: Chosen): boolean {
   return key === undefined && operation === undefined && error === undefined
 }
 
-function histogramCard(
-  counts: readonly CountedCalls[] | null,
-  { chosen, span: { from, to, bucketS } }: { chosen: Chosen; span: ReturnType<typeof spanOf> },
-): Html {
-  const title =
-    chosen.range === 'between'
-      ? `${dayTime(from)} to ${dayTime(to)} UTC`
-      : (ranges[chosen.range ?? '']?.label ?? 'Last hour')
-  if (counts === null)
-    return html`<p class="small muted">No chart: the counts of each minute do not know the key, the operation or the error of a call.</p>`
+const noChart = html`<p class="small muted">No chart: the counts of each minute do not know the key, the operation or the error of a call.</p>`
+
+function titleOf({ range = '' }: Chosen, { from, to }: Span): string {
+  return range === 'between'
+    ? `${dayTime(from)} to ${dayTime(to)} UTC`
+    : (ranges[range]?.label ?? 'Last hour')
+}
+
+function barsOf(
+  counts: readonly CountedCalls[],
+  { chosen, span: { from, to, bucketS } }: { chosen: Chosen; span: Span },
+): HistogramBar[] {
   const byTime = new Map(counts.map((one) => [one.from.getTime(), one]))
   const length = Math.ceil((to.getTime() - from.getTime()) / bucketS / 1_000)
-  const bars = Array.from({ length }, (_, i) => {
+  return Array.from({ length }, (_, i) => {
     const start = new Date(from.getTime() + i * bucketS * 1_000)
     const end = new Date(start.getTime() + bucketS * 1_000)
     const { answered = 0, refused = 0, failed = 0 } = byTime.get(start.getTime()) ?? {}
@@ -247,7 +256,6 @@ function histogramCard(
       failed,
     }
   })
-  return card({ title, id: 'histogram-title', body: histogram(bars) })
 }
 
 function minuteOf(time: Date): string {
@@ -368,7 +376,7 @@ export function callTable(rows: readonly LogEntry[], context: CallContext): Html
       {
         head: 'Request',
         cell: (row) =>
-          html`<span class="request">${routeTag(row, context)}</span><span class="sub cause">${cell('cause', causeLine(row, names) || (row.error ?? ''))}</span><span class="sub narrow-only">${timeTag(row.at, now)} · ${keyName(row, names)} · ${durationOf(row)}</span>`,
+          html`<span class="request">${routeTag(row, context)}</span><span class="sub cause">${cell('cause', reasonOf(row, names))}</span><span class="sub narrow-only">${timeTag(row.at, now)} · ${keyName(row, names)} · ${durationOf(row)}</span>`,
       },
       {
         head: 'Key',
@@ -395,6 +403,12 @@ export function callTable(rows: readonly LogEntry[], context: CallContext): Html
       },
     ],
   })
+}
+
+/** Why a call was refused, in one line. */
+function reasonOf(call: LogEntry, names: ReadonlyMap<string, string>): string {
+  const known = errorTable[call.error as keyof typeof errorTable]
+  return causeLine(call, names) || (known?.message ?? call.error ?? '')
 }
 
 /** The method and the path of a call. Of an operation that is no more, its id. */
@@ -620,7 +634,6 @@ function eventOf(call: LogEntry, { names, routes, publicUrl, now }: CallContext)
   const { operation, error } = call
   const route = routes.get(operation)
   const next = nextStep(call)
-  const cause = causeLine(call, names)
   const known = errorTable[error as keyof typeof errorTable]
   return {
     id: String(call.seq),
@@ -644,10 +657,10 @@ function eventOf(call: LogEntry, { names, routes, publicUrl, now }: CallContext)
         iso: call.at.toISOString(),
         error: error ?? '',
         title: known?.message ?? error ?? '',
-        why: cause,
+        why: causeLine(call, names),
         advice: known?.advice ?? '',
         next: next?.label ?? '',
-        cause: cause || (error ?? ''),
+        cause: reasonOf(call, names),
         key: keyName(call, names),
         credits: count(call.credits),
         duration: durationOf(call),
