@@ -1767,7 +1767,7 @@ alter table webhook_endpoints add constraint webhook_endpoints_concurrency_check
 alter table webhook_endpoints add constraint webhook_endpoints_concurrency_max_check CHECK (concurrency_max >= 1 AND concurrency_max <= 16);
 alter table webhook_endpoints add constraint webhook_endpoints_description_check CHECK (length(description) <= 120);
 alter table webhook_endpoints add constraint webhook_endpoints_disabled_reason_check CHECK (disabled_reason = ANY (ARRAY['owner'::text, 'operator'::text, 'gone'::text, 'failing'::text]));
-alter table webhook_endpoints add constraint webhook_endpoints_event_types_check CHECK (cardinality(event_types) >= 1 AND cardinality(event_types) <= 6);
+alter table webhook_endpoints add constraint webhook_endpoints_event_types_check CHECK (cardinality(event_types) >= 1);
 alter table webhook_endpoints add constraint webhook_endpoints_fingerprint_check CHECK (length(fingerprint) = 32);
 alter table webhook_endpoints add constraint webhook_endpoints_idempotency_key_check CHECK (length(idempotency_key) >= 16 AND length(idempotency_key) <= 128);
 alter table webhook_endpoints add constraint webhook_endpoints_rate_per_second_check CHECK (rate_per_second >= 1 AND rate_per_second <= 1000);

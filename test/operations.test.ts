@@ -14,7 +14,7 @@ import { prepareDemo } from '../src/demo/prepare.ts'
 import { secondAccountName } from '../src/demo/story.ts'
 import { type OperatorRole } from '../src/edge/http/callers.ts'
 import { allOperations } from '../src/main/all-operations.ts'
-import { openServices, type Services } from '../src/main/operations.ts'
+import { openServices, type Services } from '../src/main/operation-services.ts'
 import type { Operation } from '../src/operations/operation.ts'
 import {
   checkInput,

@@ -1,6 +1,6 @@
 /** The check of `assay doctor` on scores: whether their ranges cover the results that came later. */
 import type { Config } from '../config/config.ts'
-import { openServices } from '../main/operations.ts'
+import { openServices } from '../main/operation-services.ts'
 import { systemClock } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import type { Db } from '../platform/db/db.ts'

@@ -3,7 +3,7 @@
  * reason.
  */
 import type { Command } from 'commander'
-import { openServices, type Services } from '../main/operations.ts'
+import { openServices, type Services } from '../main/operation-services.ts'
 import { type AnyIngest, ingestLines, openLines, type Tally } from '../operations/ingest.ts'
 import { rollingBack } from '../operations/rolling-back.ts'
 import { counted } from '../platform/counted.ts'

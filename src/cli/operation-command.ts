@@ -3,7 +3,7 @@
  * tables from the columns. Commands that handle files or processes are written by hand.
  */
 import type { Command } from 'commander'
-import { openServices, type Services } from '../main/operations.ts'
+import { openServices, type Services } from '../main/operation-services.ts'
 import type { Cell, Columns, Operation } from '../operations/operation.ts'
 import {
   checkInput,

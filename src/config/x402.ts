@@ -1,6 +1,7 @@
 /** Settings of x402 payments by callers without an API key. */
 import { mayBeRight } from '../billing/x402/protocol/address.ts'
 import type { X402Settings } from '../billing/x402/settlement/open.ts'
+import { networkNames } from '../edge/http/payment-challenge.ts'
 import {
   httpUrl,
   integer,
@@ -25,9 +26,9 @@ export const x402Settings = {
   }),
   X402_NETWORK: setting({
     default: 'base-sepolia',
-    unit: 'base or base-sepolia',
+    unit: networkNames.join(' or '),
     effect: 'The chain of the payments in USDC; base-sepolia is a test network.',
-    parse: oneOf('base', 'base-sepolia'),
+    parse: oneOf(...networkNames),
   }),
   X402_PAY_TO: setting({
     default: '',

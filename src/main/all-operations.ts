@@ -30,7 +30,7 @@ import { consentImport, identityImport } from '../scoring/scores/sharing-ingests
 import { consentOperations, identityOperations } from '../scoring/scores/sharing-operations.ts'
 import { workersImport } from '../scoring/scores/worker-ingest.ts'
 import { webhookOperations } from '../webhooks/operations.ts'
-import type { Services } from './operations.ts'
+import type { Services } from './operation-services.ts'
 
 /** Every bulk input. */
 export const allIngests: readonly AnyIngest<Services>[] = [

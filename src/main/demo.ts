@@ -14,7 +14,7 @@ import { systemClock } from '../platform/clock.ts'
 import { openDb, type Tx } from '../platform/db/db.ts'
 import { withSearchIndex } from '../workers/candidates/search-indexer.ts'
 import type { ServiceOptions } from './http-app.ts'
-import { openServices } from './operations.ts'
+import { openServices } from './operation-services.ts'
 import { releasedSkillNames } from './released-vocabulary.ts'
 import type { WebhookJobsOptions } from './webhooks.ts'
 

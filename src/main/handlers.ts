@@ -34,7 +34,7 @@ import { candidateHandlers } from '../workers/candidates/handlers.ts'
 import { type CandidateReads, candidateReads } from '../workers/candidates/reads.ts'
 import { skillNames } from '../workers/candidates/skill-names.ts'
 import { contract } from './contract.ts'
-import type { Services } from './operations.ts'
+import type { Services } from './operation-services.ts'
 import type { Signing } from './signing.ts'
 
 export interface HandlerOptions {

@@ -39,7 +39,7 @@ import {
   openServiceVerifier,
   serviceHandlers,
 } from './handlers.ts'
-import { openServices, type Services } from './operations.ts'
+import { openServices, type Services } from './operation-services.ts'
 import { operatorApi } from './operator-api.ts'
 import { type OperatorSite, operatorConsole, operatorSite } from './operator-console.ts'
 import { servingPaymentJobs } from './payments.ts'

@@ -5,10 +5,15 @@ import { type Endpoint, endpoint } from '../edge/http/endpoint.ts'
 import type { AnyIngest } from '../operations/ingest.ts'
 import { ingestEndpoints, ingestRoute } from '../operations/ingest-routes.ts'
 import type { Operation } from '../operations/operation.ts'
-import { operatorBase, operatorEndpoints, operatorRoute } from '../operations/operator-routes.ts'
+import {
+  operatorBase,
+  operatorEndpoints,
+  operatorPolicy,
+  operatorRoute,
+} from '../operations/operator-routes.ts'
 import type { Performer } from '../operations/perform.ts'
 import { allIngests, allOperations } from './all-operations.ts'
-import type { Services } from './operations.ts'
+import type { Services } from './operation-services.ts'
 
 export function operatorApi(config: Config, performer: Performer<Services>): Endpoint[] {
   const document = endpoint({
@@ -17,7 +22,7 @@ export function operatorApi(config: Config, performer: Performer<Services>): End
     path: `${operatorBase}/openapi.json`,
     area: 'operator',
     summary: 'The contract of the operator API',
-    policy: { kind: 'operator', limits: { perMinute: 600, perDay: 864_000 } },
+    policy: operatorPolicy,
     priority: 'operator',
     responses: {},
     answer: () => ({ status: 200, body: operatorDocument(config.operatorUrl) }),

@@ -15,7 +15,7 @@ import { signInEndpoints } from '../web/sign-in.ts'
 import type { SignInOptions } from '../web/sign-in-context.ts'
 import { countFailingEndpoints } from '../webhooks/api.ts'
 import { allOperations } from './all-operations.ts'
-import type { Services } from './operations.ts'
+import type { Services } from './operation-services.ts'
 
 /** The counts of the overview are read at most this often. */
 const countsMs = 10_000

@@ -13,8 +13,12 @@ import { type Texts, valuesOfTexts } from './text-input.ts'
 
 export const operatorBase = '/api/operator/v1'
 
-/** Calls of one token in any minute. */
+/** Calls of one token in any minute, and in a day. */
 const perMinute = 600
+export const operatorPolicy = {
+  kind: 'operator',
+  limits: { perMinute, perDay: perMinute * 1_440 },
+} as const
 
 /** Beside the operation's own refusals: every route answers these. */
 export const commonErrors: readonly ErrorName[] = [
@@ -53,7 +57,7 @@ export function operatorRoute(operation: Operation): Route {
     area: name.slice(0, name.indexOf(' ')),
     summary,
     description: descriptionOf(operation),
-    policy: { kind: 'operator', limits: { perMinute, perDay: perMinute * 1_440 } },
+    policy: operatorPolicy,
     priority: 'operator',
     pathParameters: Type.Object(path),
     queryParameters: Type.Object(isRead ? published(input) : { dryRun }),
@@ -162,7 +166,7 @@ export function bulkRoute<Services>(
     area: name.slice(0, name.indexOf(' ')),
     summary,
     description: `${descriptionOf({ who })} ${description}`,
-    policy: { kind: 'operator', limits: { perMinute, perDay: perMinute * 1_440 } },
+    policy: operatorPolicy,
     priority: 'operator',
     queryParameters: Type.Object({ dryRun }),
   }

@@ -223,6 +223,15 @@ const policy = [
   "require-trusted-types-for 'script'",
 ].join('; ')
 
+test('the tests of all pages know every page of the dashboard that every account has', () => {
+  const pages = dashboard.service.pages.flatMap(({ method, path }) =>
+    method === 'GET' && /^\/dashboard(\/|$)/.test(path) && !/[:{.]|\/live$/.test(path)
+      ? [path]
+      : [],
+  )
+  assert.deepEqual(pages.sort(), [...dashboardPaths].sort())
+})
+
 test('every page, also a refusal, has the strict policy and is never stored', async () => {
   const owner = await dashboard.newUser()
   const accept = { Accept: 'text/html' }

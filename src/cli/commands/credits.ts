@@ -12,7 +12,7 @@ import {
   creditsGrant,
   creditsResume,
 } from '../../billing/credits/operations.ts'
-import type { Services } from '../../main/operations.ts'
+import type { Services } from '../../main/operation-services.ts'
 import type { Operation } from '../../operations/operation.ts'
 import type { OutputOf } from '../../operations/perform.ts'
 import type { Texts } from '../../operations/text-input.ts'

@@ -3,7 +3,7 @@
  */
 import type { Command } from 'commander'
 import type { Config } from '../../config/config.ts'
-import { openServices } from '../../main/operations.ts'
+import { openServices } from '../../main/operation-services.ts'
 import { counted } from '../../platform/counted.ts'
 import type { Queryable } from '../../platform/db/db.ts'
 import { findReports, findReportsOf, type ReportPage, type ReportRow } from '../../reports/api.ts'

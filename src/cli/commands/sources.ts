@@ -7,6 +7,7 @@ import {
   sourcesResume,
   sourcesSuspend,
 } from '../../scoring/evidence/operations.ts'
+import { sourceKindNames } from '../../scoring/evidence/source-kinds.ts'
 import { sourcesReport } from '../../scoring/scores/reports/measure-operations.ts'
 import { byOption, formatOption } from '../args.ts'
 import { act, command } from '../command.ts'
@@ -26,7 +27,7 @@ export function declareCommand(sources: Command): void {
     .option('--name <name>', 'shown to readers of evidence')
     .option(
       '--kind <kind>',
-      'self, unverified_peer, verified_peer, organisation, accredited or machine_verified',
+      `${sourceKindNames.slice(0, -1).join(', ')} or ${sourceKindNames.at(-1)}`,
     )
     .option('--group <group>', 'the body behind it: sources of one group are not independent')
     .option('--assurance <permille>', 'default: the most that its kind allows')

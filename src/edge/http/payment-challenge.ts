@@ -4,6 +4,10 @@ import { closedObject } from '../../platform/json/closed-object.ts'
 import { meterNames } from './callers.ts'
 import { text } from './fields.ts'
 
+/** The chains on which payments are taken. */
+export const networkNames = ['base', 'base-sepolia'] as const
+export type NetworkName = (typeof networkNames)[number]
+
 const address = (description: string) =>
   Type.String({ pattern: '^0x[0-9a-fA-F]{40}$', description })
 const digits = Type.String({ pattern: '^[0-9]+$', description: 'Atomic units of the asset.' })
@@ -12,7 +16,7 @@ const random = (description: string) => Type.String({ minLength: 16, maxLength: 
 const paymentRequirement = Type.Object(
   {
     scheme: Type.Literal('exact', { description: 'The exact amount is paid.' }),
-    network: Type.Enum(['base', 'base-sepolia'], { description: 'The network of the asset.' }),
+    network: Type.Enum([...networkNames], { description: 'The network of the asset.' }),
     amount: Type.Optional(digits),
     maxAmountRequired: digits,
     resource: Type.String({ format: 'uri', description: 'The URL that the payment is for.' }),

@@ -30,7 +30,7 @@ const score = {
 
 export const examples: { search: SearchResult; detail: CandidateDetail; score: PublicScore } = {
   search: {
-    query: 'type',
+    query: 'typescript',
     candidates: [
       {
         ...worker,

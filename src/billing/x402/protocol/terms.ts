@@ -3,6 +3,7 @@
  * must match them.
  */
 import type { MeterName } from '../../../edge/http/callers.ts'
+import type { NetworkName } from '../../../edge/http/payment-challenge.ts'
 import { sha256 } from '../../../platform/crypto/bytes.ts'
 
 interface Network {
@@ -34,9 +35,7 @@ export const networks = {
     assetName: 'USDC',
     assetVersion: '2',
   },
-} as const satisfies Record<string, Network>
-
-export type NetworkName = keyof typeof networks
+} as const satisfies Record<NetworkName, Network>
 
 /** The terms with which this service and a facilitator compare a payment. */
 export interface Price extends Network {

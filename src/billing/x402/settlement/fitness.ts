@@ -3,9 +3,10 @@
  * operator only: the result is seconds old, so a payment is always tried.
  */
 import { z } from '@x402/core/schemas'
+import type { NetworkName } from '../../../edge/http/payment-challenge.ts'
 import { deadlineMs } from '../../../platform/deadlines.ts'
 import type { Egress } from '../../../platform/egress/client.ts'
-import { type NetworkName, networks } from '../protocol/terms.ts'
+import { networks } from '../protocol/terms.ts'
 import type { Rpc } from './chain.ts'
 import type { RemoteFacilitator } from './remote.ts'
 

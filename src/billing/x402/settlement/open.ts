@@ -4,6 +4,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import type { MeterName } from '../../../edge/http/callers.ts'
+import type { NetworkName } from '../../../edge/http/payment-challenge.ts'
 import type { PaymentPort } from '../../../edge/http/payments.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Db } from '../../../platform/db/db.ts'
@@ -14,7 +15,7 @@ import type { Metrics } from '../../../platform/observability/metrics.ts'
 import { RecentMap } from '../../../platform/recent-map.ts'
 import { addressOf } from '../protocol/address.ts'
 import type { HeaderVersion } from '../protocol/challenge.ts'
-import { type NetworkName, networks } from '../protocol/terms.ts'
+import { networks } from '../protocol/terms.ts'
 import { paymentPort } from './answer.ts'
 import { chainOf } from './chain.ts'
 import {

@@ -3,13 +3,15 @@
  * can be asked, it decides. A facilitator's refusal never does, because an earlier attempt may be
  * on its way.
  */
+
+import type { NetworkName } from '../../../edge/http/payment-challenge.ts'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import { expiredReason } from '../protocol/match.ts'
 import type { SignedPayment } from '../protocol/payload.ts'
 import { type PaymentReason, usedReason } from '../protocol/reasons.ts'
 import { openPayment } from '../protocol/seal.ts'
-import { type NetworkName, networks, type Price } from '../protocol/terms.ts'
+import { networks, type Price } from '../protocol/terms.ts'
 import type { Chain } from './chain.ts'
 import type { Facilitator } from './facilitator.ts'
 import {
