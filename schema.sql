@@ -1040,13 +1040,20 @@ create table mails (
   created_at timestamp with time zone not null,
   attempts integer default 0 not null,
   due_at timestamp with time zone,
-  invitation_id uuid
+  invitation_id uuid,
+  notice jsonb
 );
 create table memberships (
   user_id uuid not null,
   account_id uuid not null,
   role text not null,
-  created_at timestamp with time zone not null
+  created_at timestamp with time zone not null,
+  notices_off text[] default '{}'::text[] not null
+);
+create table notices_sent (
+  recipient text not null,
+  notice text not null,
+  sent_at timestamp with time zone not null
 );
 create table operation_replays (
   actor text not null,
@@ -1622,10 +1629,12 @@ alter table mails add constraint mails_pkey PRIMARY KEY (id);
 alter table mails add constraint mails_attempts_check CHECK (attempts >= 0);
 alter table mails add constraint mails_email_check CHECK (email = lower(email) AND char_length(email) <= 254 AND email ~ '^[^\s<>@]{1,64}@[a-z0-9.-]{1,253}$'::text);
 alter table mails add constraint mails_invitation CHECK ((kind = 'invitation'::text) = (invitation_id IS NOT NULL));
-alter table mails add constraint mails_kind_check CHECK (kind = ANY (ARRAY['sign_in'::text, 'invitation'::text]));
+alter table mails add constraint mails_kind_check CHECK (kind = ANY (ARRAY['sign_in'::text, 'invitation'::text, 'notice'::text]));
 alter table mails add constraint mails_next_check CHECK (next ~~ '/%'::text AND octet_length(next) <= 512);
+alter table mails add constraint mails_notice CHECK ((kind = 'notice'::text) = (notice IS NOT NULL));
 alter table memberships add constraint memberships_pkey PRIMARY KEY (user_id, account_id);
 alter table memberships add constraint memberships_role_check CHECK (role = ANY (ARRAY['owner'::text, 'member'::text]));
+alter table notices_sent add constraint notices_sent_pkey PRIMARY KEY (recipient, notice);
 alter table operation_replays add constraint operation_replays_pkey PRIMARY KEY (actor, idempotency_key);
 alter table operator_tokens add constraint operator_tokens_digest_key UNIQUE (digest);
 alter table operator_tokens add constraint operator_tokens_pkey PRIMARY KEY (id);

@@ -22,7 +22,7 @@ const allowed: Record<string, readonly string[]> = {
   reports: ['platform', 'edge', 'operations', 'workers'],
   privacy: ['platform', 'operations', 'webhooks', 'credentials', 'workers', 'scoring', 'reports'],
   discovery: ['platform', 'edge', 'standard', 'credentials'],
-  config: ['platform', 'edge', 'billing', 'webhooks'],
+  config: ['platform', 'edge', 'billing', 'webhooks', 'health'],
   database: ['platform', 'audit', 'config'],
   demo: [
     'platform',

@@ -3,6 +3,7 @@ export {
   type Account,
   findAccount,
   findAccountNames,
+  findEndingKeys,
   findKeyCounts,
   findKeys,
   findOwnKey,
@@ -16,7 +17,8 @@ export {
   sweepInvitations,
 } from './invitation-store.ts'
 export { sweepMailBudget } from './mail-budget-store.ts'
-export { sweepMails } from './mail-store.ts'
+export { type NoticeMail, sweepMails } from './mail-store.ts'
+export { findNoticeReaders, type NoticeReader } from './notice-store.ts'
 export {
   type CountedCalls,
   countByStatus,

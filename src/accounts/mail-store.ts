@@ -1,8 +1,21 @@
 /** All SQL of mails and sign_in_links. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 
-export const mailKinds = ['sign_in', 'invitation'] as const
-export type MailKind = (typeof mailKinds)[number]
+export type MailKind = 'sign_in' | 'invitation' | 'notice'
+
+/** A line of a mail, and where to mend it. */
+export interface NoticeLine {
+  text: string
+  url: string
+}
+
+export interface NoticeMail {
+  /** Null: the mail is for the operator. */
+  accountId: string | null
+  /** What needs the reader, for example the name of the account. */
+  of: string
+  lines: readonly NoticeLine[]
+}
 
 export interface NewMail {
   id: string
@@ -11,6 +24,8 @@ export interface NewMail {
   next: string | null
   /** Of a mail of the kind `invitation`. */
   invitationId?: string
+  /** Of a mail of the kind `notice`. */
+  notice?: NoticeMail
   createdAt: Date
   /** Null: the mail is not sent, because its link is printed. */
   dueAt: Date | null
@@ -18,9 +33,9 @@ export interface NewMail {
 
 export async function insertMail(db: Queryable, mail: NewMail): Promise<void> {
   await db.run(sql`
-    insert into mails (id, kind, email, next, invitation_id, created_at, due_at)
-    values (${mail.id}, ${mail.kind}, ${mail.email}, ${mail.next}, ${mail.invitationId ?? null}, ${mail.createdAt},
-      ${mail.dueAt})`)
+    insert into mails (id, kind, email, next, invitation_id, notice, created_at, due_at)
+    values (${mail.id}, ${mail.kind}, ${mail.email}, ${mail.next}, ${mail.invitationId ?? null},
+      ${mail.notice === undefined ? null : JSON.stringify(mail.notice)}::jsonb, ${mail.createdAt}, ${mail.dueAt})`)
 }
 
 export interface ClaimedMail {
@@ -30,6 +45,7 @@ export interface ClaimedMail {
   /** The page after sign-in, or null. */
   next: string | null
   invitationId: string | null
+  notice: NoticeMail | null
   createdAt: Date
   /** 1 for the first attempt. */
   attempt: number
@@ -47,7 +63,7 @@ export function claimDueMails(
     update mails m set due_at = ${leasedUntil}, attempts = m.attempts + 1
     where m.id in (
       select id from mails where due_at <= ${now} order by due_at limit ${limit} for update skip locked)
-    returning m.id, m.kind, m.email, m.next, m.invitation_id as "invitationId", m.created_at as "createdAt",
+    returning m.id, m.kind, m.email, m.next, m.invitation_id as "invitationId", m.notice, m.created_at as "createdAt",
       m.attempts as attempt`)
 }
 

@@ -12,6 +12,8 @@ import { findOwnInvitation, join } from './accept-invitation.ts'
 import { emailField } from './email.ts'
 import { findOpenInvitations, updateAnswer } from './invitation-store.ts'
 import { endMembership, makeOwner } from './members.ts'
+import { updateNoticesOff } from './notice-store.ts'
+import { ownerNoticeNames } from './notices.ts'
 import { findMembers } from './store.ts'
 import type { UserServices } from './user-operations.ts'
 
@@ -154,7 +156,40 @@ export const membersMakeOwner = change({
   },
 })
 
-export const memberOperations = [membersRemove, membersMakeOwner] as const
+export const membersNotices = change({
+  name: 'members notices',
+  http: 'POST /accounts/{account}/members/{email}/notices',
+  summary: 'Choose the notices that an owner gets by mail',
+  who: { operator: 'support', member: 'owner' },
+  path: { account, email },
+  input: {
+    off: Type.Array(Type.Enum(ownerNoticeNames), {
+      default: [],
+      maxItems: ownerNoticeNames.length,
+      uniqueItems: true,
+      description: `the notices to switch off, all others are on: ${ownerNoticeNames.join(', ')}`,
+    }),
+  },
+  positional: ['email'],
+  output: closedObject({ userId: Type.String() }),
+  refusals: ['account_not_found', 'member_not_found'],
+  example: { account: 'Example Ltd', email: 'ada@example.org', off: ['credits_low'] },
+  audit: 'users.chose_notices',
+  renderLines: (_, { account: named, email: of, off }) => [
+    off.length === 0
+      ? `${of} gets all notices of ${named}`
+      : `${of} gets all notices of ${named} except ${off.join(', ')}`,
+  ],
+  async run(tx, { account: named, email: who, off }, context) {
+    const of = await ownerNamed(tx, named, context)
+    if ('refusal' in of) return of
+    const userId = await updateNoticesOff(tx, { accountId: of.id, email: who, off })
+    if (userId === undefined) return withNames(refuse('member_not_found'), of.name, who)
+    return changed({ userId }, { subjects: [userId], details: { account: of.id, off } })
+  },
+})
+
+export const memberOperations = [membersRemove, membersMakeOwner, membersNotices] as const
 
 export const membersLeave = change({
   name: 'members leave',

@@ -1,19 +1,28 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { after, test } from 'node:test'
+import { newAccount } from '../../test/support/build/accounts.ts'
+import { newKey } from '../../test/support/build/keys.ts'
 import { newSession } from '../../test/support/build/sessions.ts'
 import { cutOffEverywhere } from '../../test/support/fault/faults.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { type MailServer, startMailServer } from '../../test/support/start/mail-server.ts'
 import { freePort } from '../../test/support/start/processes.ts'
+import { readConfig } from '../config/config.ts'
+import { needNames, needPages } from '../health/needs.ts'
+import { queueNeeds, queueOwnerNotices } from '../main/jobs/notices.ts'
 import { signUpUser } from '../main/mails.ts'
 import { sql } from '../platform/db/db.ts'
 import { type MailClientOptions, openMailClient } from '../platform/egress/mail-client.ts'
 import { mailRenderer } from '../web/mails.ts'
 import { inviteMember, withdrawInvitation } from './invitations.ts'
 import { insertMail, sweepMails } from './mail-store.ts'
+import { addMember, endMembership } from './members.ts'
+import { updateNoticesOff } from './notice-store.ts'
+import { type DueNotice, queueNotices } from './notices.ts'
 import { nextMailAt, sendMails } from './send-mails.ts'
 import { readLink } from './sign-in.ts'
 
@@ -49,7 +58,7 @@ function senderTo(
         publicUrl,
         operatorUrl: publicUrl,
         client,
-        render: mailRenderer('scores.example.org'),
+        render: mailRenderer('https://scores.example.org'),
         signUp: async (tx, email, at) =>
           isOpen ? signUpUser(tx, { email, credits: 25 }, at) : null,
         onResult: (_, result) => {
@@ -289,4 +298,144 @@ test('a mail is given up a day after its request', () => {
   assert.deepEqual(nextMailAt(9, created, hours(22)), hours(23))
   assert.deepEqual(nextMailAt(9, created, hours(23)), hours(24))
   assert.equal(nextMailAt(9, created, hours(23.1)), null)
+})
+
+const dayMs = 86_400_000
+
+/** An account with two owners and a member. */
+async function ownedAccount(name: string) {
+  const of = await db.transaction(async (tx) => {
+    const accountId = await newAccount(tx, name)
+    const now = new Date(begun)
+    for (const [who, role] of [
+      ['ada', 'owner'],
+      ['bob', 'owner'],
+      ['eve', 'member'],
+    ] as const)
+      await addMember(tx, { accountId, email: `${who}@${name}.example`, role }, now)
+    return accountId
+  })
+  return { accountId: of, of: name }
+}
+
+const failing: DueNotice = {
+  name: 'webhooks_failing',
+  everyHours: 24,
+  text: '1 webhook endpoint fails: hooks.example.com.',
+  url: `${publicUrl}/dashboard/webhooks`,
+}
+
+test('a notice is mailed to each owner who has not switched it off, once in its span, by any number of processes', async () => {
+  const server = await started()
+  const sender = senderTo(server.url, { extraCa: server.ca })
+  const account = await ownedAccount('noticed')
+  const at = (hours: number) => new Date(begun + hours * 3_600_000)
+  const race = await Promise.all([1, 2, 3].map(() => queueNotices(db, account, [failing], at(0))))
+  assert.deepEqual(
+    race.toSorted((a, b) => a - b),
+    [0, 0, 2],
+  )
+  assert.deepEqual(await sender.at(1), ['sent', 'sent'])
+  assert.deepEqual(server.recipients.toSorted(), ['ada@noticed.example', 'bob@noticed.example'])
+  const { subject, link, text } = server.received[0] ?? assert.fail()
+  assert.equal(subject, 'noticed: 1 webhook endpoint fails: hooks.example.com')
+  assert.equal(link, failing.url)
+  assert.match(text, /you own this account\. Choose your notices:\s+\S+\/dashboard\/team#notices/)
+
+  await db.transaction((tx) =>
+    updateNoticesOff(tx, { ...account, email: 'ada@noticed.example', off: ['webhooks_failing'] }),
+  )
+  assert.equal(await queueNotices(db, account, [failing], at(23)), 0, 'within the span')
+  assert.equal(await queueNotices(db, account, [failing], at(24)), 1, 'to Bob alone')
+  await db.transaction((tx) => endMembership(tx, { ...account, email: 'ada@noticed.example' }))
+  await db.run(sql`
+    update memberships set role = 'member' where account_id = ${account.accountId}`)
+  assert.deepEqual(await sender.at(86_400), ['no user'], 'Bob is no owner any more')
+})
+
+test('what happened once is mailed again only if it happens again', async () => {
+  const account = await ownedAccount('disabled')
+  const at = (days: number) => new Date(begun + days * dayMs)
+  const disabled = (days: number): DueNotice => ({
+    ...failing,
+    name: 'webhooks_disabled',
+    happenedAt: at(days),
+  })
+  assert.equal(await queueNotices(db, account, [disabled(-1)], at(0)), 2)
+  assert.equal(await queueNotices(db, account, [disabled(-1)], at(3)), 0)
+  assert.equal(await queueNotices(db, account, [disabled(2)], at(3)), 2)
+})
+
+test('owners get notices of failing and disabled endpoints, low credits and ending keys', async () => {
+  const { accountId } = await ownedAccount('conditions')
+  const now = new Date(begun)
+  const day = '2026-02-28'
+  for (const [host, disabled] of [
+    ['slow', null],
+    ['gone', new Date(begun - dayMs)],
+  ] as const)
+    await db.run(sql`
+      insert into webhook_endpoints (id, user_id, url, event_types, created_at, updated_at,
+        disabled_at, disabled_reason, failing_since, last_failure_at, consecutive_failures)
+      values (${randomUUID()}, ${accountId}, ${`https://${host}.example/hook`}, '{score.updated}',
+        ${now}, ${now}, ${disabled}, ${disabled === null ? null : 'gone'},
+        ${new Date(begun - 3_600_000)}, ${now}, 3)`)
+  await db.run(sql`
+    insert into credit_usage (account_id, day, key_id, meter, operation, calls, refunded, credits)
+    values (${accountId}, ${day}, ${randomUUID()}, 'score_lookup', 'getScore', 9, 0, 9)`)
+  await db.run(sql`
+    insert into credit_accounts (account_id, balance) values (${accountId}, 8)
+    on conflict (account_id) do update set balance = 8`)
+  const expiresAt = new Date(begun + dayMs)
+  await newKey(db, { accountId, name: 'reader', now: new Date(begun - dayMs), expiresAt })
+  await queueOwnerNotices({ db, clock: () => now, config: readConfig({ PUBLIC_URL: publicUrl }) })
+  const [mail] = await db.rows<{ lines: { text: string }[] }>(sql`
+    select notice->'lines' as lines from mails where email = 'ada@conditions.example'`)
+  assert.deepEqual(
+    mail?.lines.map(({ text }) => text),
+    [
+      '8 credits are left, less than the use of the last seven days.',
+      '1 webhook endpoint fails: slow.example.',
+      '1 webhook endpoint was disabled by the service: gone.example.',
+      `1 API key ends within a week: reader on 2026-03-02.`,
+    ],
+  )
+})
+
+test('the operator gets what `assay status` lists, if two looks find it, except what NOTICES_OFF names', async () => {
+  const now = new Date(begun)
+  const services = { activeKey: async () => null, isEngineRecalled: async () => true }
+  const mail = { SMTP_URL: 'smtp://localhost', MAIL_FROM: from }
+  const settings = { ...mail, NOTICES_TO: 'ops@example.org', NOTICES_OFF: 'processes' }
+  const config = readConfig({ PUBLIC_URL: publicUrl, ...settings })
+  const look = (before: ReadonlySet<string>) =>
+    queueNeeds({ db, clock: () => now, config, services }, before)
+  const queued = () =>
+    db.rows<{ lines: { text: string; url: string }[] }>(sql`
+    select notice->'lines' as lines from mails where email = 'ops@example.org'`)
+  const first = await look(new Set())
+  assert.ok(['signing_key', 'engine', 'processes'].every((name) => first.has(name)))
+  assert.deepEqual(await queued(), [])
+  await look(first)
+  await look(first)
+  const [{ lines } = assert.fail(), ...more] = await queued()
+  assert.equal(more.length, 0)
+  assert.deepEqual(
+    lines.map(({ url }) => url.replace(`${publicUrl}/docs/`, '')),
+    needNames
+      .filter((name) => first.has(name) && name !== 'processes')
+      .map((name) => needPages[name]),
+  )
+  for (const page of Object.values(needPages)) {
+    const [name, anchor = ''] = page.split('#')
+    const headings = readFileSync(`docs/${name}.md`, 'utf8').match(/^#+ .*$/gm) ?? []
+    const anchors = headings.map((heading) =>
+      heading
+        .replace(/^#+ /, '')
+        .toLowerCase()
+        .replaceAll(/[^a-z0-9 -]/g, '')
+        .replaceAll(' ', '-'),
+    )
+    assert.ok(anchors.includes(anchor), page)
+  }
 })

@@ -3,8 +3,8 @@
  * 15 minutes from that attempt: a mail that waited an hour for its server still holds a link that
  * works. Once a link of a mail is used, the other links of that mail no longer work.
  *
- * Tables: updates and deletes `mails`; inserts `sign_in_links` and `invitation_links`; reads `users`
- * and `invitations`. With open sign-up it also inserts the user and the account.
+ * Tables: updates and deletes `mails`; inserts `sign_in_links` and `invitation_links`; reads `users`,
+ * `memberships` and `invitations`. With open sign-up it also inserts the user and the account.
  * Crash: a claimed mail is due again when its lease ends, so it is sent at least once.
  */
 import type { Clock } from '../platform/clock.ts'
@@ -13,15 +13,19 @@ import type { Mail, MailClient, MailResult } from '../platform/egress/mail-clien
 import type { Invitation } from './invitation.ts'
 import { findInvitation, findNewestInvitation } from './invitation-store.ts'
 import { invitationUrl, makeInvitationLink } from './invitations.ts'
-import { type ClaimedMail, claimDueMails, deleteMail, updateMailDue } from './mail-store.ts'
+import {
+  type ClaimedMail,
+  claimDueMails,
+  deleteMail,
+  type NoticeMail,
+  updateMailDue,
+} from './mail-store.ts'
+import { findNoticeReaders } from './notice-store.ts'
 import { isOfConsole, linkUrl, makeLink } from './sign-in.ts'
 import { findSignInAccount, findUserByEmail } from './store.ts'
 
-/** What a mail says. Without an invitation it is a sign-in link. */
-export interface MailContent {
-  url: string
-  invitation: Invitation | null
-}
+/** What a mail says. A link without an invitation signs in. */
+export type MailContent = { url: string; invitation: Invitation | null } | { notice: NoticeMail }
 
 export type RenderMail = (content: MailContent) => Pick<Mail, 'subject' | 'text' | 'html'>
 
@@ -88,6 +92,12 @@ async function sendOne(options: MailSenderOptions, mail: ClaimedMail): Promise<v
   await deleteMail(db, mail.id)
 }
 
+/** An owner who was removed in the meantime gets no notice. */
+async function mayRead(tx: Tx, { accountId }: NoticeMail, email: string): Promise<boolean> {
+  if (accountId === null) return true
+  return (await findNoticeReaders(tx, accountId)).some((reader) => reader.email === email)
+}
+
 /**
  * Returns the content of a mail. Null: the user is disabled, no user has the address, or the
  * invitation is not open any more. An invited person without an account who requests a sign-in link
@@ -96,8 +106,9 @@ async function sendOne(options: MailSenderOptions, mail: ClaimedMail): Promise<v
 async function contentOf(
   tx: Tx,
   { clock, publicUrl, operatorUrl, signUp }: MailSenderOptions,
-  { id, email, next, invitationId }: ClaimedMail,
+  { id, email, next, invitationId, notice }: ClaimedMail,
 ): Promise<MailContent | null> {
+  if (notice !== null) return (await mayRead(tx, notice, email)) ? { notice } : null
   const now = clock()
   const user = await findUserByEmail(tx, email)
   if (user !== undefined && user.disabledAt !== null) return null

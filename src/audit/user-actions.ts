@@ -44,6 +44,15 @@ export const userActions = {
     account: 'details',
     details: closedObject({ account: uuid }),
   }),
+  'users.chose_notices': facts({
+    meaning: 'An owner or the operator chose the notices that an owner gets by mail.',
+    subject: uuid,
+    account: 'details',
+    details: closedObject({
+      account: uuid,
+      off: Type.Array(Type.String({ pattern: '^[a-z_]{1,40}$' })),
+    }),
+  }),
   'users.left': facts({
     meaning: 'A user left an account.',
     subject: uuid,

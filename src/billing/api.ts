@@ -4,6 +4,7 @@ export { deletePurchases, findCreditAccount } from './credits/store.ts'
 export {
   findAccountsToRollUp,
   findLedger,
+  findLowCredits,
   findUsage,
   type LedgerEntry,
   rollUpUsage,

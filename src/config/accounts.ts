@@ -1,7 +1,9 @@
 /** Settings of users, their sessions, and sign-in mails. */
+import { needNames } from '../health/needs.ts'
 import {
   flag,
   integer,
+  list,
   oneOf,
   path,
   type Reading,
@@ -49,6 +51,18 @@ export const accountsSettings = {
     effect:
       'Certificate authorities to trust for the mail server, in addition to those of this machine.',
     parse: path,
+  }),
+  NOTICES_TO: setting({
+    default: 'none',
+    unit: 'mail addresses, separated by commas',
+    effect: 'Who gets the notices for the operator by mail; it needs SMTP_URL.',
+    parse: (text) => list(text).map(mailAddress),
+  }),
+  NOTICES_OFF: setting({
+    default: '',
+    unit: 'names of notices, separated by commas',
+    effect: `Notices that the operator does not get: ${needNames.join(', ')}.`,
+    parse: (text) => list(text).map(oneOf(...needNames)),
   }),
   OIDC_ISSUER: setting({
     default: 'none',
@@ -111,6 +125,8 @@ export interface AccountsConfig {
   sessions: { idleDays: number; days: number }
   /** Null: no mail is sent. */
   mail: MailConfig | null
+  /** The operator's notices by mail. */
+  notices: { to: readonly string[]; off: readonly string[] }
   /** Null: no provider signs users in. */
   oidc: OidcConfig | null
   signUp: { isOpen: boolean; credits: number }
@@ -124,6 +140,8 @@ export function readAccounts(reading: Reading): AccountsConfig {
   const isUnset = (name: string): boolean => (reading.env[name] ?? '') === ''
   if (smtp !== undefined && isUnset('MAIL_FROM'))
     reading.problems.push('MAIL_FROM must be set where SMTP_URL is: it is the sender of every mail')
+  if (!isUnset('NOTICES_TO') && isUnset('SMTP_URL'))
+    reading.problems.push('SMTP_URL must be set where NOTICES_TO is: it sends the notices')
   if (isOpen && isUnset('SMTP_URL') && isUnset('OIDC_ISSUER'))
     reading.problems.push(
       'SMTP_URL or OIDC_ISSUER must be set where SIGN_UP is open: a new user signs in by mail or by a provider',
@@ -139,6 +157,7 @@ export function readAccounts(reading: Reading): AccountsConfig {
             requireTls: readOr('SMTP_REQUIRE_TLS'),
             caFile: read('SMTP_CA_FILE'),
           },
+    notices: { to: read('NOTICES_TO') ?? [], off: readOr('NOTICES_OFF') },
     oidc: readOidc(reading),
     signUp: { isOpen, credits: readOr('SIGN_UP_CREDITS') },
   }

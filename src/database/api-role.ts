@@ -37,6 +37,7 @@ export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   invitations: ['select', 'insert', 'update'],
   invitation_links: ['select', 'insert', 'delete'],
   mail_budget: ['select', 'insert', 'update'],
+  notices_sent: nothing,
   user_networks: ['select', 'insert', 'update'],
   api_keys: ['select', 'insert', 'update'],
   api_key_uses: ['select', 'insert', 'update'],

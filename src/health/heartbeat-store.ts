@@ -76,6 +76,8 @@ export interface Backlog {
   booksDiffering: number
   /** Public scores whose credential was revoked and is not replaced yet. */
   scoresWithoutCredential: number
+  /** Payments whose outcome has been unknown for a quarter of an hour. */
+  paymentsUnresolved: number
   /** The archive of PostgreSQL's log has refused its last segment. */
   isArchiveFailing: boolean
 }
@@ -86,7 +88,9 @@ export async function findBacklog(db: Queryable): Promise<Backlog> {
       list_published_at as "listPublishedAt", mails_waiting as "mailsWaiting",
       disputes_overdue as "disputesOverdue", api_keys_ending as "apiKeysEnding",
       books_differing as "booksDiffering", scores_without_credential as "scoresWithoutCredential",
-      coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false) as "isArchiveFailing"
+      coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false) as "isArchiveFailing",
+      (select count(*)::int from x402_payments
+       where state = 'unknown' and state_at < now() - interval '15 minutes') as "paymentsUnresolved"
     from backlog, pg_stat_archiver`)
   if (row === undefined) throw new Error('the view backlog has one row')
   return row

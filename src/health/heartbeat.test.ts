@@ -99,6 +99,7 @@ test('an empty database has no backlog', async () => {
     booksDiffering: 0,
     scoresWithoutCredential: 0,
     isArchiveFailing: false,
+    paymentsUnresolved: 0,
   })
 })
 

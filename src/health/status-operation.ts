@@ -4,16 +4,13 @@ import { orNull, time } from '../operations/fields.ts'
 import { operationsFor } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
-import type { Queryable } from '../platform/db/db.ts'
 import { closedObject } from '../platform/json/closed-object.ts'
 import { countDeliveries } from '../webhooks/api.ts'
+import { type NeedServices, readNeedFacts } from './need-facts.ts'
 import { needsOf } from './needs.ts'
 import { readSurvey } from './survey.ts'
 
-export interface StatusServices {
-  /** The kid of the active signing key, or null. */
-  activeKey(db: Queryable): Promise<string | null>
-}
+export type StatusServices = NeedServices
 
 const { read } = operationsFor<StatusServices>()
 
@@ -105,14 +102,13 @@ export const serviceStatus = read({
     ]
   },
   async run(db, _input, { now, services }) {
-    const [survey, deliveries, activeKey] = await Promise.all([
+    const [survey, deliveries, facts] = await Promise.all([
       readSurvey(db, now),
       countDeliveries(db, now),
-      services.activeKey(db),
+      readNeedFacts(db, services),
     ])
     const { live, jobs, backlog } = survey
     const { pending, active, failing, paused, disabled } = deliveries
-    const facts = { activeKey, failingEndpoints: failing }
     const needs = needsOf(survey, facts, now).map(({ title, text }) => `${title}. ${text}`)
     return {
       asOf: wireTime(now),
@@ -139,7 +135,7 @@ export const serviceStatus = read({
         scoresWithoutCredential: backlog.scoresWithoutCredential,
       },
       keys: {
-        signingKey: activeKey,
+        signingKey: facts.activeKey,
         statusListPublishedAt: timeOrNull(backlog.listPublishedAt),
         apiKeysEnding: backlog.apiKeysEnding,
       },

@@ -15,9 +15,11 @@ import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
 import { mailRenderer } from '../web/mails.ts'
 import { readAuthorities } from './authorities.ts'
+import { noticeJob } from './jobs/notices.ts'
+import { openServices } from './operation-services.ts'
 
 export interface MailOptions {
-  config: Pick<Config, 'mail' | 'publicUrl' | 'operatorUrl' | 'signUp'>
+  config: Config
   db: Db
   log: Log
   clock: Clock
@@ -27,7 +29,7 @@ export interface MailOptions {
 /** Short, because a user waits for the link. */
 const pollMs = 500
 
-/** Returns the jobs of sign-in. Without a mail server they only delete old links. */
+/** Returns the jobs of mails. Without a mail server they only delete old links. */
 export async function mailJobs(
   options: MailOptions,
   closing: AsyncDisposableStack,
@@ -43,7 +45,8 @@ export async function mailJobs(
     },
   }
   const sender = await mailSender(options, closing)
-  return sender === null ? [sweep] : [sweep, sender]
+  if (sender === null) return [sweep]
+  return [sweep, sender, noticeJob({ ...options, services: openServices(options.config) })]
 }
 
 async function mailSender(
@@ -65,7 +68,7 @@ async function mailSender(
     publicUrl,
     operatorUrl,
     client,
-    render: mailRenderer(new URL(publicUrl).host),
+    render: mailRenderer(publicUrl),
     signUp: async (tx, email, now) =>
       signUp.isOpen ? signUpUser(tx, { email, credits: signUp.credits }, now) : null,
     onResult({ id: mailId, kind, attempt }, sent) {

@@ -92,6 +92,10 @@ export function openServices(
       const { findKeys } = await import('../credentials/api.ts')
       return (await findKeys(db)).find(({ state }) => state === 'active')?.kid ?? null
     },
+    async isEngineRecalled(db) {
+      const { isReleaseRecalled } = await import('../scoring/scores/known-engines.ts')
+      return isReleaseRecalled(db)
+    },
     async vocabulary() {
       const { releasedVocabulary } = await import('./released-vocabulary.ts')
       return releasedVocabulary()

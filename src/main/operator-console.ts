@@ -3,6 +3,7 @@ import { findUserById } from '../accounts/api.ts'
 import { consolePath } from '../accounts/sign-in.ts'
 import type { Config } from '../config/config.ts'
 import { type Endpoint, endpoint, type RefusalPage } from '../edge/http/endpoint.ts'
+import { readNeedFacts } from '../health/need-facts.ts'
 import { openSurvey } from '../health/survey.ts'
 import { findTotals } from '../health/totals.ts'
 import type { Performer } from '../operations/perform.ts'
@@ -13,7 +14,6 @@ import { redirect } from '../web/layout.ts'
 import { consoleRefusalPage, unknownConsolePage } from '../web/refusal-page.ts'
 import { signInEndpoints } from '../web/sign-in.ts'
 import type { SignInOptions } from '../web/sign-in-context.ts'
-import { countFailingEndpoints } from '../webhooks/api.ts'
 import { allOperations } from './all-operations.ts'
 import type { Services } from './operation-services.ts'
 
@@ -43,13 +43,7 @@ export function operatorConsole(config: Config, { performer, notFoundPage }: Opt
     },
     state: openSurvey(db, clock).read,
     totals: atMostEvery(countsMs, () => findTotals(db)),
-    needFacts: atMostEvery(countsMs, async () => {
-      const [activeKey, failingEndpoints] = await Promise.all([
-        performer.services.activeKey(db),
-        countFailingEndpoints(db, null),
-      ])
-      return { activeKey, failingEndpoints }
-    }),
+    needFacts: atMostEvery(countsMs, () => readNeedFacts(db, performer.services)),
   })
 }
 

@@ -1,17 +1,48 @@
 /**
- * Pure: the mails of sign-in, as text and as HTML. The HTML is plain, because mail programs drop
+ * Pure: the mails of sign-in and of notices, as text and as HTML. The HTML is plain, because mail programs drop
  * styles.
  */
+
+import type { NoticeMail } from '../accounts/api.ts'
 import type { Invitation } from '../accounts/invitation.ts'
 import type { RenderMail } from '../accounts/send-mails.ts'
+import { counted } from '../platform/counted.ts'
 import { html } from './html.ts'
 import { invitationSentence, roleSentence } from './invitation-words.ts'
 import { accountTitle } from './layout.ts'
 import { fullTime } from './text.ts'
 
-export function mailRenderer(host: string): RenderMail {
-  return ({ url, invitation }) =>
-    invitation === null ? signInMail(host, url) : invitationMail(host, url, invitation)
+export function mailRenderer(publicUrl: string): RenderMail {
+  const { host } = new URL(publicUrl)
+  return (content) => {
+    if ('notice' in content) return noticeMail(publicUrl, host, content.notice)
+    const { url, invitation } = content
+    return invitation === null ? signInMail(host, url) : invitationMail(host, url, invitation)
+  }
+}
+
+function noticeMail(publicUrl: string, host: string, { accountId, of, lines }: NoticeMail) {
+  const [first] = lines
+  const more = lines.length > 1 ? `, and ${counted(lines.length - 1, 'more notice')}` : ''
+  const [switchUrl, who] =
+    accountId === null
+      ? [`${publicUrl}/docs/monitor#notices-by-mail`, 'you operate this service']
+      : [`${publicUrl}/dashboard/team#notices`, 'you own this account']
+  const end = `You get this mail because ${who}. Choose your notices:`
+  return {
+    subject: `${of}: ${first?.text.replace(/\.$/, '') ?? ''}${more}`,
+    text: `${of} on ${host} needs you:
+
+${lines.map(({ text, url }) => `${text}\n${url}\n`).join('\n')}
+${end}
+${switchUrl}
+`,
+    html: html`<!doctype html><html lang="en"><body>
+<p>${of} on ${host} needs you:</p>
+<ul>${lines.map(({ text, url }) => html`<li>${text} <a href="${url}">Mend it</a></li>`)}</ul>
+<p>${end} <a href="${switchUrl}">${switchUrl}</a></p>
+</body></html>`.text,
+  }
 }
 
 function signInMail(host: string, url: string) {

@@ -4,6 +4,7 @@ export {
   countFailingEndpoints,
   type FailingNow,
   findFailingNow,
+  findNoticedEndpoints,
   findOwners,
 } from './delivery/endpoint-store.ts'
 export {

@@ -304,6 +304,21 @@ test('a user switches to another own account in the header; a foreign account is
   await page.context().close()
 })
 
+test('an owner switches a notice off on the page Team; a member has no notices', async () => {
+  const owner = await dashboard.newUser()
+  const page = async (of: typeof owner) =>
+    (await ask(service.base, { path: '/dashboard/team', headers: of.headers })).body.toString()
+  const isOn = async (name: string) =>
+    new RegExp(`name="notices:${name}"[^>]*checked`).test(await page(owner))
+  assert.ok((await isOn('key_ends')) && (await isOn('credits_low')))
+  const stored = { do: 'notices', 'notices:key_ends': 'on' }
+  assert.equal((await dashboard.send(owner, '/dashboard/team', stored)).status, 303)
+  assert.ok((await isOn('key_ends')) && !(await isOn('credits_low')))
+  const member = await dashboard.newUser({ role: 'member', accountId: owner.accountId })
+  assert.doesNotMatch(await page(member), /Notices by mail/)
+  assert.equal((await dashboard.send(member, '/dashboard/team', stored)).status, 403)
+})
+
 test('a member reads the reports of the account, and requests a review of its lock', {
   skip: noBrowser,
 }, async () => {

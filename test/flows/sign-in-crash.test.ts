@@ -77,7 +77,7 @@ async function sendDue(): Promise<void> {
     publicUrl: 'https://scores.example.org',
     operatorUrl: 'https://scores.example.org',
     client,
-    render: mailRenderer('scores.example.org'),
+    render: mailRenderer('https://scores.example.org'),
     signUp: async () => null,
     onResult: () => {},
   })

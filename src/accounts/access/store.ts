@@ -290,3 +290,19 @@ export async function updateKeyUses(db: Queryable, uses: ReadonlyMap<string, Dat
     order by key_id
     on conflict (key_id) do update set last_used_at = greatest(u.last_used_at, excluded.last_used_at)`)
 }
+
+export interface EndingKey {
+  accountId: string
+  name: string
+  expiresAt: Date
+}
+
+/** Returns the keys without a successor that end within a week. */
+export function findEndingKeys(db: Queryable, now: Date): Promise<EndingKey[]> {
+  return db.rows<EndingKey>(sql`
+    select account_id as "accountId", name, expires_at as "expiresAt" from api_keys k
+    where revoked_at is null and expires_at > ${now}
+      and expires_at <= ${now}::timestamptz + interval '7 days'
+      and not exists (select from api_keys s where s.predecessor = k.id and s.revoked_at is null)
+    order by expires_at, id`)
+}

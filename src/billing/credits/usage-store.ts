@@ -117,3 +117,19 @@ export function findLedger(
     where account_id = ${accountId} and (${before}::bigint is null or seq < ${before})
     order by seq desc limit ${limit}`)
 }
+
+export interface LowCredits {
+  accountId: string
+  balance: number
+}
+
+/** Returns the accounts whose credits do not last for the use of one more week. */
+export function findLowCredits(db: Queryable, now: Date): Promise<LowCredits[]> {
+  return db.rows<LowCredits>(sql`
+    select a.account_id as "accountId", a.balance
+    from credit_accounts a join (
+      select account_id, sum(credits) as credits from credit_usage
+      where day > (${now}::timestamptz at time zone 'UTC')::date - 7 group by account_id
+    ) used using (account_id)
+    where used.credits > a.balance`)
+}

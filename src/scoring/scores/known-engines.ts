@@ -54,3 +54,12 @@ export function isReleasedEngine(
 ): boolean {
   return kept.has(sha256) && version === releasedEngine.version
 }
+
+/** Tells whether the engine of this release was recalled. */
+export async function isReleaseRecalled(db: Queryable): Promise<boolean> {
+  const kept = keptVersions()
+  const recalls = await findRecalls(db)
+  return recalls.some(({ engineSha256, engineVersion: version }) =>
+    isReleasedEngine({ version, sha256: engineSha256.toString('hex') }, kept),
+  )
+}

@@ -2,12 +2,19 @@
 import { Type } from 'typebox'
 import {
   findMembers,
+  findNoticeReaders,
   findOpenInvitations,
   type Member,
+  type NoticeReader,
   type OpenInvitation,
 } from '../../accounts/api.ts'
 import { invitationDays, membersMax } from '../../accounts/invitations.ts'
-import { membersMakeOwner, membersRemove } from '../../accounts/member-operations.ts'
+import {
+  membersMakeOwner,
+  membersNotices,
+  membersRemove,
+} from '../../accounts/member-operations.ts'
+import { ownerNoticeNames, ownerNotices } from '../../accounts/notices.ts'
 import {
   type UserServices,
   usersInvite,
@@ -26,6 +33,7 @@ import {
   badge,
   card,
   choicesField,
+  chosenBoxes,
   confirmation,
   copyable,
   type FieldErrors,
@@ -47,7 +55,7 @@ import {
   type View,
   type Visit,
 } from '../page.ts'
-import { dateTag, timeTag, waitingTime } from '../text.ts'
+import { counted, dateTag, timeTag, waitingTime } from '../text.ts'
 
 const path = '/dashboard/team'
 
@@ -71,8 +79,9 @@ export function teamPage(options: TeamPageOptions): Endpoint[] {
     { now, result, form = emptyForm }: { now: Date; result?: Part; form?: Form },
   ): Promise<View> => {
     const { accountId, userId: ownId } = session
-    const [members, invitations] = await Promise.all([
+    const [members, readers, invitations] = await Promise.all([
       findMembers(db, accountId),
+      findNoticeReaders(db, accountId),
       findOpenInvitations(db, { accountId, now }),
     ])
     const isOwner = session.role === 'owner'
@@ -92,7 +101,8 @@ ${card({
   body: memberTable([...members, ...invitations], { ownId, isOwner, sendsMail, now }),
 })}
 ${isOwner && inviteCard(form)}
-</div>`,
+</div>
+${readers.map((reader) => reader.userId === ownId && noticesCard(reader, sendsMail))}`,
     }
   }
   /** The link is in the answer to the POST itself, so a reload makes no other one. */
@@ -166,6 +176,19 @@ ${isOwner && inviteCard(form)}
           : linkView(session, now, url)
       },
       withdraw: by(usersWithdraw, 'withdrawn', noInvitation),
+      async notices({ session, requestId }, fields) {
+        const own = (await findMembers(db, session.accountId)).find(
+          ({ userId }) => userId === session.userId,
+        )
+        const on = chosenBoxes(fields, 'notices')
+        const off = ownerNoticeNames.filter((name) => !on.includes(name))
+        const input = { account: session.accountId, email: own?.email ?? '', off }
+        const caller = memberCaller(session, requestId)
+        const chosen = await perform(performer, membersNotices, caller, input)
+        return 'refusal' in chosen
+          ? refused(chosen, noMember)
+          : { redirectTo: `${path}?done=notices` }
+      },
       promote: by(membersMakeOwner, 'promoted', noMember),
       async remove(visit, fields) {
         const members = await findMembers(db, visit.session.accountId)
@@ -204,6 +227,7 @@ const results: Readonly<Record<string, Html>> = {
   ),
   withdrawn: positive('The invitation is withdrawn.', 'Its link does not work any more.'),
   promoted: positive('The member is an owner now.', 'Owners manage members, API keys and credits.'),
+  notices: positive('Your notices are stored.', 'They apply from the next mail on.'),
   removed: positive(
     'The member is removed.',
     'The sessions in this account have ended. API keys stay: revoke those that the member knows.',
@@ -346,6 +370,30 @@ function removalView({ email, name }: Member): View {
       above: [{ title: 'Team', url: path }],
     }),
   }
+}
+
+/** What the signed-in owner gets by mail. */
+function noticesCard({ off }: NoticeReader, sendsMail: boolean): Html {
+  return card({
+    id: 'notices',
+    title: 'Notices by mail',
+    text: sendsMail
+      ? 'You get each at most once in its time, for this account.'
+      : 'This service sends no mail yet.',
+    body: html`<form class="stack" method="post" action="${path}">${hidden('do', 'notices')}
+${choicesField({
+  name: 'notices',
+  label: 'Send me a mail if',
+  kind: 'box',
+  chosen: ownerNoticeNames.filter((name) => !off.includes(name)),
+  choices: ownerNoticeNames.map((value) => ({
+    value,
+    label: ownerNotices[value].title,
+    help: `At most once in ${counted(ownerNotices[value].everyHours / 24, 'day')}.`,
+  })),
+})}
+<div class="row">${submit({ label: 'Store' })}</div></form>`,
+  })
 }
 
 function inviteCard({ email, role, errors }: Form): Html {

@@ -309,3 +309,25 @@ export function findFailingNow(
         select failing_since, id from webhook_endpoints where id = ${after}::uuid))
     order by n.failing_since, n.id limit ${limit}`)
 }
+
+export interface NoticedEndpoint {
+  /** The account that owns the endpoint. */
+  userId: string
+  url: string
+  /** Null: it fails. */
+  disabledAt: Date | null
+}
+
+/**
+ * Returns the endpoints that have failed for an hour, and those that the service has disabled in the
+ * last week.
+ */
+export function findNoticedEndpoints(db: Queryable, now: Date): Promise<NoticedEndpoint[]> {
+  return db.rows<NoticedEndpoint>(sql`
+    select user_id as "userId", url, disabled_at as "disabledAt" from webhook_endpoints
+    where (disabled_at is null and consecutive_failures >= 3
+        and failing_since <= ${now}::timestamptz - interval '1 hour')
+      or (disabled_reason in ('gone', 'failing')
+        and disabled_at > ${now}::timestamptz - interval '7 days')
+    order by user_id, url`)
+}

@@ -48,7 +48,7 @@ const client = openMailClient({
   from: 'no-reply@example.com',
   extraCa: readFileSync(caFile, 'utf8'),
 })
-const render = mailRenderer('scores.example.org')
+const render = mailRenderer('https://scores.example.org')
 let token: string | undefined
 await sendMails({
   db: mortal,
@@ -63,7 +63,7 @@ await sendMails({
     },
   },
   render: (content) => {
-    token = new URL(content.url).searchParams.get('token') ?? undefined
+    if ('url' in content) token = new URL(content.url).searchParams.get('token') ?? undefined
     return render(content)
   },
   signUp: async () => null,
