@@ -11,13 +11,12 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { didDocumentOf, publicKeyDocumentOf } from '../src/credentials/documents.ts'
@@ -284,11 +283,11 @@ test('the page of events documents every member of every event and prints a body
   }
 })
 
-test('the backup of docs/backups.md: only the operator can read the archives, and restored files keep their modes', () => {
+test('the backup of docs/backups.md: only the operator can read the copies, and restored files keep their modes', () => {
   const place = mkdtempSync(join(folder, 'backup-'))
-  const archives = join(place, 'archives')
   const files = [
     ['.data/postgres/PG_VERSION', 0o600],
+    ['.data/postgres/postgresql.auto.conf', 0o600],
     ['.data/keys/2026.pem', 0o600],
     ['.data/webhook-secrets.keys', 0o600],
     ['.data/keys/readme', 0o644],
@@ -297,23 +296,27 @@ test('the backup of docs/backups.md: only the operator can read the archives, an
     mkdirSync(join(place, name), { mode: 0o700 })
   for (const [name, mode] of files) writeFileSync(join(place, name), name, { mode })
   const page = readFileSync('docs/backups.md', 'utf8')
-  const [backup = '', list = '', restore = ''] = [
-    ...page.matchAll(/^```sh production\n(.*?)^```$/gms),
-  ].map(([, commands = '']) => commands.replace('/srv/assay-backup', archives))
-  const run = (commands: string) => {
-    const shell = `umask 022; set -e; BACKUP=${archives}\n${commands}`
-    const { status, stderr } = spawnSync('sh', ['-c', shell], { cwd: place, encoding: 'utf8' })
-    assert.equal(status, 0, stderr)
-  }
+  const scripts = resolve('deploy/backup')
+  const fences = [...page.matchAll(/^ *```sh production\n(.*?)^ *```$/gms)].map(([, text = '']) =>
+    text
+      .replace(/^ {3}/gm, '')
+      .replaceAll('/srv/', `${place}/`)
+      .replaceAll('deploy/backup/', `${scripts}/`)
+      .replace(/base-\d+T\d+Z\b/, 'base-*')
+      .replace(/ 2026-\S+Z$/m, ''),
+  )
+  const [folders, archive, copy, lose, restore] = fences
+  const commands = ['umask 022; set -e', folders, archive, copy, lose, restore].join('\n')
+  const { status, stderr } = spawnSync('sh', ['-c', commands], { cwd: place, encoding: 'utf8' })
+  assert.equal(status, 0, stderr)
   const modeOf = (path: string) => statSync(path).mode & 0o777
-  run(backup)
-  for (const name of readdirSync(archives)) assert.equal(modeOf(join(archives, name)), 0o600, name)
-  run(list)
-  renameSync(join(place, '.data'), join(place, 'lost'))
-  run(restore)
+  for (const name of ['assay-backup', 'assay-backup/wal', 'assay-secrets'])
+    assert.equal(modeOf(join(place, name)), 0o700, name)
   for (const [name, mode] of files) assert.equal(modeOf(join(place, name)), mode, name)
   for (const name of ['.data', '.data/postgres', '.data/keys'])
     assert.equal(modeOf(join(place, name)), 0o700, name)
+  const conf = readFileSync(join(place, '.data/postgres/postgresql.conf'), 'utf8')
+  assert.match(conf, /^archive_mode = on\n.*\narchive_command = '\/.*\/archive-wal "%p" "%f" \//m)
 })
 
 /** The id that a heading gets in the rendered page. */

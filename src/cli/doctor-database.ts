@@ -113,6 +113,12 @@ async function checkSigningKey(
     // Without any key the set-up is not finished. With a key, credentials need their status lists.
     return keys.length === 0 ? warn(check, none) : fail(check, none)
   }
+  const unknown = [...signers.keys()].filter((kid) => !keys.some((key) => key.kid === kid))
+  if (unknown.length > 0)
+    return warn(
+      check,
+      `the database lacks ${unknown.join(', ')}, whose file is here: the database is older than the key, or another one, and what the key signed is invalid. Restore the database that belongs to the key files, or remove the file.`,
+    )
   return signers.has(active.kid)
     ? ok(check, `${active.kid} is active and its file is here`)
     : warn(check, `the file of ${active.kid} is not here: this machine verifies, it cannot issue.`)

@@ -66,6 +66,8 @@ interface ServerFacts {
   schema: string | null
   hasStaleCollation: boolean
   connectionsMax: number
+  /** The file of the log whose last copy failed. */
+  unarchived: string | null
 }
 
 /** `scale` is the deployment that the settings describe. */
@@ -114,7 +116,9 @@ async function readFacts(db: Queryable): Promise<ServerFacts> {
       least(
         (select sum(setting::int * case name when 'max_connections' then 1 else -1 end)::int from pg_settings
           where name in ('max_connections', 'superuser_reserved_connections', 'reserved_connections')),
-        nullif(d.datconnlimit, -1), nullif(r.rolconnlimit, -1)) as "connectionsMax"
+        nullif(d.datconnlimit, -1), nullif(r.rolconnlimit, -1)) as "connectionsMax",
+      (select last_failed_wal from pg_stat_archiver
+        where last_failed_time > coalesce(last_archived_time, '-infinity')) as unarchived
     from pg_database d, pg_roles r
     where d.datname = current_database() and r.rolname = current_user`)
   if (row === undefined) throw new Error('pg_database has no row for the current database')
@@ -135,7 +139,7 @@ function checkSessionSettings({ settings }: ServerFacts): Finding {
 }
 
 function checkServerSettings(facts: ServerFacts): Finding[] {
-  const { settings, encoding, schema, isStandby, isReadOnly, hasStaleCollation } = facts
+  const { settings, encoding, schema, isStandby, isReadOnly, hasStaleCollation, unarchived } = facts
   const findings = settings.flatMap(({ name, value }) =>
     harmful[name]?.isHarmful(value)
       ? [warn('server', `${name} is ${value}: ${harmful[name].advice}`)]
@@ -146,6 +150,13 @@ function checkServerSettings(facts: ServerFacts): Finding[] {
   else if (isReadOnly)
     findings.push(
       fail('server', 'default_transaction_read_only is on: nothing can be written. Set it to off.'),
+    )
+  if (unarchived !== null)
+    findings.push(
+      warn(
+        'server',
+        `its log is not archived since ${unarchived}, so no backup can be restored beyond it, and the disk fills. The log of PostgreSQL says why.`,
+      ),
     )
   if (encoding !== 'UTF8')
     findings.push(
