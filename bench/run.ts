@@ -16,6 +16,7 @@ const benches = [
   'sessions',
   'pages',
   'recompute',
+  'growth',
   'search',
   'hidden',
   'credits',

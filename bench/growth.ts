@@ -1,0 +1,257 @@
+/**
+ * Measures what one operation costs as the service grows, by one caller at a time. Each size has
+ * people with four items of evidence, a score and a credential, imported by the commands, and for
+ * each person ten ledger entries, ten logged calls and ten waiting deliveries. Prints the bytes that a
+ * person takes, too. GROWTH_PEOPLE sets the sizes, 1,000, 10,000 and 100,000 by default.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import flags from '../scripts/runtime/node-flags.json' with { type: 'json' }
+import { findEntries, makeDay } from '../src/accounts/request-log/store.ts'
+import { migrate } from '../src/database/migrate.ts'
+import { releasedVocabulary } from '../src/main/released-vocabulary.ts'
+import { type Db, openDb, sql } from '../src/platform/db/db.ts'
+import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
+import { loadReleasedVocabulary } from '../src/standard/releases.ts'
+import { claimDeliveries } from '../src/webhooks/delivery/leasing-store.ts'
+import { eventTypeNames } from '../src/webhooks/events/event-types.ts'
+import { publicLine } from '../test/support/build/workers.ts'
+import { program } from '../test/support/start/program.ts'
+import { endWithBench, startPostgres } from './children.ts'
+import { type Account, makeAccount } from './credits-setup.ts'
+import { type Finding, median, report } from './measure.ts'
+import { populationOf } from './search-workers.ts'
+import { fetchAnswer, publicUrl, type Question, startService } from './serving.ts'
+
+const sizes = (process.env.GROWTH_PEOPLE ?? '1000,10000,100000').split(',').map(Number)
+const timesEach = 400
+const growthMax = 1.3
+const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
+// The user that runs the database server must be able to enter.
+chmodSync(folder, 0o755)
+const dataDir = join(folder, 'data')
+const personOf = populationOf(loadReleasedVocabulary().records)
+const skills = Object.entries(releasedVocabulary())
+
+async function assay(...args: string[]): Promise<void> {
+  const env = { PATH: process.env.PATH, ASSAY_DATA_DIR: dataDir, PUBLIC_URL: publicUrl }
+  const command = [...flags.flatMemory, program, ...args]
+  const child = endWithBench(
+    spawn(process.execPath, command, { env, stdio: ['ignore', 'ignore', 'pipe'] }),
+  )
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}`)
+}
+
+async function importLines(command: string, lines: Iterable<object>): Promise<void> {
+  const file = join(folder, `${command}.ndjson`)
+  const out = createWriteStream(file)
+  for (const line of lines) if (!out.write(`${JSON.stringify(line)}\n`)) await once(out, 'drain')
+  out.end()
+  await once(out, 'finish')
+  await assay(command, command === 'sources' ? 'register' : 'import', '--from', file)
+}
+
+function* sourceLines() {
+  for (let n = 0; n < 40; n++)
+    yield { id: `source-${n}`, name: `Source ${n}`, kind: 'accredited', group: `group-${n}` }
+}
+
+function* peopleLines(from: number, to: number) {
+  for (let n = from; n < to; n++) yield publicLine({ externalId: `hr-${n}`, ...personOf(n) })
+}
+
+/** Four results of one skill by four sources. */
+function* evidenceLines(from: number, to: number) {
+  const observedOn = new Date(Date.now() - 30 * 86_400_000).toISOString().slice(0, 10)
+  for (let n = from; n < to; n++) {
+    const [skillId = '', { weightPermille } = { weightPermille: {} }] =
+      skills[n % skills.length] ?? []
+    const types = Object.keys(weightPermille)
+    for (let i = 0; i < 4; i++)
+      yield {
+        username: personOf(n).username,
+        sourceId: `source-${(n + i * 7) % 40}`,
+        externalId: `result-${n}-${i}`,
+        skillId,
+        type: types[i % types.length],
+        value: 300 + ((n * 97 + i * 53) % 600),
+        observedOn,
+      }
+  }
+}
+
+/** Adds what the people of this step cause: entries of the ledger, logged calls, deliveries. */
+async function addTraffic(db: Db, account: Account, from: number, to: number): Promise<void> {
+  const { id: accountId, keyIds } = account
+  const rows = (to - from) * 10
+  await db.transaction(async (tx) => {
+    await tx.run(sql`
+      insert into credit_entries (account_id, kind, delta, reference, key_id, meter, operation)
+      select ${accountId}, 'charge', -1, to_char(now(), 'YYYY-MM') || ':growth' || ${from * 10}::int + n,
+        ${keyIds[0]}::uuid, 'score_lookup', 'getScore' from generate_series(1, ${rows}::int) n`)
+    await tx.run(sql`
+      update credit_accounts set balance = balance - ${rows}::int where account_id = ${accountId}`)
+    await makeDay(tx, new Date().toISOString().slice(0, 10))
+    await tx.run(sql`
+      insert into request_log (at, request_id, account_id, key_id, operation, status, credits,
+        duration_us, network)
+      select now(), lpad((${from * 10}::int + n)::text, 16, 'g'), ${accountId}, ${keyIds[0]}::uuid,
+        'getScore', 200, 1, 2000, '192.0.2.0/24' from generate_series(1, ${rows}::int) n`)
+    await tx.run(sql`
+      insert into webhook_endpoints (id, user_id, url, event_types, created_at, updated_at)
+      select ${endpointId}, ${accountId}, 'https://hooks.example.com/', ${eventTypeNames}::text[],
+        now(), now() on conflict do nothing`)
+    await tx.run(sql`
+      insert into webhook_deliveries (endpoint_id, event_id, event_type, body, trigger, trigger_ref,
+        due_at, created_at)
+      select ${endpointId}, 'evt_test_' || md5((${from * 10}::int + n)::text), 'score.updated', '{}',
+        'test', (${from * 10}::int + n)::text, now(), now() from generate_series(1, ${rows}::int) n`)
+  })
+  await db.run(sql`analyze`)
+}
+
+const endpointId = uuidV7(new Date())
+
+/** Returns the median milliseconds of each operation. */
+async function costs(db: Db, account: Account, people: number): Promise<Map<string, number>> {
+  const found = new Map<string, number>()
+  const timed = async (name: string, run: (i: number) => Promise<unknown>) => {
+    const times: number[] = []
+    for (let i = -20; i < timesEach; i++) {
+      const began = performance.now()
+      await run(i + 20)
+      if (i >= 0) times.push(performance.now() - began)
+    }
+    found.set(name, median(times))
+  }
+  const scores = await db.rows<{ scoreId: string }>(sql`
+    select encode(snapshot_id, 'hex') as "scoreId" from public_scores limit 500`)
+  const credentials = readFileSync(join(folder, 'credentials.ndjson'), 'utf8').split('\n', 500)
+  const service = await startService({
+    ASSAY_DATA_DIR: dataDir,
+    METERING: 'on',
+    KEY_CALLS_PER_MINUTE: '60000',
+    TRUSTED_PROXIES: '127.0.0.1',
+  })
+  const ask = async (question: Question) => {
+    const headers = { Authorization: `Bearer ${account.keys[0]}`, ...question.headers }
+    const { head } = await fetchAnswer(service.port, { ...question, headers })
+    if (head.statusCode !== 200) throw new Error(`${question.path}: ${head.statusCode}`)
+  }
+  const get = (path: string) => ask({ method: 'GET', path })
+  const someone = (i: number) => personOf((i * 7_919) % people)
+  try {
+    await timed('search, three letters', (i) =>
+      get(`/api/v1/candidates/search?q=${encodeURIComponent(someone(i).displayName.slice(0, 3))}`),
+    )
+    await timed('one candidate', (i) => get(`/api/v1/candidates/${someone(i).username}`))
+    await timed('one score', (i) => get(`/api/v1/scores/${scores[i % scores.length]?.scoreId}`))
+    await timed('verify', (i) =>
+      ask({
+        method: 'POST',
+        path: '/api/v1/score-vc/verify',
+        body: credentials[i % (credentials.length - 1)] ?? '',
+      }),
+    )
+    await timed('a page of the request log', () =>
+      findEntries(db, { accountId: account.id, limit: 50, before: null, ...anyCall }),
+    )
+    await timed('lease ten deliveries', () =>
+      claimDeliveries(db, [{ endpointId, count: 10, secretVersion: 1 }], {
+        ids: Array.from({ length: 10 }, () => uuidV7(new Date())),
+        now: new Date(),
+        until: new Date(Date.now() + 600_000),
+      }),
+    )
+  } finally {
+    await service.stop()
+  }
+  return found
+}
+
+const anyCall = {
+  status: null,
+  operation: null,
+  keyId: null,
+  error: null,
+  from: null,
+  to: null,
+} as const
+
+try {
+  const server = await startPostgres({ dataDir, durable: true })
+  const options = {
+    connectionsMax: 4,
+    statementTimeoutMs: 0,
+    applicationName: 'bench',
+    onError: (error: Error) => process.stderr.write(`${error.message}\n`),
+  }
+  const db = openDb({ url: server.url, ...options })
+  try {
+    await migrate(server.url, join(import.meta.dirname, '../migrations'), new Date())
+    await assay('keys', 'create')
+    await importLines('sources', sourceLines())
+    const account = await makeAccount(db, 1)
+    const measured: Map<string, number>[] = []
+    const rates: Finding[] = []
+    let from = 0
+    let emptyBytes = await bytesOf(db)
+    for (const people of sizes) {
+      const began = performance.now()
+      await importLines('workers', peopleLines(from, people))
+      await importLines('evidence', evidenceLines(from, people))
+      await assay('recompute')
+      const seconds = (performance.now() - began) / 1_000
+      rates.push({
+        name: `up to ${people} people: imported, scored, issued`,
+        value: (people - from) / seconds,
+        unit: 'people/s',
+      })
+      if (people === sizes.at(-1)) {
+        const bytes = await bytesOf(db)
+        rates.push({
+          name: 'bytes a person, with evidence and credential',
+          value: (bytes - emptyBytes) / people,
+          unit: 'bytes',
+        })
+      }
+      const before = await bytesOf(db)
+      await addTraffic(db, account, from, people)
+      emptyBytes += (await bytesOf(db)) - before
+      await assay('credentials', 'export', '--out', join(folder, 'credentials.ndjson'))
+      measured.push(await costs(db, account, people))
+      from = people
+    }
+    const [first, last] = [measured[0], measured.at(-1)]
+    for (const name of first?.keys() ?? []) {
+      for (const [i, people] of sizes.entries())
+        rates.push({
+          name: `${name}, ${people} people`,
+          value: measured[i]?.get(name) ?? Number.NaN,
+          unit: 'ms',
+        })
+      rates.push({
+        name: `${name}: growth`,
+        value: (last?.get(name) ?? Number.NaN) / (first?.get(name) ?? Number.NaN),
+        unit: '×',
+        target: { max: growthMax },
+      })
+    }
+    report(`growth, ${sizes.join(' to ')} people`, rates)
+  } finally {
+    await db.close()
+    await server.stop()
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+async function bytesOf(db: Db): Promise<number> {
+  const [row] = await db.rows<{ bytes: number }>(sql`
+    select pg_database_size(current_database())::float8 as bytes`)
+  return row?.bytes ?? Number.NaN
+}
