@@ -4,7 +4,6 @@ import { roles } from '../edge/http/callers.ts'
 import { accountField, ownerNamed } from '../operations/account-field.ts'
 import { idField, orNull, time, userName } from '../operations/fields.ts'
 import { type Context, changed, operationsFor, unchanged } from '../operations/operation.ts'
-import { wireTime } from '../platform/clock.ts'
 import { type Refusal, refuse } from '../platform/errors.ts'
 import { closedObject } from '../platform/json/closed-object.ts'
 import { renderTable } from '../platform/render-table.ts'
@@ -71,23 +70,11 @@ export const accountsMembers = read({
   async run(db, { account: named }, context) {
     const of = await ownerNamed(db, named, context)
     if ('refusal' in of) return of
-    const [members, open] = await Promise.all([
+    const [members, invitations] = await Promise.all([
       findMembers(db, of.id),
       findOpenInvitations(db, { accountId: of.id, now: context.now }),
     ])
-    return {
-      members: members.map(({ createdAt, disabledAt, ...member }) => ({
-        ...member,
-        createdAt: wireTime(createdAt),
-        disabledAt: disabledAt && wireTime(disabledAt),
-      })),
-      invitations: open.map(({ createdAt, expiresAt, mailedAt, ...invitation }) => ({
-        ...invitation,
-        createdAt: wireTime(createdAt),
-        expiresAt: wireTime(expiresAt),
-        mailedAt: mailedAt && wireTime(mailedAt),
-      })),
-    }
+    return { members, invitations }
   },
 })
 

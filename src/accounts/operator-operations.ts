@@ -1,18 +1,12 @@
 /** The operations on users with an operator role. */
-import { type Static, Type } from 'typebox'
+import { Type } from 'typebox'
 import { consoleRoles } from '../edge/http/callers.ts'
 import { afterField, limitField, nextField, pageOf, time, userName } from '../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../operations/operation.ts'
-import { wireTime } from '../platform/clock.ts'
 import { type Refusal, refuse } from '../platform/errors.ts'
 import { closedObject } from '../platform/json/closed-object.ts'
 import { emailField } from './email.ts'
-import {
-  deleteOperatorRole,
-  findOperators,
-  type OperatorUser,
-  updateOperatorRole,
-} from './operator-users.ts'
+import { deleteOperatorRole, findOperators, updateOperatorRole } from './operator-users.ts'
 import { lockUserByEmail } from './store.ts'
 
 const { read, change } = operationsFor<object>()
@@ -103,13 +97,9 @@ const operatorsList = read({
   async run(db, { limit, after = null }) {
     const found = await findOperators(db, { after, limit: limit + 1 })
     const { rows, next } = pageOf(found, limit, ({ userId }) => userId)
-    return { operators: rows.map(wireOperator), next }
+    return { operators: rows.map((one) => ({ ...one, disabled: one.disabledAt !== null })), next }
   },
 })
-
-function wireOperator({ grantedAt, disabledAt, ...facts }: OperatorUser): Static<typeof operator> {
-  return { ...facts, grantedAt: wireTime(grantedAt), disabled: disabledAt !== null }
-}
 
 function unknownUser(of: string): Refusal<'user_not_found'> {
   return refuse('user_not_found', {

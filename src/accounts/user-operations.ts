@@ -14,7 +14,6 @@ import {
   userName,
 } from '../operations/fields.ts'
 import { type Context, changed, operationsFor, unchanged } from '../operations/operation.ts'
-import { wireTime } from '../platform/clock.ts'
 import { refuse } from '../platform/errors.ts'
 import { closedObject } from '../platform/json/closed-object.ts'
 import { renderFields } from '../platform/render-fields.ts'
@@ -30,7 +29,7 @@ import {
 } from './invitations.ts'
 import { type SessionRules, sessionTimes } from './sessions.ts'
 import { consolePath, linkUrl } from './sign-in.ts'
-import { findUserByEmail, findUsers, type ListedUser } from './store.ts'
+import { findUserByEmail, findUsers } from './store.ts'
 import {
   disabledUser,
   disableUser,
@@ -216,14 +215,6 @@ const listedUser = closedObject({
 })
 type WireUser = Static<typeof listedUser>
 
-function wireUser({ createdAt, disabledAt, ...user }: ListedUser): WireUser {
-  return {
-    ...user,
-    createdAt: wireTime(createdAt),
-    disabledAt: disabledAt && wireTime(disabledAt),
-  }
-}
-
 function accountsText({ accounts }: WireUser): string {
   return accounts.map(({ name, role }) => `${name} (${role})`).join(', ')
 }
@@ -260,7 +251,7 @@ export const usersList = read({
     const times = sessionTimes(services.users.sessions, now)
     const found = await findUsers(db, { find, after, limit: limit + 1, ...times })
     const { rows, next } = pageOf(found, limit, (user) => user.email)
-    return { users: rows.map(wireUser), next }
+    return { users: rows, next }
   },
 })
 
@@ -288,7 +279,7 @@ export const usersShow = read({
   async run(db, { email: of }, { now, services }) {
     const times = sessionTimes(services.users.sessions, now)
     const [user] = await findUsers(db, { email: of, limit: 1, ...times })
-    return user === undefined ? unknownUser(of) : { user: wireUser(user) }
+    return user === undefined ? unknownUser(of) : { user }
   },
 })
 

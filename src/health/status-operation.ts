@@ -2,7 +2,6 @@
 import { Type } from 'typebox'
 import { orNull, time } from '../operations/fields.ts'
 import { operationsFor } from '../operations/operation.ts'
-import { wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import { closedObject } from '../platform/json/closed-object.ts'
 import { countDeliveries } from '../webhooks/api.ts'
@@ -108,45 +107,21 @@ export const serviceStatus = read({
       readNeedFacts(db, services),
     ])
     const { live, jobs, backlog } = survey
-    const { pending, active, failing, paused, disabled } = deliveries
     const needs = needsOf(survey, facts, now).map(({ title, text }) => `${title}. ${text}`)
     return {
-      asOf: wireTime(now),
-      processes: live.map(({ node, pid, release, serves, signs, seenAt, jobs: own }) => ({
-        node,
-        pid,
-        release,
-        serves,
-        runsJobs: own !== null,
-        signs,
-        seenAt: wireTime(seenAt),
-      })),
-      jobs: jobs.map(({ name, succeededAt, error, isLate }) => ({
-        name,
-        succeededAt: timeOrNull(succeededAt),
-        error,
-        late: isLate,
-      })),
-      queues: {
-        scoreDueSince: timeOrNull(backlog.scoreDueSince),
-        eventUndispatchedSince: timeOrNull(backlog.eventUndispatchedSince),
-        deliveriesPending: pending,
-        mailsWaiting: backlog.mailsWaiting,
-        scoresWithoutCredential: backlog.scoresWithoutCredential,
-      },
+      asOf: now,
+      processes: live.map((one) => ({ ...one, runsJobs: one.jobs !== null })),
+      jobs: jobs.map((job) => ({ ...job, late: job.isLate })),
+      queues: { ...backlog, deliveriesPending: deliveries.pending },
       keys: {
+        ...backlog,
         signingKey: facts.activeKey,
-        statusListPublishedAt: timeOrNull(backlog.listPublishedAt),
-        apiKeysEnding: backlog.apiKeysEnding,
+        statusListPublishedAt: backlog.listPublishedAt,
       },
       booksDiffering: backlog.booksDiffering,
       disputesOverdue: backlog.disputesOverdue,
-      webhooks: { active, failing, paused, disabled },
+      webhooks: deliveries,
       needs,
     }
   },
 })
-
-function timeOrNull(at: Date | null): string | null {
-  return at === null ? null : wireTime(at)
-}

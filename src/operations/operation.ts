@@ -8,6 +8,7 @@ import type { ActionName, EntryOf } from '../audit/actions.ts'
 import type { OperatorRole, Role, Scope } from '../edge/http/callers.ts'
 import type { Queryable, Tx } from '../platform/db/db.ts'
 import type { ErrorName, Refusal } from '../platform/errors.ts'
+import type { Stored } from '../platform/json/wire-object.ts'
 
 /** The callers of an operation. An absent kind of caller is refused. */
 export interface Who {
@@ -121,7 +122,7 @@ export interface Read<
     db: Queryable,
     input: Static<TObject<Path & Input>>,
     context: Context<Services>,
-  ): Promise<Static<Output> | Refusal<Refused>>
+  ): Promise<Stored<Static<Output>> | Refusal<Refused>>
 }
 
 export interface Change<
@@ -142,7 +143,7 @@ export interface Change<
     tx: Tx,
     input: Static<TObject<Path & Input>>,
     context: Context<Services>,
-  ): Promise<Done<Static<Output>, Name> | Refusal<Refused>>
+  ): Promise<Done<Stored<Static<Output>>, Name> | Refusal<Refused>>
 }
 
 /** The members that differ with the types of input and output. */

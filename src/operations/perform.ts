@@ -16,6 +16,7 @@ import { type ErrorName, type Refusal, refuse } from '../platform/errors.ts'
 import { canonicalJson } from '../platform/json/canonical-json.ts'
 import { closedObject } from '../platform/json/closed-object.ts'
 import { parseBody } from '../platform/json/shape-fault.ts'
+import { wireObject } from '../platform/json/wire-object.ts'
 import { type Context, type Done, type Operation, type Who } from './operation.ts'
 import { findReplay, insertReplay } from './replay-store.ts'
 import { rollingBack } from './rolling-back.ts'
@@ -71,6 +72,8 @@ export function perform<Services, Op extends Operation<Services>>(
   >
 }
 
+type Row = Readonly<Record<string, unknown>>
+
 /** `run` of an operation whose input was checked. */
 type Runnable<Services> = {
   run(
@@ -113,7 +116,7 @@ export async function performAny<Services>(
       input,
       contextAt(),
     )
-    return 'refusal' in result ? result : { output: result }
+    return 'refusal' in result ? result : { output: wireObject(operation.output, result as Row) }
   }
   // A refusal changes nothing, whatever was written before it.
   const db = rollingBack(performer.db, (result) => isDryRun || 'refusal' in (result as object))
@@ -156,10 +159,12 @@ async function runBatch<Services>(
   const call = key === null ? null : { actor: context.actor, key, ...fingerprint(operation, input) }
   const replay = call === null ? null : await findReplay(tx, call)
   if (replay !== null) return replay
-  const result = (await (operation as unknown as Runnable<Services>).run(tx, input, context)) as
+  const done = (await (operation as unknown as Runnable<Services>).run(tx, input, context)) as
     | Done<object, ActionName>
     | Refusal
-  if ('refusal' in result || isDryRun) return result
+  if ('refusal' in done) return done
+  const result = { ...done, output: wireObject(operation.output, done.output as Row) }
+  if (isDryRun) return result
   if (call !== null) await insertReplay(tx, call, storedAnswer(operation, result), context.now)
   const { audit, name } = operation
   if (typeof audit === 'string') await recordEntries(tx, audit, result.entries, context)

@@ -15,7 +15,6 @@ import {
   time,
 } from '../operations/fields.ts'
 import { changed, operationsFor } from '../operations/operation.ts'
-import { wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import type { Queryable } from '../platform/db/db.ts'
 import { closedObject } from '../platform/json/closed-object.ts'
@@ -103,11 +102,8 @@ const workersList = read({
     const workers = rows
       .flatMap((id) => byId.get(id) ?? [])
       .map((worker) => ({
-        workerId: worker.workerId,
-        externalId: worker.externalId,
-        username: worker.profile.username,
-        displayName: worker.profile.displayName,
-        onboardedAt: timeOrNull(worker.onboardedAt),
+        ...worker,
+        ...worker.profile,
         identity: identityAt(worker.identity, now),
         scoreHiddenBy: hidingGates(worker, facts, now),
       }))
@@ -163,17 +159,13 @@ const workersShow = read({
   async run(db, { username: of }, { now }) {
     const [worker] = await findWorkers(db, { usernames: [of] })
     if (worker === undefined) return unknownWorker(of)
-    const { workerId, profile, consents, consentVersion, termsVersion: version } = worker
+    const { workerId, profile, consents, termsVersion: version } = worker
     const facts = await factsOf(db, [workerId])
     return {
-      workerId,
-      externalId: worker.externalId,
+      ...worker,
       ...profile,
-      skills: [...profile.skills],
-      terms: version === null ? null : { version, acceptedAt: timeOrNull(worker.termsAcceptedAt) },
-      onboardedAt: timeOrNull(worker.onboardedAt),
+      terms: version === null ? null : { version, acceptedAt: worker.termsAcceptedAt },
       missing: missingFor(worker),
-      consentVersion,
       consents: {
         public_profile: consents.public_profile ?? null,
         search_listing: consents.search_listing ?? null,
@@ -181,7 +173,7 @@ const workersShow = read({
       },
       identity: {
         state: identityAt(worker.identity, now),
-        verifiedUntil: timeOrNull(worker.identity?.verifiedUntil ?? null),
+        verifiedUntil: worker.identity?.verifiedUntil ?? null,
       },
       openDisputes: facts.disputes.map(({ id }) => id),
       restricted: facts.disputes.some(({ restricted }) => restricted),
@@ -219,10 +211,6 @@ function hidingGates(worker: Worker, { disputes, scored }: Facts, now: Date): Sc
     identityActive: identityAt(worker.identity, now) === 'verified',
     restricted: disputes.some((one) => one.workerId === workerId && one.restricted),
   })
-}
-
-function timeOrNull(at: Date | null): string | null {
-  return at === null ? null : wireTime(at)
 }
 
 function workerLines(worker: Static<typeof shownWorker>): string[] {

@@ -18,9 +18,9 @@ import {
   type agentDecisionReportList,
   type unlockReview,
   unlockReviewRequest,
+  wireReport,
 } from './schema.ts'
 import { findReportsOf } from './store.ts'
-import { wireReport } from './wire.ts'
 
 export interface AgentDecisionsOptions {
   performer: Performer<ReportServices>

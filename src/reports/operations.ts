@@ -8,13 +8,12 @@ import {
 } from '../operations/account-field.ts'
 import { afterField, limitField, nextField, orNull, pageOf, time } from '../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../operations/operation.ts'
-import { wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import { refuse } from '../platform/errors.ts'
 import { closedObject } from '../platform/json/closed-object.ts'
 import { usernameField } from '../workers/username.ts'
 import { eraseReportsAbout } from './retention.ts'
-import { agentDecisionReport, notesText } from './schema.ts'
+import { agentDecisionReport, notesText, wireReport } from './schema.ts'
 import { findReports, findReportsOf, type ReportingState } from './store.ts'
 import {
   declineUnlockReview,
@@ -23,7 +22,6 @@ import {
   unlockReporting,
 } from './unlock.ts'
 import { findOpenReviews } from './unlock-store.ts'
-import { wireReport } from './wire.ts'
 
 export interface ReportServices extends AccountServices {
   /** State of an account that the operator has neither locked nor unlocked. */
@@ -105,11 +103,7 @@ const reportsReviews = read({
     const { rows, next } = pageOf(found, pageRows, ({ id }) => id)
     const ids = rows.map((row) => row.userId)
     const names = await services.accounts.names(db, ids)
-    const reviews = rows.map((row) => ({
-      ...row,
-      account: names.get(row.userId) ?? row.userId,
-      requestedAt: wireTime(row.requestedAt),
-    }))
+    const reviews = rows.map((row) => ({ ...row, account: names.get(row.userId) ?? row.userId }))
     return { reviews, next }
   },
 })
@@ -216,7 +210,7 @@ export const reportsRequestReview = change({
     const requested = await requestUnlockReview(tx, { userId: of.id, defaultState, note, now })
     if ('refusal' in requested) return requested
     const { review, isNew } = requested
-    const output = { userId: of.id, requestedAt: wireTime(review.requestedAt), changed: isNew }
+    const output = { userId: of.id, requestedAt: review.requestedAt, changed: isNew }
     return isNew ? changed(output, { subjects: [of.id] }) : unchanged(output)
   },
 })

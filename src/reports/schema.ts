@@ -1,8 +1,10 @@
 /** Wire shapes of agent decision reports. */
 import { type Static, type TSchema, Type } from 'typebox'
 import { dateTime, schemaVersionField } from '../edge/http/fields.ts'
+import { schemaVersion } from '../edge/http/identifiers.ts'
 import { cursorParameter, limitParameter } from '../edge/http/page.ts'
 import { closedObject } from '../platform/json/closed-object.ts'
+import { type Stored, wireObject } from '../platform/json/wire-object.ts'
 
 export const decisions = [
   'shortlisted',
@@ -128,7 +130,14 @@ export const agentDecisionReport = closedObject(
     description: 'A report of a decision. Only the account that made it can read it.',
   },
 )
-export type AgentDecisionReport = Static<typeof agentDecisionReport>
+type AgentDecisionReport = Static<typeof agentDecisionReport>
+
+export function wireReport(
+  row: Stored<Omit<AgentDecisionReport, 'schemaVersion'>>,
+): AgentDecisionReport {
+  const named = { ...row, schemaVersion: schemaVersion('agent_decision_report') } as const
+  return wireObject(agentDecisionReport, named)
+}
 
 export const agentDecisionReportCreated = closedObject(
   {

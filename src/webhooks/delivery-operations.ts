@@ -28,7 +28,6 @@ import {
   resendEvents,
 } from './delivery/resend.ts'
 import { delivery } from './endpoints/schema.ts'
-import { wireDelivery } from './endpoints/wire.ts'
 import { eventTypeNames } from './events/event-types.ts'
 import {
   answerText,
@@ -71,7 +70,7 @@ export const webhooksDeliveries = read({
     const attempts = await findAttempts(db, { ...of, after, limit: limit + 1 })
     if (attempts === null) return unknownEndpoint(of)
     const { rows, next } = pageOf(attempts, limit, (attempt) => attempt.id)
-    return { endpointId: id, deliveries: rows.map(wireDelivery), next }
+    return { endpointId: id, deliveries: rows, next }
   },
 })
 
@@ -128,11 +127,9 @@ const webhooksExhausted = read({
       db,
       rows.map(({ userId }) => userId),
     )
-    const deliveries = rows.map(({ userId, createdAt, finishedAt, ...facts }) => ({
-      ...facts,
-      account: names.get(userId) ?? userId,
-      createdAt: wireTime(createdAt),
-      finishedAt: wireTime(finishedAt),
+    const deliveries = rows.map((one) => ({
+      ...one,
+      account: names.get(one.userId) ?? one.userId,
     }))
     return { deliveries, next }
   },
@@ -290,7 +287,7 @@ export const webhooksTest = change({
     const queued = await queueTestEvent(tx, { ...endpointOf(id, context), type: eventType, at })
     if ('refusal' in queued) return queued
     const { eventId } = queued
-    return unchanged({ endpointId: id, eventId, eventType, queuedAt: wireTime(at) })
+    return unchanged({ endpointId: id, eventId, eventType, queuedAt: at })
   },
 })
 

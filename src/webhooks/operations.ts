@@ -11,7 +11,6 @@ import {
   time,
 } from '../operations/fields.ts'
 import { changed, unchanged } from '../operations/operation.ts'
-import { wireTime } from '../platform/clock.ts'
 import type { Queryable } from '../platform/db/db.ts'
 import { type ErrorName, type Refusal, refuse } from '../platform/errors.ts'
 import { closedObject } from '../platform/json/closed-object.ts'
@@ -32,9 +31,9 @@ import {
   urlForm,
   urlLengthMax,
   webhookEndpoint,
+  wireEndpoint,
 } from './endpoints/schema.ts'
 import { type EndpointRow, findEndpoints, findNewestIds } from './endpoints/store.ts'
-import { wireEndpoint } from './endpoints/wire.ts'
 import { eventTypeNames } from './events/event-types.ts'
 import {
   answerText,
@@ -239,15 +238,9 @@ export const webhooksFailing = read({
       context,
     )
     const byId = new Map(listed.map((one) => [one.id, one]))
-    const endpoints = rows.flatMap(({ id, ...row }) => {
-      const one = byId.get(id)
-      if (one === undefined) return []
-      const { url, failingSince, lastSuccessAt, ...counts } = row
-      const times = {
-        failingSince: wireTime(failingSince),
-        lastSuccessAt: lastSuccessAt && wireTime(lastSuccessAt),
-      }
-      return [{ ...one, url, health: { ...times, ...counts } }]
+    const endpoints = rows.flatMap((row) => {
+      const one = byId.get(row.id)
+      return one === undefined ? [] : { ...one, url: row.url, health: row }
     })
     return { endpoints, next }
   },
@@ -287,20 +280,7 @@ export const webhooksShow = read({
     const [listed] = state === undefined ? [] : await listedEndpoints(db, [id], context)
     if (state === undefined || listed === undefined)
       return unknownEndpoint({ endpointId: id, owner })
-    const at = (moment: Date | null) => moment && wireTime(moment)
-    const endpoint = {
-      ...listed,
-      failingSince: at(state.failingSince),
-      consecutiveFailures: state.consecutiveFailures,
-      lastSuccessAt: at(state.lastSuccessAt),
-      waiting: state.waiting,
-      pausedAt: at(state.pausedAt),
-      parkedUntil: at(state.parkedUntil),
-      nextDueAt: at(state.nextDueAt),
-      nextSecretSignsFrom: at(state.nextSecretSignsFrom),
-      previousSecretEndsAt: at(state.previousSecretEndsAt),
-    }
-    return { endpoint }
+    return { endpoint: { ...state, ...listed } }
   },
 })
 

@@ -2,7 +2,6 @@
 import { Type } from 'typebox'
 import { moreField, time } from '../operations/fields.ts'
 import { changed, unchanged } from '../operations/operation.ts'
-import { wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Tx } from '../platform/db/db.ts'
@@ -67,7 +66,7 @@ export const webhooksRotateSecret = change({
     const rotated = await rotateSecret(tx, rotation)
     if ('refusal' in rotated) return rotated
     const { endpoint, secret, signsFrom } = rotated
-    const output = { endpointId: id, signingSecret: secret, signsFrom: wireTime(signsFrom) }
+    const output = { endpointId: id, signingSecret: secret, signsFrom }
     return changed(output, entryOf(endpoint))
   },
 })

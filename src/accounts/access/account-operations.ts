@@ -3,14 +3,13 @@ import { Type } from 'typebox'
 import { type AccountServices, accountField } from '../../operations/account-field.ts'
 import { afterField, limitField, nextField, pageOf, time } from '../../operations/fields.ts'
 import { changed, operationsFor } from '../../operations/operation.ts'
-import { wireTime } from '../../platform/clock.ts'
 import { refuse } from '../../platform/errors.ts'
 import { closedObject } from '../../platform/json/closed-object.ts'
 import { renderFields } from '../../platform/render-fields.ts'
 import { renderTable } from '../../platform/render-table.ts'
-import { keyColumns, listedKey, wireKey } from './listed-key.ts'
+import { keyColumns, listedKey, withState } from './listed-key.ts'
 import { createAccount } from './manage.ts'
-import { type Account, findAccounts, findShownKeys } from './store.ts'
+import { findAccounts, findShownKeys } from './store.ts'
 
 const { read, change } = operationsFor<AccountServices>()
 
@@ -52,7 +51,7 @@ export const accountsCreate = change({
       return refuse('account_name_taken', {
         message: `An account with the name ${name} exists already.`,
       })
-    return changed({ account: wireAccount(created) }, { subjects: [created.id] })
+    return changed({ account: created }, { subjects: [created.id] })
   },
 })
 
@@ -82,12 +81,7 @@ const accountsList = read({
   async run(db, { limit, after = null }, { now }) {
     const found = await findAccounts(db, { after, limit: limit + 1, now })
     const { rows, next } = pageOf(found, limit, ({ id }) => id)
-    const accounts = rows.map((one) => ({
-      ...wireAccount(one),
-      activeKeys: one.activeKeys,
-      credits: one.balance,
-    }))
-    return { accounts, next }
+    return { accounts: rows.map((one) => ({ ...one, credits: one.balance })), next }
   },
 })
 
@@ -124,16 +118,12 @@ const accountsShow = read({
     if (found === undefined) return refuse('account_not_found')
     const keys = await findShownKeys(db, { accountId: named.id, now, endedMax })
     return {
-      account: wireAccount(found),
+      account: found,
       credits: found.balance,
       suspended: found.isSuspended,
-      keys: keys.map((key) => wireKey(key, now)),
+      keys: keys.map((key) => withState(key, now)),
     }
   },
 })
-
-function wireAccount({ id, name, createdAt }: Account) {
-  return { id, name, createdAt: wireTime(createdAt) }
-}
 
 export const accountOperations = [accountsCreate, accountsList, accountsShow] as const

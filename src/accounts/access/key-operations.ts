@@ -13,11 +13,10 @@ import {
   time,
 } from '../../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../../operations/operation.ts'
-import { wireTime } from '../../platform/clock.ts'
 import { refuse } from '../../platform/errors.ts'
 import { closedObject } from '../../platform/json/closed-object.ts'
 import { networkText } from './allowed-from.ts'
-import { keyColumns, listedKey, wireKey } from './listed-key.ts'
+import { keyColumns, listedKey, withState } from './listed-key.ts'
 import {
   activeKeysMax,
   createApiKey,
@@ -131,10 +130,8 @@ export const apiKeysCreate = change({
         ? { ...created, message: `${of.name} has ${activeKeysMax} active keys, its maximum.` }
         : created
     const { id, key } = created
-    return changed(
-      { id, key, expiresAt: expiresAt && wireTime(expiresAt) },
-      { subjects: [id], details: { account: of.id, environment } },
-    )
+    const details = { account: of.id, environment }
+    return changed({ id, key, expiresAt }, { subjects: [id], details })
   },
 })
 
@@ -155,7 +152,7 @@ const apiKeysList = read({
     if ('refusal' in of) return of
     const found = await findKeys(db, of.id, { after, limit: limit + 1 })
     const { rows, next } = pageOf(found, limit, ({ id }) => id)
-    return { keys: rows.map((key) => wireKey(key, context.now)), next }
+    return { keys: rows.map((key) => withState(key, context.now)), next }
   },
 })
 
@@ -189,7 +186,7 @@ const apiKeysFind = change({
     const names = await services.accounts.names(tx, [found.accountId])
     const { accountId } = found
     return unchanged({
-      ...wireKey(found, now),
+      ...withState(found, now),
       accountId,
       account: names.get(accountId) ?? accountId,
     })
@@ -231,7 +228,7 @@ export const apiKeysRotate = change({
     if ('refusal' in rotated) return rotated
     const { accountId, id: successor, key, predecessorEndsAt } = rotated
     return changed(
-      { id: successor, key, predecessorEndsAt: wireTime(predecessorEndsAt) },
+      { id: successor, key, predecessorEndsAt },
       { subjects: [id], account: accountId, details: { successor, overlapHours } },
     )
   },

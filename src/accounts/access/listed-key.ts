@@ -2,7 +2,6 @@
 import { type Static, Type } from 'typebox'
 import { environments, scopes } from '../../edge/http/callers.ts'
 import { orNull, time } from '../../operations/fields.ts'
-import { wireTime } from '../../platform/clock.ts'
 import { closedObject } from '../../platform/json/closed-object.ts'
 import type { Columns } from '../../platform/render-table.ts'
 import { isActive } from './manage.ts'
@@ -23,22 +22,9 @@ export const listedKey = closedObject({
 })
 export type ListedKey = Static<typeof listedKey>
 
-export function wireKey(key: StoredKey, now: Date): ListedKey {
-  const { id, shown, name, environment, scopes: rights, allowedFrom } = key
-  const { createdAt, expiresAt, revokedAt, lastUsedAt } = key
-  return {
-    id,
-    shown,
-    name,
-    environment,
-    scopes: rights,
-    allowedFrom,
-    state: isActive(key, now) ? 'active' : revokedAt === null ? 'expired' : 'revoked',
-    createdAt: wireTime(createdAt),
-    expiresAt: expiresAt && wireTime(expiresAt),
-    revokedAt: revokedAt && wireTime(revokedAt),
-    lastUsedAt: lastUsedAt && wireTime(lastUsedAt),
-  }
+export function withState(key: StoredKey, now: Date) {
+  const ended = key.revokedAt === null ? 'expired' : 'revoked'
+  return { ...key, state: isActive(key, now) ? 'active' : ended } as const
 }
 
 export const keyColumns = {

@@ -1,5 +1,5 @@
 /** The operations on tokens of the operator's own systems. */
-import { type Static, Type } from 'typebox'
+import { Type } from 'typebox'
 import { operatorRoles } from '../../edge/http/callers.ts'
 import {
   afterField,
@@ -11,13 +11,12 @@ import {
   time,
 } from '../../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../../operations/operation.ts'
-import { wireTime } from '../../platform/clock.ts'
 import { uuidV7 } from '../../platform/db/uuid-v7.ts'
 import { refuse } from '../../platform/errors.ts'
 import { closedObject } from '../../platform/json/closed-object.ts'
 import { networkText } from './allowed-from.ts'
 import { keyDigest, newOperatorToken, shownKey } from './api-key.ts'
-import { findTokens, insertToken, revokeToken, type StoredToken } from './operator-tokens.ts'
+import { findTokens, insertToken, revokeToken } from './operator-tokens.ts'
 import { allowedNetworksMax, keyNameLengthMax } from './schema.ts'
 
 const { read, change } = operationsFor<object>()
@@ -33,7 +32,6 @@ const token = closedObject({
   revokedAt: orNull(time, 'Null while it is valid.'),
   lastUsedAt: orNull(time, 'Up to a minute behind; null if it was never used.'),
 })
-type WireToken = Static<typeof token>
 
 const dayMs = 86_400_000
 const validDaysMax = 400
@@ -100,7 +98,7 @@ export const operatorsCreateToken = change({
     }
     await insertToken(tx, stored, keyDigest(secret))
     const entry = { subjects: [stored.id], details: { role } }
-    return changed({ token: wireToken(stored), secret }, entry)
+    return changed({ token: stored, secret }, entry)
   },
 })
 
@@ -151,25 +149,9 @@ const operatorsListTokens = read({
   async run(db, { limit, after = null }) {
     const rows = await findTokens(db, { after, limit: limit + 1 })
     const { rows: shown, next } = pageOf(rows, limit, ({ id }) => id)
-    return { tokens: shown.map(wireToken), next }
+    return { tokens: shown, next }
   },
 })
-
-function wireToken({
-  createdAt,
-  expiresAt,
-  revokedAt,
-  lastUsedAt,
-  ...facts
-}: StoredToken): WireToken {
-  return {
-    ...facts,
-    createdAt: wireTime(createdAt),
-    expiresAt: wireTime(expiresAt),
-    revokedAt: revokedAt && wireTime(revokedAt),
-    lastUsedAt: lastUsedAt && wireTime(lastUsedAt),
-  }
-}
 
 export const operatorOperations = [
   operatorsCreateToken,

@@ -11,9 +11,9 @@ import {
   timeField,
 } from '../../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../../operations/operation.ts'
-import { wireTime } from '../../platform/clock.ts'
 import { refuse } from '../../platform/errors.ts'
 import { closedObject } from '../../platform/json/closed-object.ts'
+import type { Stored } from '../../platform/json/wire-object.ts'
 import { closePayment, recordRefund } from './settlement/close.ts'
 import {
   type ListedPayment,
@@ -51,7 +51,6 @@ const payment = closedObject({
   foundAt: orNull(time, 'When it was found paid without a caller; null once it was served.'),
   refundTxHash: orNull(hash, 'The transaction by which you gave the money back.'),
 })
-type WirePayment = Static<typeof payment>
 
 const payments = closedObject({ payments: Type.Array(payment), next: nextField })
 
@@ -86,25 +85,9 @@ function wirePage(
   rows: readonly ListedPayment[],
   pageRows: number,
   timeOf: (row: ListedPayment) => Date | null,
-): Static<typeof payments> {
+): Stored<Static<typeof payments>> {
   const { rows: shown, next } = pageOf(rows, pageRows, (row) => `${Number(timeOf(row))}_${row.id}`)
-  return { payments: shown.map(wirePayment), next }
-}
-
-function wirePayment({
-  validBefore,
-  claimedAt,
-  stateAt,
-  foundAt,
-  ...facts
-}: ListedPayment): WirePayment {
-  return {
-    ...facts,
-    validBefore: wireTime(validBefore),
-    claimedAt: wireTime(claimedAt),
-    stateAt: wireTime(stateAt),
-    foundAt: foundAt && wireTime(foundAt),
-  }
+  return { payments: shown, next }
 }
 
 const payer = Type.String({
@@ -171,15 +154,7 @@ export const paymentsStates = read({
     oldest: 'oldest',
     newest: 'newest',
   },
-  async run(db) {
-    const sums = await sumByState(db)
-    const states = sums.map(({ oldest, newest, ...facts }) => ({
-      ...facts,
-      oldest: wireTime(oldest),
-      newest: wireTime(newest),
-    }))
-    return { states }
-  },
+  run: async (db) => ({ states: await sumByState(db) }),
 })
 
 export const paymentsUndelivered = read({

@@ -13,11 +13,11 @@ import {
   time,
 } from '../../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../../operations/operation.ts'
-import { wireTime } from '../../platform/clock.ts'
 import { counted } from '../../platform/counted.ts'
 import type { Queryable, Tx } from '../../platform/db/db.ts'
 import { refuse } from '../../platform/errors.ts'
 import { closedObject } from '../../platform/json/closed-object.ts'
+import type { Stored } from '../../platform/json/wire-object.ts'
 import { findWorkerFacts, findWorkerId } from '../../workers/api.ts'
 import { unknownWorker, usernameField } from '../../workers/username.ts'
 import {
@@ -28,12 +28,7 @@ import {
 import { sourceIdField } from '../evidence/operations.ts'
 import { revocationReasons } from '../evidence/schema.ts'
 import { knownSources } from '../evidence/source-store.ts'
-import {
-  evidenceStates,
-  findEvidencePage,
-  findUnrevokedOfSource,
-  type ListedEvidence,
-} from '../evidence/store.ts'
+import { evidenceStates, findEvidencePage, findUnrevokedOfSource } from '../evidence/store.ts'
 import { unknownSource } from '../evidence/suspend-source.ts'
 import { revokeAndRescore } from '../scores/revoke-evidence.ts'
 import { effects, type ScoredWorker } from '../scores/score-workers.ts'
@@ -61,13 +56,13 @@ const rescored = Type.Array(
 async function wireScored(
   db: Queryable,
   scored: readonly ScoredWorker[],
-): Promise<Static<typeof rescored>> {
+): Promise<Stored<Static<typeof rescored>>> {
   const usernames = await usernamesOf(db, scored)
   return scored.map(({ workerId, effect, snapshot }) => ({
     workerId,
     username: usernames.get(workerId) ?? workerId,
     outcome: effect,
-    snapshotId: snapshot?.snapshotId.toString('hex') ?? null,
+    snapshotId: snapshot?.snapshotId ?? null,
   }))
 }
 
@@ -305,21 +300,12 @@ export const evidenceList = read({
       (one) => one.evidenceId,
     )
     const usernames = await usernamesOf(db, rows)
-    return { evidence: rows.map((row) => wireItem(row, usernames)), next }
+    return {
+      evidence: rows.map((one) => ({ ...one, username: usernames.get(one.workerId) ?? '-' })),
+      next,
+    }
   },
 })
-
-function wireItem(
-  { stateAt, ingestedAt, ...facts }: ListedEvidence,
-  usernames: ReadonlyMap<string, string>,
-): Static<typeof item> {
-  return {
-    ...facts,
-    username: usernames.get(facts.workerId) ?? '-',
-    stateAt: wireTime(stateAt),
-    ingestedAt: wireTime(ingestedAt),
-  }
-}
 
 /** In the order of the help. `evidence import` reads files and is written by hand. */
 export const evidenceOperations = [

@@ -11,11 +11,11 @@ import {
   time,
 } from '../../operations/fields.ts'
 import { changed, operationsFor } from '../../operations/operation.ts'
-import { wireTime } from '../../platform/clock.ts'
 import { counted } from '../../platform/counted.ts'
 import type { Queryable, Tx } from '../../platform/db/db.ts'
 import { type Refusal, refuse } from '../../platform/errors.ts'
 import { closedObject } from '../../platform/json/closed-object.ts'
+import type { Stored } from '../../platform/json/wire-object.ts'
 import { renderFields } from '../../platform/render-fields.ts'
 import { findWorkerFacts, findWorkerId } from '../../workers/api.ts'
 import { unknownWorker, usernameField } from '../../workers/username.ts'
@@ -344,11 +344,7 @@ export const disputesShow = read({
     const [shown] = await wireDisputes(db, await findDisputes(db, [id]), now)
     if (shown === undefined) return unknownDispute(id)
     const changes = await findChanges(db, id)
-    const moves = changes.map(({ state, changedAt, actor }) => ({
-      state,
-      at: wireTime(changedAt),
-      by: actor,
-    }))
+    const moves = changes.map(({ state, changedAt: at, actor: by }) => ({ state, at, by }))
     return { dispute: { ...shown, moves } }
   },
 })
@@ -357,20 +353,17 @@ async function wireDisputes(
   db: Queryable,
   disputes: readonly Dispute[],
   now: Date,
-): Promise<WireDispute[]> {
+): Promise<Stored<WireDispute>[]> {
   const workers = await findWorkerFacts(
     db,
     disputes.map(({ workerId }) => workerId),
   )
   const usernames = new Map(workers.map(({ workerId, username }) => [workerId, username]))
-  return disputes.map(({ items, openedAt, dueAt, endedAt, ...facts }) => ({
-    ...facts,
-    openedAt: wireTime(openedAt),
-    dueAt: wireTime(dueAt),
-    endedAt: endedAt && wireTime(endedAt),
-    username: usernames.get(facts.workerId) ?? '-',
-    overdue: endedAt === null && dueAt <= now,
-    evidence: items,
+  return disputes.map((one) => ({
+    ...one,
+    username: usernames.get(one.workerId) ?? '-',
+    overdue: one.endedAt === null && one.dueAt <= now,
+    evidence: one.items,
   }))
 }
 

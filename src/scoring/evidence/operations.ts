@@ -1,14 +1,13 @@
 /** The operations on sources. */
-import { type Static, Type } from 'typebox'
+import { Type } from 'typebox'
 import { limitField, nextField, orNull, pageOf, time } from '../../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../../operations/operation.ts'
-import { wireTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { refuse } from '../../platform/errors.ts'
 import { closedObject } from '../../platform/json/closed-object.ts'
 import { registerSource } from './register-source.ts'
 import { sourceLine } from './schema.ts'
-import { findSources, type RegisteredSource } from './source-store.ts'
+import { findSources } from './source-store.ts'
 import { setSuspended } from './suspend-source.ts'
 
 const { read, change } = operationsFor<object>()
@@ -169,24 +168,9 @@ export const sourcesList = read({
   async run(db, { limit, after = '' }) {
     const found = await findSources(db, { after, limit: limit + 1 })
     const { rows, next } = pageOf(found, limit, ({ id }) => id)
-    return { sources: rows.map(wireSource), next }
+    return { sources: rows, next }
   },
 })
-
-function wireSource({
-  registeredAt,
-  changedAt,
-  suspendedAt,
-  ...facts
-}: RegisteredSource): Static<typeof registered> {
-  return {
-    ...facts,
-    publicKeys: [...facts.publicKeys],
-    registeredAt: wireTime(registeredAt),
-    changedAt: wireTime(changedAt),
-    suspendedAt: suspendedAt && wireTime(suspendedAt),
-  }
-}
 
 /** `assay sources register` also reads files, so the command is written by hand. */
 export const sourceOperations = [

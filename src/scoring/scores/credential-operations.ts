@@ -2,7 +2,7 @@
  * The operations on issued credentials. They stand here and not in `credentials`, because a
  * revoked credential of a public score is replaced. Files are handled by commands.
  */
-import { type Static, Type } from 'typebox'
+import { Type } from 'typebox'
 import {
   findCredentialPage,
   findCurrentCredential,
@@ -93,23 +93,9 @@ export const credentialsList = read({
     const usernameSha256 = username === undefined ? null : usernameDigest(username)
     const found = await findCredentialPage(db, { usernameSha256, after, limit: limit + 1 })
     const { rows, next } = pageOf(found, limit, (one) => one.credentialId)
-    return { credentials: rows.map((one) => wireCredential(one, now)), next }
+    return { credentials: rows.map((one) => ({ ...one, state: stateAt(one, now) })), next }
   },
 })
-
-function wireCredential(one: ListedCredential, now: Date): Static<typeof credential> {
-  return {
-    credentialId: one.credentialId,
-    vcSha256: one.vcSha256.toString('hex'),
-    subject: one.subject,
-    state: stateAt(one, now),
-    issuedAt: wireTime(one.issuedAt),
-    validUntil: wireTime(one.validUntil),
-    supersededAt: one.supersededAt && wireTime(one.supersededAt),
-    revokedAt: one.revokedAt && wireTime(one.revokedAt),
-    kid: one.kid,
-  }
-}
 
 /** Returns what matters most to a reader of the credential. */
 function stateAt(one: ListedCredential, now: Date): (typeof states)[number] {

@@ -2,7 +2,6 @@
 import { type Static, Type } from 'typebox'
 import { digestField, moreField, orNull, time } from '../../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../../operations/operation.ts'
-import { wireTime } from '../../platform/clock.ts'
 import { counted } from '../../platform/counted.ts'
 import { refuse } from '../../platform/errors.ts'
 import { closedObject } from '../../platform/json/closed-object.ts'
@@ -48,13 +47,8 @@ export const enginesList = read({
   },
   async run(db) {
     const engines = await knownEngines(db)
-    return {
-      engines: engines.map(({ recall, ...facts }) => ({
-        ...facts,
-        recalledAt: recall && wireTime(recall.recalledAt),
-        reason: recall && recall.reason,
-      })),
-    }
+    const none = { recalledAt: null, reason: null }
+    return { engines: engines.map(({ recall, ...facts }) => ({ ...facts, ...(recall ?? none) })) }
   },
 })
 
@@ -123,7 +117,7 @@ function wireRecall({ engineSha256, engineVersion, reason: why, recalledAt }: En
     version: engineVersion,
     sha256,
     isReleased: isReleasedEngine({ sha256, version: engineVersion }),
-    recalledAt: wireTime(recalledAt),
+    recalledAt,
     reason: why,
   }
 }

@@ -2,12 +2,11 @@
 import { Type } from 'typebox'
 import { afterField, limitField, nextField, orNull, pageOf, time } from '../../operations/fields.ts'
 import { operationsFor } from '../../operations/operation.ts'
-import { wireTime } from '../../platform/clock.ts'
 import { closedObject } from '../../platform/json/closed-object.ts'
 import { scoreBands } from '../../standard/bands.ts'
 import { findWorkerId } from '../../workers/api.ts'
 import { unknownWorker, usernameField } from '../../workers/username.ts'
-import { findActivePage, findHistory, type ScoreInHistory } from './history-store.ts'
+import { findActivePage, findHistory } from './history-store.ts'
 
 const { read } = operationsFor<object>()
 
@@ -70,7 +69,7 @@ const scoresList = read({
   async run(db, { band = null, limit, after = null }) {
     const found = await findActivePage(db, { band, after, limit: limit + 1 })
     const { rows, next } = pageOf(found, limit, ({ workerId }) => workerId)
-    return { scores: rows.map(wireScore), next }
+    return { scores: rows.map(withDigest), next }
   },
 })
 
@@ -109,27 +108,13 @@ const scoresShow = read({
   async run(db, { username, limit }) {
     const workerId = await findWorkerId(db, username)
     if (workerId === null) return unknownWorker(username)
-    const rows = await findHistory(db, workerId, limit)
-    const scores = rows.map(({ endedAt, ...row }) => ({
-      ...wireScore(row),
-      endedAt: endedAt && wireTime(endedAt),
-    }))
-    return { username, scores }
+    const scores = await findHistory(db, workerId, limit)
+    return { username, scores: scores.map(withDigest) }
   },
 })
 
-function wireScore<Row extends Pick<ScoreInHistory, 'snapshotId' | 'vcSha256' | 'issuedAt'>>({
-  snapshotId,
-  vcSha256,
-  issuedAt,
-  ...facts
-}: Row) {
-  return {
-    ...facts,
-    snapshotId: snapshotId.toString('hex'),
-    issuedAt: wireTime(issuedAt),
-    scoreVcSha256: vcSha256?.toString('hex') ?? null,
-  }
+function withDigest<Row extends { vcSha256: Buffer | null }>(row: Row) {
+  return { ...row, scoreVcSha256: row.vcSha256 }
 }
 
 /** In the order of the help. */

@@ -138,12 +138,7 @@ const consentHistory = read({
   async run(db, { username: of, limit }) {
     const workerId = await findWorkerId(db, of)
     if (workerId === null) return unknownWorker(of)
-    const rows = await findConsentChanges(db, workerId, limit)
-    const changes = rows.map(({ effectiveAt, ...row }) => ({
-      ...row,
-      effectiveAt: wireTime(effectiveAt),
-    }))
-    return { changes }
+    return { changes: await findConsentChanges(db, workerId, limit) }
   },
 })
 
@@ -241,14 +236,7 @@ const identityHistory = read({
   async run(db, { username: of, limit }) {
     const workerId = await findWorkerId(db, of)
     if (workerId === null) return unknownWorker(of)
-    const rows = await findIdentityChanges(db, workerId, limit)
-    const changes = rows.map(({ state, verifiedUntil, by, changedAt }) => ({
-      state,
-      verifiedUntil: verifiedUntil && wireTime(verifiedUntil),
-      by,
-      changedAt: wireTime(changedAt),
-    }))
-    return { changes }
+    return { changes: await findIdentityChanges(db, workerId, limit) }
   },
 })
 

@@ -19,9 +19,9 @@ import {
   testRequest,
   type webhookEndpointCreated,
   type webhookEndpointList,
+  wireEndpoint,
 } from './schema.ts'
 import { findActiveIds, findEndpoints } from './store.ts'
-import { wireEndpoint } from './wire.ts'
 
 export type WebhookPerformer = Performer<WebhookServices>
 

@@ -1,8 +1,10 @@
 /** Wire shapes of webhook endpoints. */
 import { type Static, Type } from 'typebox'
 import { schemaVersionField, textOrNull, total, uuidParameter } from '../../edge/http/fields.ts'
+import { schemaVersion } from '../../edge/http/identifiers.ts'
 import { limitParameter } from '../../edge/http/page.ts'
 import { closedObject } from '../../platform/json/closed-object.ts'
+import { type Stored, wireObject } from '../../platform/json/wire-object.ts'
 import { attemptResults, triggers } from '../delivery/outcome.ts'
 import { type EventType, eventTypeNames } from '../events/event-types.ts'
 import { eventId, oneOf, orNull, time, uuid } from '../events/fields.ts'
@@ -70,6 +72,10 @@ export const webhookEndpoint = closedObject(
   { title: 'WebhookEndpoint', description: 'A receiver of events.' },
 )
 export type WebhookEndpoint = Static<typeof webhookEndpoint>
+
+export function wireEndpoint(row: Stored<Omit<WebhookEndpoint, 'schemaVersion'>>): WebhookEndpoint {
+  return wireObject(webhookEndpoint, { ...row, schemaVersion: schemaVersion('webhook_endpoint') })
+}
 
 export const webhookEndpointList = closedObject(
   {
