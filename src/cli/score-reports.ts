@@ -13,7 +13,6 @@ import {
   type ExportPage,
   evidenceColumns,
   openExport,
-  type PageRows,
   pseudonymKeyBytes,
   pseudonymOf,
   scoreColumns,
@@ -104,22 +103,19 @@ async function writeExport(
   const counts = await context.db.transaction(async (tx) => {
     // All pages see the database as it is now.
     await tx.run(oneSnapshot)
-    const { read, make } = openExport(tx, { key, rules, now, limit: pageWorkers })
+    const pageAfter = openExport(tx, { key, rules, now, limit: pageWorkers })
     const total = { workers: 0, skills: 0, evidence: 0 }
-    for (let rows: PageRows | null = await read(null); rows !== null; ) {
-      // The database reads the next page while this one is computed and written.
-      const [page, ahead]: [ExportPage, PageRows | null] = await Promise.all([
-        make(rows),
-        rows.next === null ? null : read(rows.next),
-      ])
+    let after: string | null = null
+    do {
+      const page: ExportPage = await pageAfter(after)
       await writeRows(scores, scoreColumns, page.scores)
       await writeRows(skills, skillColumns, page.skills)
       await writeRows(evidence, evidenceColumns, page.evidence)
       total.workers += page.scores.length
       total.skills += page.skills.length
       total.evidence += page.evidence.length
-      rows = ahead
-    }
+      after = page.next
+    } while (after !== null)
     return total
   })
   // Not in the snapshot, which does not show the entries that were written since it began.

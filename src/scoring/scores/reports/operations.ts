@@ -53,8 +53,7 @@ const scoresExport = change({
     const rules = await services.scoringRules()
     if ('refusal' in rules) return rules
     const key = given === undefined ? randomBytes(pseudonymKeyBytes) : Buffer.from(given, 'hex')
-    const { read, make } = openExport(tx, { key, rules, now, limit: size })
-    const page = await make(await read(after))
+    const page = await openExport(tx, { key, rules, now, limit: size })(after)
     const output = { ...factsOf(rules, now), key: key.toString('hex'), ...page }
     const details = { report: 'score-export', rows: page.scores.length } as const
     return changed(output, { subjects: [], details })

@@ -7,7 +7,7 @@ import type { Queryable } from '../../../platform/db/db.ts'
 import { dateOfDay, dayOfDate } from '../../core/civil-date.ts'
 import type { Evidence, ScoreInput } from '../../core/evidence.ts'
 import { evidenceMax } from '../../core/parameters.ts'
-import { findWorkerEvidence, type WorkerEvidence } from '../../evidence/store.ts'
+import { findWorkerEvidence } from '../../evidence/store.ts'
 import type { PastEngine } from '../engine.ts'
 import { isPublished } from '../issue-rule.ts'
 import { daysMax, skillEndsOnDay } from '../published-until.ts'
@@ -87,52 +87,33 @@ export interface ExportOptions {
   limit: number
 }
 
-/** The rows of a page, before their explanation. `next` is the id of its last worker. */
-export interface PageRows {
-  workers: readonly ExportedWorker[]
-  current: ReadonlyMap<string, WorkerEvidence[]>
-  sources: ReadonlyMap<string, ItemSource>
-  next: string | null
-}
-
-/**
- * `read` reads the rows of a page, and `make` makes the page from them, so a caller reads the next
- * page while it makes this one. Engines are loaded once.
- */
+/** Returns a function that makes the page after a worker. Engines are loaded once. */
 export function openExport(db: Queryable, { key, rules, now, limit }: ExportOptions) {
   const makersOf = openMakers(db)
   const ownMakers: Makers = { engine: rules.engine, vocabulary: rules.vocabulary }
   const today = Math.floor(now.getTime() / 86_400_000)
-  return {
-    async read(after: string | null): Promise<PageRows> {
-      const workers = await findExportPage(db, { after, limit })
-      const ids = workers.map(({ workerId }) => workerId)
-      const unscored = workers.flatMap(({ workerId, asOf }) => (asOf === null ? workerId : []))
-      const found = unscored.length === 0 ? [] : await findWorkerEvidence(db, unscored)
-      const active = found.filter(({ state }) => state === 'active')
-      const sources = await findItemSources(db, ids)
-      return {
-        workers,
-        current: Map.groupBy(active, ({ workerId }) => workerId),
-        sources: new Map(sources.map((item) => [item.id, item])),
-        next: workers.length < limit ? null : (ids.at(-1) ?? null),
-      }
-    },
-    async make({ workers, current, sources, next }: PageRows): Promise<ExportPage> {
-      const page: ExportPage = { scores: [], skills: [], evidence: [], next }
-      for (const worker of workers) {
-        const { engineSha256, vocabularySha256, evidence: stored, asOf } = worker
-        const isScored = stored !== null && engineSha256 !== null && vocabularySha256 !== null
-        const makers = isScored ? await makersOf({ engineSha256, vocabularySha256 }) : ownMakers
-        const evidence: Evidence[] = isScored
-          ? JSON.parse(stored)
-          : (current.get(worker.workerId) ?? []).map(({ state: _state, ...item }) => item)
-        const asOfDay = asOf === null ? today : (dayOfDate(asOf) ?? today)
-        const input = { evidence, vocabulary: makers.vocabulary, asOfDay }
-        addWorker(page, { worker, input, engine: makers.engine, rules, key, sources })
-      }
-      return page
-    },
+  return async (after: string | null): Promise<ExportPage> => {
+    const workers = await findExportPage(db, { after, limit })
+    const ids = workers.map(({ workerId }) => workerId)
+    const unscored = workers.flatMap(({ workerId, asOf }) => (asOf === null ? workerId : []))
+    const found = unscored.length === 0 ? [] : await findWorkerEvidence(db, unscored)
+    const active = found.filter(({ state }) => state === 'active')
+    const current = Map.groupBy(active, ({ workerId }) => workerId)
+    const sources = new Map((await findItemSources(db, ids)).map((item) => [item.id, item]))
+    const next = workers.length < limit ? null : (ids.at(-1) ?? null)
+    const page: ExportPage = { scores: [], skills: [], evidence: [], next }
+    for (const worker of workers) {
+      const { engineSha256, vocabularySha256, evidence: stored, asOf } = worker
+      const isScored = stored !== null && engineSha256 !== null && vocabularySha256 !== null
+      const makers = isScored ? await makersOf({ engineSha256, vocabularySha256 }) : ownMakers
+      const evidence: Evidence[] = isScored
+        ? JSON.parse(stored)
+        : (current.get(worker.workerId) ?? []).map(({ state: _state, ...item }) => item)
+      const asOfDay = asOf === null ? today : (dayOfDate(asOf) ?? today)
+      const input = { evidence, vocabulary: makers.vocabulary, asOfDay }
+      addWorker(page, { worker, input, engine: makers.engine, rules, key, sources })
+    }
+    return page
   }
 }
 
