@@ -3,6 +3,11 @@
  * After a crash the registry may hold a batch that was not written; a second run writes it again.
  */
 import type { Config } from '../config/config.ts'
+import {
+  type Credential,
+  convertProof,
+  type ProofConversion,
+} from '../credentials/convert-proof.ts'
 import { tendLists } from '../credentials/issue.ts'
 import { originOf } from '../credentials/payload.ts'
 import type { ProofForm } from '../credentials/proof.ts'
@@ -26,11 +31,10 @@ import {
 } from '../scoring/scores/issue-scores.ts'
 import { readScoreLine, type ScoreToIssue } from '../scoring/scores/score-line.ts'
 import { type CommandContext, withContext } from './context.ts'
-import { usageError } from './fail.ts'
+import { failure, usageError } from './fail.ts'
 import { batchesUntil, type Input, openInput } from './input-lines.ts'
 import type { Outcome } from './output.ts'
 import { type OutputFile, openOutput } from './output-file.ts'
-import { convertProofOrFail } from './proof-form.ts'
 import {
   chooseErrorsFile,
   closeWith,
@@ -265,4 +269,17 @@ function renderSummary(tally: Tally, { flags, errorsFile, ms }: Files & { ms: nu
     lines,
     linesTo: 'stderr',
   }
+}
+
+/** Calls `convertProof`. Throws `Failure` if the private key that signed is not on this machine. */
+async function convertProofOrFail(
+  credential: Credential,
+  form: ProofForm,
+  conversion: ProofConversion,
+): Promise<Credential> {
+  const made = await convertProof(credential, form, conversion)
+  if ('credential' in made) return made.credential
+  throw failure(
+    `${String(credential.id)} was signed by ${made.cannotSignAs}, and its private key is not on this machine. Use --proof native.`,
+  )
 }

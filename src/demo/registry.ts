@@ -4,9 +4,10 @@
  */
 import type { Action } from '../audit/actions.ts'
 import { operator, recordAction } from '../audit/record.ts'
-import { lockKeys, type RegisteredCredential } from '../credentials/api.ts'
-import { originOf } from '../credentials/payload.ts'
+import { findIssued, lockKeys, type RegisteredCredential } from '../credentials/api.ts'
+import { type Origin, originOf, subjectUrl } from '../credentials/payload.ts'
 import type { Db, Queryable } from '../platform/db/db.ts'
+import { findWorkerCredentials } from '../scoring/api.ts'
 import type { Engine } from '../scoring/scores/engine.ts'
 import { issueRuleOf, scoringRulesOf } from '../scoring/scores/scoring.ts'
 import { scoringVocabulary } from '../scoring/scores/scoring-vocabulary.ts'
@@ -15,7 +16,6 @@ import { findWorkers } from '../workers/api.ts'
 import { dayMs } from './days.ts'
 import { evidenceOf } from './evidence.ts'
 import { reissueCredentials } from './reissue.ts'
-import { findSamples } from './samples.ts'
 import { keyDaysAgo, type Sample, samples, sampleWorkers, validityDays } from './scenario.ts'
 import { type Member, seedHistory } from './seed.ts'
 import { type DemoKey, ensureDemoKey } from './signing-key.ts'
@@ -139,4 +139,37 @@ function wholeSecond(timeMs: number): Date {
 
 function keyCreated({ signer }: DemoKey): Action {
   return { action: 'keys.created', subjects: [signer.kid], details: { state: 'active' } }
+}
+
+const matches: Record<Sample, (one: RegisteredCredential, now: Date) => boolean> = {
+  valid: isCurrent,
+  revoked: ({ revokedAt }) => revokedAt !== null,
+  tampered: isCurrent,
+  expired: ({ revokedAt, validUntil }, now) => revokedAt === null && validUntil <= now,
+  superseded: ({ supersededAt, revokedAt }) => supersededAt !== null && revokedAt === null,
+}
+
+function isCurrent({ supersededAt, revokedAt }: RegisteredCredential): boolean {
+  return supersededAt === null && revokedAt === null
+}
+
+/** Returns the last matching credential of each sample. A sample without one is absent. */
+async function findSamples(
+  db: Queryable,
+  origin: Origin,
+  now: Date,
+): Promise<Map<Sample, RegisteredCredential>> {
+  const workers = await findWorkers(db, { externalIds: Object.values(sampleWorkers) })
+  const workerIds = workers.map(({ workerId }) => workerId)
+  const held = workerIds.length === 0 ? [] : await findWorkerCredentials(db, workerIds)
+  const digests = held.flatMap(({ vcSha256 }) => vcSha256 ?? [])
+  const issued = digests.length === 0 ? [] : await findIssued(db, digests)
+  const found = new Map<Sample, RegisteredCredential>()
+  for (const [sample, username] of Object.entries(sampleWorkers) as [Sample, string][]) {
+    const subject = subjectUrl(origin, username)
+    const own = issued.filter((one) => one.subject === subject && matches[sample](one, now))
+    const last = own.sort((a, b) => a.issuedAt.getTime() - b.issuedAt.getTime()).at(-1)
+    if (last !== undefined) found.set(sample, last)
+  }
+  return found
 }

@@ -6,7 +6,7 @@ import { openRaw, post, request, startEdge } from '../../test/support/start/edge
 import { linesType } from './http/contract.ts'
 import { endpoint } from './http/endpoint.ts'
 import type { LinesBody } from './http/lines.ts'
-import { streamedBody } from './streamed-body.ts'
+import { streamedBody } from './request-body.ts'
 
 /** Counts the bytes of its body, and sends a line for each piece. */
 const counting = endpoint({

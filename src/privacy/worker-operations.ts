@@ -28,7 +28,9 @@ import { type Permission, permissions } from '../workers/schema.ts'
 import { unknownWorker, usernameField } from '../workers/username.ts'
 import { eraseWorker } from './erase-worker.ts'
 import { exportWorker } from './export-worker.ts'
-import { erasureReasons } from './reasons.ts'
+
+/** As the audit log keeps them. */
+const erasureReasons = ['worker_request', 'no_longer_needed', 'unlawful', 'policy'] as const
 
 const { read, change } = operationsFor<object>()
 

@@ -8,11 +8,17 @@
 import { convertProof } from '../../credentials/convert-proof.ts'
 import type { Origin } from '../../credentials/payload.ts'
 import { RecentMap } from '../../platform/recent-map.ts'
+import { placeOf } from '../../workers/candidates/place-of.ts'
 import { type PublicRow, publicScore, type ScoreRow } from '../../workers/candidates/public-read.ts'
 import { type CandidateReads, foundCandidate } from '../../workers/candidates/reads.ts'
-import { scanCandidates } from '../../workers/candidates/scan.ts'
 import { type AnyPage, pageFor, pageOf, searchOf } from '../../workers/candidates/search.ts'
-import { start } from '../../workers/candidates/search-hit.ts'
+import {
+  comparePlaces,
+  type Place,
+  type Search,
+  type SearchHit,
+  start,
+} from '../../workers/candidates/search-hit.ts'
 import type { SkillNames } from '../../workers/candidates/skill-names.ts'
 import { sandboxSigners } from './credentials.ts'
 import type { SandboxCandidate } from './sandbox-candidates.ts'
@@ -63,4 +69,20 @@ export function sandboxReads(
 
 function hasScore(row: PublicRow): row is PublicRow & ScoreRow {
   return row.snapshot !== null
+}
+
+/** Returns the first `limit` matching candidates behind the place `after`, best match first. */
+function scanCandidates<Candidate extends SearchHit>(
+  candidates: readonly Candidate[],
+  { search, after, limit }: { search: Search; after: Place; limit: number },
+  names: SkillNames,
+): Candidate[] {
+  return candidates
+    .flatMap((candidate) => {
+      const place = placeOf(candidate, search, names)
+      return place !== null && comparePlaces(place, after) > 0 ? { candidate, place } : []
+    })
+    .sort((a, b) => comparePlaces(a.place, b.place))
+    .slice(0, limit)
+    .map(({ candidate }) => candidate)
 }

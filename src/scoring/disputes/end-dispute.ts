@@ -4,17 +4,21 @@
  * events are in causal order: `evidence.revoked` for each item, `score.revised`, and last
  * `dispute.resolved`, which names the resulting score.
  */
+
+import { revokeDigests } from '../../credentials/revoke.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { type Refusal, refuse } from '../../platform/errors.ts'
 import { publishEvents } from '../../webhooks/events/outbox.ts'
 import { findWorkerFacts } from '../../workers/api.ts'
 import { restoreEvidence } from '../evidence/exclude-evidence.ts'
 import { moveIdentity } from '../scores/keep-sharing.ts'
-import { reviseEarlier } from '../scores/revise-earlier.ts'
 import { revokeAndRescore } from '../scores/revoke-evidence.ts'
+import type { Correction } from '../scores/score-change.ts'
+import { scoreRevised } from '../scores/score-events.ts'
 import { scoreWorkers } from '../scores/score-workers.ts'
 import type { Scoring } from '../scores/scoring.ts'
 import { mayPublish } from '../scores/sharing.ts'
+import type { EarlierSnapshot, SharedSnapshot, Snapshot } from '../scores/snapshot.ts'
 import { findActiveSnapshots, findEarlierSnapshots } from '../scores/store.ts'
 import { canMove, type Decision, type Dispute, type DisputeKind, verdictOf } from './dispute.ts'
 import { disputeResolved, isScoreChanged } from './dispute-events.ts'
@@ -152,4 +156,28 @@ async function revokeIdentity(
   if (worker?.identity?.state === 'verified')
     await moveIdentity(tx, { workerId, move: 'revoke' }, { by: actor, at: now })
   return false
+}
+
+/**
+ * Revokes the credential of `earlier` and publishes `score.revised` from it to the active score. If
+ * there is no active score, or no consent, no event is sent. Called under the worker's lock.
+ */
+async function reviseEarlier(
+  tx: Tx,
+  earlier: EarlierSnapshot,
+  { correction, now }: { correction: Correction; now: Date },
+): Promise<void> {
+  const [revoked] = await revokeDigests(tx, [earlier.vcSha256], now)
+  if (revoked?.now !== true) return
+  const [active] = await findActiveSnapshots(tx, [earlier.workerId])
+  const [worker] = await findWorkerFacts(tx, [earlier.workerId])
+  if (active === undefined || !isShared(active)) return
+  if (worker === undefined || !mayPublish(worker)) return
+  const { issuedAt } = active
+  const revision = { ...correction, previous: earlier, issuedAt, revisedAt: now }
+  await publishEvents(tx, [scoreRevised(active, revision)], now)
+}
+
+function isShared<One extends Snapshot>(snapshot: One): snapshot is One & SharedSnapshot {
+  return snapshot.vcSha256 !== null && snapshot.statusToken !== null
 }

@@ -1,5 +1,6 @@
 /** The page on which a webhook endpoint is added. Its secret is the answer to the form. */
 import { randomUUID } from 'node:crypto'
+import type { TSchema } from 'typebox'
 import { idempotencyKeyPattern } from '../../edge/http/contract.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { memberCaller } from '../../operations/callers.ts'
@@ -9,21 +10,78 @@ import type { WebhookPerformer } from '../../webhooks/endpoints/handlers.ts'
 import { type EventType, eventTypeNames, eventTypes } from '../../webhooks/events/event-types.ts'
 import { webhooksCreate } from '../../webhooks/operations.ts'
 import {
+  card,
   choicesField,
   chosenBoxes,
+  code,
   type FieldErrors,
   formErrors,
   hidden,
   pageHead,
   secretOnce,
   submit,
+  table,
   textField,
 } from '../components.ts'
-import { html } from '../html.ts'
+import { type Html, html } from '../html.ts'
 import { dashboardPage, type Fields, type PagesContext, type View } from '../page.ts'
-import { eventDataCard } from './event-data.ts'
 import { verifySnippets } from './verify-snippets.ts'
 import { endpointPath, webhooksPath } from './webhook-words.ts'
+
+/** Made once, because the types never change. */
+const eventDataCard: Html = card({
+  title: 'Data of each event',
+  text: 'The body of a delivery has these fields as data, beside its id, type and time.',
+  isFlush: true,
+  body: eventTypeNames.map(typeFold),
+})
+
+function typeFold(name: EventType): Html {
+  const { data, example, meaning } = eventTypes[name]
+  const fields = Object.entries<TSchema>(data.properties).map(([field, schema]) => ({
+    field,
+    ...factsOf(schema),
+  }))
+  return html`<details class="fold"><summary>${name}</summary><div class="card-body stack"><p class="muted">${meaning}</p>${table<
+    (typeof fields)[number]
+  >({
+    label: `Data of ${name}`,
+    rows: fields,
+    columns: [
+      { head: 'Field', cell: ({ field }) => html`<code>${field}</code>` },
+      { head: 'Type', cell: ({ type }) => type },
+      { head: 'Meaning', priority: 2, cell: ({ meaning }) => meaning },
+    ],
+  })}${code({
+    id: `example-${name.replace('.', '-')}`,
+    label: 'Example',
+    text: JSON.stringify(example, null, 2),
+    isShort: true,
+  })}</div></details>`
+}
+
+/** What the table reads of a JSON Schema. */
+interface Shape {
+  type?: string
+  format?: string
+  enum?: readonly string[]
+  anyOf?: readonly Shape[]
+  items?: Shape
+  description?: string
+}
+
+function factsOf(schema: TSchema): { type: string; meaning: string } {
+  const shape = schema as Shape
+  const [first] = shape.anyOf ?? []
+  return { type: typeOf(shape), meaning: shape.description ?? first?.description ?? '' }
+}
+
+function typeOf({ type = '', format, enum: words, anyOf, items }: Shape): string {
+  if (anyOf !== undefined) return anyOf.map(typeOf).join(' or ')
+  if (words !== undefined) return words.join(' | ')
+  if (items !== undefined) return `list of ${typeOf(items)}`
+  return format ?? type
+}
 
 const path = `${webhooksPath}/new`
 const keyForm = new RegExp(idempotencyKeyPattern)

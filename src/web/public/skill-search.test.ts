@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { skillCatalogOf } from '../../standard/catalog.ts'
 import { loadReleasedVocabulary } from '../../standard/releases.ts'
 import { loadSearchWords } from '../../standard/search-words.ts'
-import { openSkillSearch } from './skill-search.ts'
+import { openSkillSearch } from './standard.ts'
 
 const vocabulary = loadReleasedVocabulary()
 const searchWords = loadSearchWords()

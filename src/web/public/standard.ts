@@ -11,11 +11,12 @@ import { skillCatalogOf, type Vocabulary } from '../../standard/catalog.ts'
 import type { VocabularyNotes } from '../../standard/notes.ts'
 import type { PublishedReleases } from '../../standard/releases.ts'
 import type { SkillRecord } from '../../standard/schema.ts'
+import type { SearchWords } from '../../standard/search-words.ts'
 import { loadSearchWords } from '../../standard/search-words.ts'
 import { skillIdOf, slugOf } from '../../standard/slug.ts'
+import type { Crosswalk } from '../../standard/source.ts'
 import { pageDocument, publicEndpoint, type Site, viewAnswer } from '../public-page.ts'
-import { searchLimits, type TextIndex } from '../text-index.ts'
-import { openSkillSearch } from './skill-search.ts'
+import { openTextIndex, searchLimits, type TextIndex } from '../text-index.ts'
 import { type SkillPage, skillView } from './skill-view.ts'
 import { bandsView, termsView } from './standard-reference-view.ts'
 import { standardView } from './standard-view.ts'
@@ -131,4 +132,33 @@ function versionReader({ index, read }: PublishedReleases): (id: string) => Skil
       return version === undefined ? [] : [{ release, releasedAt, version }]
     })
   }
+}
+
+interface SkillSearchSources {
+  skills: readonly SkillRecord[]
+  crosswalk: Crosswalk
+  searchWords: ReadonlyMap<string, SearchWords>
+}
+
+/** Opens the search. It also finds a skill by its id in ESCO and O*NET. */
+export function openSkillSearch({
+  skills,
+  crosswalk,
+  searchWords,
+}: SkillSearchSources): Promise<TextIndex<SkillRecord>> {
+  return openTextIndex(skills, {
+    fields: { label: 8, names: 7, words: 10, further: 2, mapped: 3, text: 0.6 },
+    textsOf: ({ id, label, aliases, description }) => ({
+      label,
+      names: [...aliases, id].join('\n'),
+      words: searchWords.get(id)?.first.join('\n') ?? '',
+      further: searchWords.get(id)?.further.join('\n') ?? '',
+      mapped: crosswalk
+        .filter(({ skill }) => skill === id)
+        .map(({ target, label: name }) => `${target} ${name}`)
+        .join('\n'),
+      text: description,
+    }),
+    enough: 1,
+  })
 }
