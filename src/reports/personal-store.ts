@@ -1,16 +1,6 @@
 /** Export of the reports about one worker. It does not name the account that reported. */
 import { type Queryable, sql } from '../platform/db/db.ts'
 
-export interface ReportRecord {
-  decision: string
-  outcome: string
-  reasonCodes: string[]
-  notes: string | null
-  /** The JSON value of the request. */
-  metadata: unknown
-  createdAt: Date
-}
-
 /** Returns the usernames with one of these digests that occur in reports. Reads every report. */
 export async function findReportedNames(
   db: Queryable,
@@ -27,11 +17,8 @@ export async function findReportedNames(
  * Returns the reports about these subjects: usernames, and score ids in 64 lowercase hex
  * characters, which is longer than any username.
  */
-export function findReportRecords(
-  db: Queryable,
-  subjects: readonly string[],
-): Promise<ReportRecord[]> {
-  return db.rows<ReportRecord>(sql`
+export function findReportRecords(db: Queryable, subjects: readonly string[]): Promise<object[]> {
+  return db.rows<object>(sql`
     select decision, outcome, reason_codes as "reasonCodes", notes, metadata,
       created_at as "createdAt"
     from agent_decision_reports where subject = any(${subjects}::text[]) order by id`)

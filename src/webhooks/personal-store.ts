@@ -1,10 +1,7 @@
 /** SQL that exports and erases the webhook events of one worker. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
-import type { EventType } from './events/event-types.ts'
 
-export interface EventRecord {
-  type: EventType
-  createdAt: Date
+interface EventRecord {
   /** The envelope as JSON text. */
   body: string
   withheldAt: Date | null
@@ -12,7 +9,7 @@ export interface EventRecord {
 
 export function findEventRecords(db: Queryable, workerId: string): Promise<EventRecord[]> {
   return db.rows<EventRecord>(sql`
-    select type, created_at as "createdAt", body, withheld_at as "withheldAt"
+    select body, withheld_at as "withheldAt"
     from webhook_events where worker_id = ${workerId} order by seq`)
 }
 

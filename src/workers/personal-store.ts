@@ -1,32 +1,9 @@
 /** Export and erasure of the data of this module about one worker. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
-import type { Permission } from './schema.ts'
 
-export interface WorkerHistory {
-  registeredAt: Date
-  /**
-   * Times at which usernames were taken. The names themselves are kept only while a profile shows
-   * them.
-   */
-  usernamesTakenAt: Date[]
-  consentChanges: {
-    consentVersion: number
-    permission: Permission
-    granted: boolean
-    textVersion: string | null
-    actor: string
-    effectiveAt: string
-  }[]
-  identityChanges: {
-    state: string
-    verifiedUntil: string | null
-    actor: string
-    changedAt: string
-  }[]
-}
-
-export async function findWorkerHistory(db: Queryable, workerId: string): Promise<WorkerHistory> {
-  const [row] = await db.rows<WorkerHistory>(sql`
+/** Of usernames it has the times. The names themselves are kept only while a profile shows them. */
+export async function findWorkerHistory(db: Queryable, workerId: string): Promise<object> {
+  const [row] = await db.rows<object>(sql`
     select w.registered_at as "registeredAt",
       array(select taken_at from usernames u where u.worker_id = w.id order by taken_at)
         as "usernamesTakenAt",

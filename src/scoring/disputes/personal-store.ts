@@ -1,23 +1,9 @@
 /** Export and erasure of the data of this module about one worker. */
 import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
 
-export interface DisputeRecord {
-  disputeId: string
-  kind: string
-  state: string
-  resolution: string | null
-  restricted: boolean
-  snapshotId: string | null
-  resultingSnapshotId: string | null
-  openedAt: Date
-  dueAt: Date
-  endedAt: Date | null
-  evidence: { evidenceId: string; excluded: boolean; upheld: boolean }[]
-  changes: { state: string; changedAt: string; actor: string }[]
-}
-
-export function findDisputeRecords(db: Queryable, workerId: string): Promise<DisputeRecord[]> {
-  return db.rows<DisputeRecord>(sql`
+/** Returns the disputes as an export shows them. */
+export function findDisputeRecords(db: Queryable, workerId: string): Promise<object[]> {
+  return db.rows<object>(sql`
     select d.id as "disputeId", d.kind, d.state, d.resolution, d.restricted,
       encode(d.snapshot_id, 'hex') as "snapshotId",
       encode(d.resulting_snapshot_id, 'hex') as "resultingSnapshotId", d.opened_at as "openedAt",

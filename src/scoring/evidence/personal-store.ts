@@ -1,20 +1,8 @@
 /** Export and erasure of the data of this module about one worker. */
 import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
 
-export interface EvidenceRecord {
-  evidenceId: string
-  sourceId: string
-  externalId: string
-  skillId: string
-  type: string
-  value: number
-  observedOn: string
-  expiresOn: string | null
-  digest: string
-  ingestedAt: Date
-  state: string
-  revokedReason: string | null
-  revokedBy: string | null
+/** What an export shows of an item. */
+interface EvidenceRecord {
   /** JSON text, or null if the item has no private part. */
   payload: string | null
 }

@@ -2,22 +2,10 @@
 import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
 import { deleteReissuesOf } from './reissue-store.ts'
 
+/** What an export shows of a score. */
 export interface ScoreRecord {
   /** 64 lowercase hex characters. */
   snapshotId: string
-  state: string
-  change: string
-  reason: string | null
-  asOf: string
-  engineVersion: string
-  score: number
-  low: number
-  high: number
-  band: string
-  evidenceCount: number
-  sourceCount: number
-  issuedAt: Date
-  endedAt: Date | null
   vcSha256: string | null
   /** Input and result of the engine as JSON text, or null if they were erased. */
   evidence: string | null
