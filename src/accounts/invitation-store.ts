@@ -38,14 +38,9 @@ export async function lockOpenInvitation(
   return found
 }
 
-export interface NewInvitation {
-  id: string
+export interface NewInvitation extends Omit<OpenInvitation, 'mailedAt'> {
   accountId: string
-  email: string
-  role: Role
   invitedBy: string | null
-  createdAt: Date
-  expiresAt: Date
 }
 
 export async function insertInvitation(tx: Tx, one: NewInvitation): Promise<void> {

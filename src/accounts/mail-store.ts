@@ -21,6 +21,7 @@ export interface NewMail {
   id: string
   kind: MailKind
   email: string
+  /** The page after sign-in, or null. */
   next: string | null
   /** Of a mail of the kind `invitation`. */
   invitationId?: string
@@ -38,15 +39,9 @@ export async function insertMail(db: Queryable, mail: NewMail): Promise<void> {
       ${mail.notice === undefined ? null : JSON.stringify(mail.notice)}::jsonb, ${mail.createdAt}, ${mail.dueAt})`)
 }
 
-export interface ClaimedMail {
-  id: string
-  kind: MailKind
-  email: string
-  /** The page after sign-in, or null. */
-  next: string | null
+export interface ClaimedMail extends Omit<NewMail, 'dueAt' | 'invitationId' | 'notice'> {
   invitationId: string | null
   notice: NoticeMail | null
-  createdAt: Date
   /** 1 for the first attempt. */
   attempt: number
 }

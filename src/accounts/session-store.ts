@@ -115,13 +115,9 @@ export async function findValidSessionIds(
   return new Set(rows.map(({ id }) => id))
 }
 
-export interface OwnSession {
-  id: string
-  createdAt: Date
+export interface OwnSession
+  extends Pick<NewSession, 'id' | 'createdAt' | 'endsAt' | 'browser' | 'network'> {
   lastSeenAt: Date
-  endsAt: Date
-  browser: string
-  network: string
 }
 
 /** Returns the valid sessions of a user, the last seen first. */

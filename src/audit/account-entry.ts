@@ -1,16 +1,11 @@
 /** Pure: an entry of the audit log as the members of an account read it. */
 import type { KeyCaller, SessionCaller } from '../edge/http/callers.ts'
 import { type ActionName, actions, theInvited, theService } from './actions.ts'
+import type { Entry } from './chain.ts'
 
 /** The stored entry. */
-export interface AccountEntry {
-  seq: number
-  at: string
-  actor: string
+export interface AccountEntry extends Omit<Entry, 'action' | 'prevHash' | 'hash'> {
   action: ActionName
-  /** Canonical JSON. */
-  subjects: string
-  details: string
 }
 
 export interface ReadEntry {

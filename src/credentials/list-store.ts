@@ -130,12 +130,9 @@ export async function raiseAllRevisions(tx: Tx, at: Date): Promise<void> {
     update status_lists l set revision = revision + 1 from found where l.list_id = found.list_id`)
 }
 
-export interface PublishedList {
-  listId: string
+export interface PublishedList
+  extends Pick<Publication, 'listId' | 'validUntil' | 'payload' | 'proofs'> {
   publication: number
-  validUntil: Date
-  payload: string
-  proofs: Record<ProofForm, Proof>
 }
 
 /**

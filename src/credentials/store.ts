@@ -122,15 +122,9 @@ export function findIssued(
     from score_credentials c join signing_keys k using (kid) where c.vc_sha256 = any(${vcSha256s}::bytea[])`)
 }
 
-export interface ListedCredential {
-  credentialId: string
+export interface ListedCredential extends Omit<RegisteredCredential, 'payload' | 'proof'> {
   vcSha256: Buffer
-  subject: string
   kid: string
-  issuedAt: Date
-  validUntil: Date
-  supersededAt: Date | null
-  revokedAt: Date | null
   keyRevokedAt: Date | null
 }
 

@@ -1,6 +1,7 @@
 /** All SQL of `process_heartbeats`, and of the view `backlog`. */
 import { type Queryable, sql } from '../platform/db/db.ts'
-import type { Abilities, Heartbeat, JobState, ProcessIdentity } from './processes.ts'
+import type { JobRecord } from '../platform/job-runner.ts'
+import type { Abilities, Heartbeat, ProcessIdentity } from './processes.ts'
 
 export async function upsertHeartbeat(
   db: Queryable,
@@ -43,7 +44,7 @@ export async function findHeartbeats(db: Queryable): Promise<Heartbeat[]> {
   return rows.map((row) => ({ ...row, jobs: row.jobs === null ? null : datedJobs(row.jobs) }))
 }
 
-function datedJobs(jobs: Readonly<Record<string, JobState>>): Record<string, JobState> {
+function datedJobs(jobs: Readonly<Record<string, JobRecord>>): Record<string, JobRecord> {
   const dated = (time: Date | null): Date | null => (time === null ? null : new Date(time))
   return Object.fromEntries(
     Object.entries(jobs).map(([name, { ranAt, succeededAt, ...rest }]) => [

@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  countAbilities,
-  type Heartbeat,
-  type JobState,
-  jobsFault,
-  processesOf,
-} from './processes.ts'
+import type { JobRecord } from '../platform/job-runner.ts'
+import { countAbilities, type Heartbeat, jobsFault, processesOf } from './processes.ts'
 
 const now = new Date('2026-11-25T12:00:00Z')
 const ago = (seconds: number) => new Date(now.getTime() - seconds * 1_000)
@@ -28,7 +23,7 @@ function heartbeat(over: Partial<Heartbeat> = {}): Heartbeat {
   }
 }
 
-function job(over: Partial<JobState> = {}): JobState {
+function job(over: Partial<JobRecord> = {}): JobRecord {
   return { everyMs: 1_000, ranAt: ago(1), succeededAt: ago(1), error: null, ...over }
 }
 

@@ -1,12 +1,5 @@
 /** Pure: the processes of the service and their background jobs, as their heartbeats tell. */
-
-export interface JobState {
-  everyMs: number
-  ranAt: Date | null
-  succeededAt: Date | null
-  /** The message of the last run if it failed. */
-  error: string | null
-}
+import type { JobRecord } from '../platform/job-runner.ts'
 
 /** What a process can do. */
 export interface Abilities {
@@ -16,7 +9,7 @@ export interface Abilities {
   /** It holds a keyring for the secrets of webhooks. */
   opensSecrets: boolean
   /** Its background jobs by name. Null if it runs none. */
-  jobs: Readonly<Record<string, JobState>> | null
+  jobs: Readonly<Record<string, JobRecord>> | null
 }
 
 export interface ProcessIdentity {

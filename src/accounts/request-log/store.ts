@@ -44,19 +44,11 @@ export async function insertEntries(db: Queryable, entries: readonly NewEntry[])
       last_seq = greatest(c.last_seq, excluded.last_seq)`)
 }
 
-export interface LogEntry {
+export interface LogEntry extends Omit<NewEntry, 'accountId' | 'operationId' | 'cause'> {
   seq: number
-  at: Date
-  requestId: string
-  keyId: string | null
   operation: string
-  status: number
-  error: string | null
   /** See `ErrorCauses`. */
   cause: Readonly<Record<string, unknown>> | null
-  credits: number
-  durationUs: number
-  network: string
 }
 
 const columns = fragment`seq, at, request_id as "requestId", key_id as "keyId", operation,

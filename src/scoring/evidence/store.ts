@@ -58,17 +58,7 @@ export async function insertPrivate(tx: Tx, rows: readonly PrivateRow[]): Promis
     select * from unnest(${rows.map((row) => row.evidenceId)}::uuid[], ${rows.map((row) => row.payload)}::text[])`)
 }
 
-export interface StoredEvidence {
-  evidenceId: string
-  workerId: string
-  sourceId: string
-  externalId: string
-  skillId: string
-  type: string
-  value: number
-  observedOn: string
-  expiresOn: string | null
-  digest: Buffer
+export interface StoredEvidence extends Omit<EvidenceRow, 'ingestedAt' | 'state'> {
   /** Null if the item has no private part or if it was erased. */
   payload: string | null
   isErased: boolean

@@ -4,27 +4,18 @@
  */
 import { type Queryable, sql } from '../../platform/db/db.ts'
 import type { Band } from '../core/parameters.ts'
+import type { Snapshot } from './snapshot.ts'
 
-export interface StoredSnapshot {
-  snapshotId: Buffer
-  workerId: string
+export interface StoredSnapshot extends Omit<Snapshot, 'issuedAt' | 'vcSha256' | 'statusToken'> {
   /** `YYYY-MM-DD`. */
   asOf: string
   engineId: string
-  engineVersion: string
-  engineSha256: Buffer
   vocabularySha256: Buffer
   evidenceRoot: Buffer
   nonce: Buffer
   /** Canonical JSON. */
   evidence: string
   result: string
-  score: number
-  low: number
-  high: number
-  band: Band
-  evidenceCount: number
-  sourceCount: number
 }
 
 /** Returns scores in order of id, from the id `from` on. */
@@ -93,19 +84,7 @@ export async function findRules(db: Queryable, sha256: Buffer): Promise<string |
   return row?.rules
 }
 
-interface ListedScore {
-  snapshotId: Buffer
-  score: number
-  low: number
-  high: number
-  band: Band
-  evidenceCount: number
-  sourceCount: number
-  engineVersion: string
-  issuedAt: Date
-  /** Null if the score has no credential. */
-  vcSha256: Buffer | null
-}
+type ListedScore = Omit<Snapshot, 'workerId' | 'engineSha256' | 'statusToken'>
 
 export interface ScoreInHistory extends ListedScore {
   state: 'active' | 'superseded' | 'withdrawn'

@@ -1,5 +1,7 @@
 /** The audit log of the console, by hand: entries as sentences, and the check of the chain. */
+
 import { actions } from '../../audit/actions.ts'
+import type { Entry } from '../../audit/chain.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { visible } from '../../platform/visible.ts'
 import { actionForm, type Column, none, notice, shortIdValue, table } from '../components.ts'
@@ -9,16 +11,6 @@ import { counted, shortId, timeTag } from '../text.ts'
 import { type Console, type Visiting } from './console.ts'
 import { listShown } from './list-page.ts'
 import { auditPath, titled, wordsOf } from './nouns.ts'
-
-/** An entry as `audit list` shows it. */
-interface Entry {
-  seq: number
-  at: string
-  actor: string
-  action: string
-  subjects: string
-  details: string
-}
 
 export function auditPages<Services>(console: Console<Services>): Endpoint[] {
   const noun = console.nouns.get('audit')

@@ -13,7 +13,12 @@ import {
   type LogEntry,
   lookedAtMax,
 } from '../../accounts/api.ts'
-import { fitsFilter, type LogFilter, readLogFilter } from '../../accounts/request-log/log-filter.ts'
+import {
+  fitsFilter,
+  type LogFilter,
+  type LogQuery,
+  readLogFilter,
+} from '../../accounts/request-log/log-filter.ts'
 import { sessionOf } from '../../edge/http/callers.ts'
 import { type Endpoint, endpoint } from '../../edge/http/endpoint.ts'
 import { uuidForm } from '../../edge/http/fields.ts'
@@ -152,15 +157,9 @@ const liveBadge = html`<span class="badge live" data-tone="positive" data-live-s
 /** Scripts show the button, and exchange its two words. */
 const liveButton = html`<button class="button" type="button" data-live-toggle hidden><span data-live-on>${icon('pause')}Pause</span><span data-live-off hidden>${icon('play')}Resume</span></button>`
 
-interface Chosen {
-  status?: string
-  operation?: string
-  key?: string
-  error?: string
+/** `from` and `to` are read if the range is `between`, as UTC. */
+interface Chosen extends LogQuery {
   range?: string
-  /** Read if the range is `between`, as UTC. */
-  from?: string
-  to?: string
 }
 
 const minuteForm = /^[1-9]\d{3}-\d{2}-\d{2}T\d{2}:\d{2}$/

@@ -216,6 +216,7 @@ export interface FailingEndpoint {
   failingSince: Date
   lastFailureAt: Date
   consecutiveFailures: number
+  /** Hours after which the operator got the last notice. */
   warnedHours: number
   /** Number of different events among the failures. */
   eventCount: number

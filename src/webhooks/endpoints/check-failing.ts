@@ -1,7 +1,7 @@
 /** Warns the operator about failing endpoints, and disables them after five days. */
 import type { Db } from '../../platform/db/db.ts'
 import { cancelStrayDeliveries } from '../delivery/delivery-store.ts'
-import { findFailing, setWarned } from '../delivery/endpoint-store.ts'
+import { type FailingEndpoint, findFailing, setWarned } from '../delivery/endpoint-store.ts'
 import type { Notices } from '../delivery/notices.ts'
 import { disableEndpoint } from './disable.ts'
 
@@ -36,16 +36,6 @@ function disableFailing(
   })
 }
 
-interface Failing {
-  failingSince: Date
-  lastFailureAt: Date
-  consecutiveFailures: number
-  /** Number of different events among the failures. */
-  eventCount: number
-  /** Hours after which the operator got the last notice. */
-  warnedHours: number
-}
-
 type FailingAction = { action: 'none' } | { action: 'warn'; hours: number } | { action: 'disable' }
 
 const hourMs = 3_600_000
@@ -58,7 +48,7 @@ const disableAfterHours = 120
  * events with 12 hours between the first and the last. The operator gets a notice after one day and
  * after three.
  */
-export function failingAction(failing: Failing, now: Date): FailingAction {
+export function failingAction(failing: Omit<FailingEndpoint, 'id'>, now: Date): FailingAction {
   const { failingSince, lastFailureAt, consecutiveFailures, eventCount, warnedHours } = failing
   const hours = (now.getTime() - failingSince.getTime()) / hourMs
   const spanHours = (lastFailureAt.getTime() - failingSince.getTime()) / hourMs

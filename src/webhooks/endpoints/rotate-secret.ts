@@ -19,6 +19,7 @@ import {
   findSecrets,
   insertSecret,
   moveSecrets,
+  type NewSecretRow,
 } from '../delivery/endpoint-store.ts'
 import { lockActive, lockKnown } from '../delivery/own-endpoint.ts'
 import { newSecret, sealSecret, secretPrefix } from '../delivery/secret.ts'
@@ -109,12 +110,8 @@ export interface Replacement extends EndpointOf {
   now: Date
 }
 
-interface NewSecretInput {
-  endpointId: string
-  version: number
+interface NewSecretInput extends Omit<NewSecretRow, 'prefix' | 'sealed' | 'kid'> {
   ring: Keyring
-  signsFrom: Date
-  isReplacement?: boolean
 }
 
 async function addSecret(
