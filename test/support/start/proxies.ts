@@ -144,7 +144,8 @@ function kindOf(name: string): Kind {
   return kind
 }
 
-function accepts(port: number): Promise<boolean> {
+/** Returns whether a program listens on this port of 127.0.0.1. */
+export function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => {
       socket.destroy()
