@@ -4,6 +4,9 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { parse } from 'yaml'
+import { readContainerfile } from './support/start/containerfile.ts'
+import { fencesOf } from './support/start/docs-page.ts'
 import { temporaryFolder } from './support/start/processes.ts'
 import { checkProxyFile, missingProxy, proxyNames } from './support/start/proxies.ts'
 
@@ -27,6 +30,9 @@ function systemRoot(): string {
   for (const name of ['passwd', 'group']) writeFileSync(join(root, 'etc', name), '')
   return root
 }
+
+/** The page with the tables of all settings. */
+const configured = readFileSync('docs/configure.md', 'utf8')
 
 function run(program: string, args: readonly string[]): string {
   const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' })
@@ -96,3 +102,63 @@ for (const name of proxyNames)
     for (const nodes of [['192.0.2.1:8080', '192.0.2.2:8080'], ['192.0.2.1:8080']])
       checkProxyFile(name, temporaryFolder(), nodes)
   })
+
+test("the page's command writes a Caddyfile for one node", { skip: missingProxy('caddy') }, () => {
+  const page = fencesOf(readFileSync('docs/deploy.md', 'utf8'))
+  const { text } = page.find((fence) => fence.text.includes('/Caddyfile')) ?? assert.fail()
+  const file = join(temporaryFolder(), 'Caddyfile')
+  const command = text
+    .slice(0, text.indexOf('sudo systemctl'))
+    .replace(/sudo tee \S+/, `tee ${file}`)
+  run('sh', ['-c', command])
+  assert.match(
+    readFileSync(file, 'utf8'),
+    /^scores\.your-company\.org \{[^]*|to 127\.0\.0\.1:8080/m,
+  )
+  assert.doesNotMatch(readFileSync(file, 'utf8'), /10\.0\.0\./)
+  run('caddy', ['validate', '--adapter', 'caddyfile', '--config', file])
+})
+
+test('each instruction of the Containerfile is known, and the image runs without root', () => {
+  const instructions = readContainerfile(readFileSync('deploy/container/Containerfile', 'utf8'))
+  const known = 'FROM COPY RUN ENV VOLUME USER EXPOSE HEALTHCHECK ENTRYPOINT CMD'.split(' ')
+  assert.deepEqual(
+    instructions.filter(({ name }) => !known.includes(name)),
+    [],
+  )
+  const last = instructions.slice(instructions.findLastIndex(({ name }) => name === 'FROM'))
+  const argsOf = (name: string) => last.findLast((one) => one.name === name)?.args ?? ''
+  assert.match(argsOf('USER'), /^[1-9]\d*:[1-9]\d*$/)
+  assert.match(argsOf('HEALTHCHECK'), /CMD \["node", .*\/healthz/)
+  for (const name of ['ENTRYPOINT', 'CMD']) assert.ok(Array.isArray(JSON.parse(argsOf(name))), name)
+  for (const { name, args } of instructions)
+    if (name === 'FROM') assert.match(args, /^docker\.io\/library\/[a-z]+:[\w.-]*\w( AS \w+)?$/)
+})
+
+interface Compose {
+  services: Record<string, Record<string, unknown>>
+  secrets: object
+  networks: object
+  volumes: object
+}
+
+test('the compose file uses only names that it declares, settings that exist, and commands', () => {
+  const text = readFileSync('deploy/compose.yaml', 'utf8')
+  const compose: Compose = parse(text, { merge: true })
+  for (const [
+    service,
+    { secrets = [], networks = {}, depends_on = {}, environment = {}, command = [], image },
+  ] of Object.entries(compose.services)) {
+    for (const secret of secrets as string[]) assert.ok(secret in compose.secrets, secret)
+    const joined = Array.isArray(networks) ? networks : Object.keys(networks as object)
+    for (const network of joined) assert.ok(network in compose.networks, network)
+    for (const needed of Object.keys(depends_on as object))
+      assert.ok(needed in compose.services, needed)
+    if (image !== 'assay') continue
+    const settings = Object.entries(environment as Record<string, string>)
+    for (const [name] of settings) assert.match(configured, new RegExp(`\`${name}\``), name)
+    assert.ok(['serve', 'jobs', 'migrate'].includes((command as string[])[0] ?? ''), service)
+  }
+  const [, proxy] = /ipv4_address: (\S+) \}/.exec(text) ?? []
+  assert.ok(proxy !== undefined && text.includes(`TRUSTED_PROXIES: ${proxy}\n`))
+})

@@ -47,7 +47,7 @@ const kinds: Record<string, Kind> = {
     program: '/usr/bin/caddy',
     file: 'deploy/caddy/Caddyfile',
     edits: (place, { http, https }) => [
-      [/^{$/m, `{\n  admin off\n  http_port ${http}\n  https_port ${https}`],
+      [/^{$/m, `{\nadmin off\nhttp_port ${http}\nhttps_port ${https}`],
       [/^(scores.*) {$/m, `$1 {\n  tls ${place}/cert ${place}/key`],
     ],
     check: ['validate', '--adapter', 'caddyfile', '--config'],
@@ -110,7 +110,12 @@ export function checkProxyFile(name: string, folder: string, nodes: readonly str
   const place = join(folder, name)
   const file = writeFiles(name, { place, ports: { http: 8001, https: 8002 }, nodes })
   const { program, check } = kindOf(name)
-  execFileSync(program, [...check, file], { ...runAs(), cwd: place, env: { HOME: place } })
+  execFileSync(program, [...check, file], {
+    ...runAs(),
+    cwd: place,
+    env: { HOME: place },
+    stdio: 'pipe',
+  })
 }
 
 /** Writes the files of a proxy and returns the one that it is started with. */
