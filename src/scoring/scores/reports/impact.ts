@@ -2,6 +2,8 @@
  * Pure: the adverse-impact report of an auditor. Categories are read, counted in memory and
  * dropped. Rates are compared in whole numbers; ratios are rounded only for print.
  */
+import type { Static } from 'typebox'
+import type { impactRow } from './report-fields.ts'
 import { addPair, decimals, deviationOf, meanOf, noSums, rounded, type Sums } from './statistics.ts'
 
 /** A worker of the export. */
@@ -22,35 +24,7 @@ export interface ImpactInput {
   cut: number | null
 }
 
-export interface ImpactRow {
-  /** The columns compared, such as `gender` or `gender, origin`. */
-  by: string
-  category: string
-  /** Workers of the category; null if there are fewer than `minCell`. */
-  workers: number | null
-  scored: number | null
-  /** Share of the workers with a score. */
-  coverage: number | null
-  rule: string
-  selected: number | null
-  /** Share of the scored workers that the rule selects, and of all workers. */
-  rate: number | null
-  rateOfAll: number | null
-  isReference: boolean
-  /** The rate divided by that of the reference. */
-  ratio: number | null
-  belowFourFifths: boolean | null
-  z: number | null
-  /** Fisher's exact test, two-sided, against the reference. */
-  p: number | null
-  significant: boolean | null
-  /** Too few workers for a conclusion. */
-  few: boolean | null
-  meanScore: number | null
-  sd: number | null
-  /** Difference of the means from the reference, in pooled standard deviations. */
-  d: number | null
-}
+export type ImpactRow = Static<typeof impactRow>
 
 export interface Impact {
   /** Workers of the file that the export does not have, and of the export that the file lacks. */

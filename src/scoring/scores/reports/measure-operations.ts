@@ -10,27 +10,18 @@ import type { ExplainServices } from '../explain-operation.ts'
 import type { ScoringRules } from '../scoring.ts'
 import { visitEvidence } from './counted-store.ts'
 import { openReliability } from './reliability.ts'
-import { factsOf, flag, madeFrom, minCell, number } from './report-fields.ts'
+import {
+  calibrationRow,
+  factsOf,
+  flag,
+  madeFrom,
+  minCell,
+  number,
+  sourceRow,
+} from './report-fields.ts'
 import { openSourceReport } from './source-report.ts'
 
 const { change } = operationsFor<ExplainServices>()
-
-const sourceRow = closedObject({
-  by: Type.Enum(['source', 'type']),
-  name: Type.String(),
-  workers: number,
-  items: number,
-  compared: number,
-  meanDifference: number,
-  sd: number,
-  standardError: number,
-  severity: number,
-  correlation: number,
-  near: number,
-  lenient: flag,
-  severe: flag,
-  narrow: flag,
-})
 
 export const sourcesReport = change({
   name: 'sources report',
@@ -71,16 +62,6 @@ export const sourcesReport = change({
 
 const count = Type.Integer()
 const expected = Type.Integer({ description: 'What the model assumes.' })
-
-const calibrationRow = closedObject({
-  by: Type.Enum(['all', 'items left', 'level', 'source']),
-  name: Type.String(),
-  workers: number,
-  compared: number,
-  inside: number,
-  meanError: number,
-  low: flag,
-})
 
 export const scoresReliability = change({
   name: 'scores reliability',

@@ -9,7 +9,16 @@ import { closedObject } from '../../../platform/json/closed-object.ts'
 import { readLineBatches } from '../../../platform/line-batches.ts'
 import type { ExplainServices } from '../explain-operation.ts'
 import { impactOf, type Scored } from './impact.ts'
-import { factsOf, flag, madeFrom, minCell, number, version, versionField } from './report-fields.ts'
+import {
+  factsOf,
+  flag,
+  impactRow,
+  madeFrom,
+  minCell,
+  number,
+  version,
+  versionField,
+} from './report-fields.ts'
 import { openExport, pseudonymKeyBytes } from './score-export.ts'
 
 const { change } = operationsFor<ExplainServices>()
@@ -76,28 +85,6 @@ export const scoresRecordExport = change({
     const details = { report: 'score-export', rows: workers } as const
     return changed({ workers }, { subjects: [], details })
   },
-})
-
-const impactRow = closedObject({
-  by: Type.String(),
-  category: Type.String(),
-  workers: number,
-  scored: number,
-  coverage: number,
-  rule: Type.String(),
-  selected: number,
-  rate: number,
-  rateOfAll: number,
-  isReference: Type.Boolean(),
-  ratio: number,
-  belowFourFifths: flag,
-  z: number,
-  p: number,
-  significant: flag,
-  few: flag,
-  meanScore: number,
-  sd: number,
-  d: number,
 })
 
 export const scoresImpact = change({

@@ -2,7 +2,9 @@
  * Pure: measures on live evidence what the model of the score assumes: scatter of an item, severity
  * of a group, agreement of groups, and whether a range covers the next result.
  */
+import type { Static } from 'typebox'
 import { type CountedSkill, countedSkills, type ReportItem, scoreItems } from './counted-skills.ts'
+import type { calibrationRow } from './report-fields.ts'
 import { nearPoints, type ReportOptions } from './source-report.ts'
 import {
   addPair,
@@ -16,19 +18,7 @@ import {
 
 const kinds = ['all', 'items left', 'level', 'source'] as const
 
-export interface CalibrationRow {
-  by: (typeof kinds)[number]
-  name: string
-  /** Null, like all that follows, if there are fewer than `minCell` workers. */
-  workers: number | null
-  /** Skills in which the group of the newest item was left out. */
-  compared: number | null
-  /** Share of the newest items that lie where the range of the others lets expect them. */
-  inside: number | null
-  meanError: number | null
-  /** Fewer than 93 % of at least 200. */
-  low: boolean | null
-}
+export type CalibrationRow = Static<typeof calibrationRow>
 
 interface Calibration {
   by: CalibrationRow['by']

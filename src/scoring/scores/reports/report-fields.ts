@@ -1,6 +1,7 @@
 /** Fields that several reports for auditors have. */
 import { Type } from 'typebox'
 import { orNull } from '../../../operations/fields.ts'
+import { closedObject } from '../../../platform/json/closed-object.ts'
 import type { ScoringRules } from '../scoring.ts'
 
 const reportVersion = 1
@@ -36,4 +37,68 @@ export const minCell = Type.Integer({
   maximum: 1_000,
   default: 5,
   description: 'a row with fewer workers shows its name alone',
+})
+
+/** The numbers are null if there are fewer than `minCell` workers. */
+export const sourceRow = closedObject({
+  by: Type.Enum(['source', 'type']),
+  name: Type.String(),
+  workers: number,
+  items: number,
+  /** Items of skills in which other groups give a score, too. */
+  compared: number,
+  /** Of value minus that score. */
+  meanDifference: number,
+  sd: number,
+  standardError: number,
+  /** The mean, drawn towards 0 if few items are compared. */
+  severity: number,
+  correlation: number,
+  /** Share of the differences of at most 263 points. */
+  near: number,
+  lenient: flag,
+  severe: flag,
+  /** The values hardly differ, so they tell no workers apart. */
+  narrow: flag,
+})
+
+export const calibrationRow = closedObject({
+  by: Type.Enum(['all', 'items left', 'level', 'source']),
+  name: Type.String(),
+  workers: number,
+  /** Skills in which the group of the newest item was left out. */
+  compared: number,
+  /** Share of the newest items that lie where the range of the others lets expect them. */
+  inside: number,
+  meanError: number,
+  /** Fewer than 93 % of at least 200. */
+  low: flag,
+})
+
+export const impactRow = closedObject({
+  /** The columns compared, such as `gender` or `gender, origin`. */
+  by: Type.String(),
+  category: Type.String(),
+  workers: number,
+  scored: number,
+  coverage: number,
+  rule: Type.String(),
+  selected: number,
+  /** Share of the scored workers that the rule selects, and of all workers. */
+  rate: number,
+  rateOfAll: number,
+  isReference: Type.Boolean(),
+  /** The rate divided by that of the reference. */
+  ratio: number,
+  belowFourFifths: flag,
+  z: number,
+  /** Fisher's exact test, two-sided, against the reference. */
+  p: number,
+  significant: flag,
+  /** Too few workers for a conclusion. */
+  few: flag,
+  meanScore: number,
+  sd: number,
+  /** Difference of the means from the reference, in pooled standard deviations. */
+  d: number,
 })

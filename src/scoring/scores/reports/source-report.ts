@@ -2,8 +2,10 @@
  * Pure: compares the results of each source with the results that other groups gave the same
  * workers. A difference can be a difference of workers: it is a reason to look, not a correction.
  */
+import type { Static } from 'typebox'
 import type { Vocabulary } from '../../core/evidence.ts'
 import { countedSkills, type ReportItem, scoreItems } from './counted-skills.ts'
+import type { sourceRow } from './report-fields.ts'
 import {
   addPair,
   correlationOf,
@@ -16,28 +18,7 @@ import {
   type Sums,
 } from './statistics.ts'
 
-interface SourceRow {
-  by: 'source' | 'type'
-  name: string
-  /** Null, like all numbers that follow, if there are fewer than `minCell`. */
-  workers: number | null
-  items: number | null
-  /** Items of skills in which other groups give a score, too. */
-  compared: number | null
-  /** Of value minus that score. */
-  meanDifference: number | null
-  sd: number | null
-  standardError: number | null
-  /** The mean, drawn towards 0 if few items are compared. */
-  severity: number | null
-  correlation: number | null
-  /** Share of the differences of at most 263 points. */
-  near: number | null
-  lenient: boolean | null
-  severe: boolean | null
-  /** The values hardly differ, so they tell no workers apart. */
-  narrow: boolean | null
-}
+type SourceRow = Static<typeof sourceRow>
 
 interface Tally {
   by: 'source' | 'type'
