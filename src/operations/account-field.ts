@@ -33,6 +33,16 @@ export async function ownerNamed(
   return services.accounts.named(db, owner === 'any' ? text : owner.userId)
 }
 
+/** Adds the name of the account, which an operator reads, to rows that have its id. */
+export async function withAccounts<Row extends { userId: string }>(
+  db: Queryable,
+  rows: readonly Row[],
+  { accounts }: AccountServices,
+): Promise<(Row & { account: string })[]> {
+  const names = await accounts.names(db, [...new Set(rows.map(({ userId }) => userId))])
+  return rows.map((row) => ({ ...row, account: names.get(row.userId) ?? row.userId }))
+}
+
 /** Returns the owner of the rows of a list: null means all, for an operator that names no account. */
 export async function listOwner(
   db: Queryable,

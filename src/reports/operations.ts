@@ -5,6 +5,7 @@ import {
   accountField,
   listOwner,
   ownerNamed,
+  withAccounts,
 } from '../operations/account-field.ts'
 import { afterField, limitField, nextField, orNull, pageOf, time } from '../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../operations/operation.ts'
@@ -65,13 +66,8 @@ const reportsList = read({
     const found =
       owner === 'any' ? await findReports(db, page) : await findReportsOf(db, owner.userId, page)
     const { rows, next } = pageOf(found, pageRows, ({ id }) => id)
-    const ids = [...new Set(rows.map((row) => row.userId))]
-    const names = await context.services.accounts.names(db, ids)
-    const reports = rows.map((row) => ({
-      ...wireReport(row),
-      account: names.get(row.userId) ?? row.userId,
-    }))
-    return { reports, next }
+    const reports = await withAccounts(db, rows, context.services)
+    return { reports: reports.map((row) => ({ ...row, ...wireReport(row) })), next }
   },
 })
 
@@ -101,10 +97,7 @@ const reportsReviews = read({
   async run(db, { limit: pageRows, after = null }, { services }) {
     const found = await findOpenReviews(db, { after, limit: pageRows + 1 })
     const { rows, next } = pageOf(found, pageRows, ({ id }) => id)
-    const ids = rows.map((row) => row.userId)
-    const names = await services.accounts.names(db, ids)
-    const reviews = rows.map((row) => ({ ...row, account: names.get(row.userId) ?? row.userId }))
-    return { reviews, next }
+    return { reviews: await withAccounts(db, rows, services), next }
   },
 })
 

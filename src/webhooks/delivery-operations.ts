@@ -1,6 +1,6 @@
 /** The operations on deliveries to webhook endpoints. */
 import { Type } from 'typebox'
-import { listOwner } from '../operations/account-field.ts'
+import { listOwner, withAccounts } from '../operations/account-field.ts'
 import {
   afterField,
   limitField,
@@ -123,15 +123,7 @@ const webhooksExhausted = read({
     if (owner !== 'any' && 'refusal' in owner) return owner
     const found = await findExhausted(db, { owner, after, limit: limit + 1 })
     const { rows, next } = pageOf(found, limit, ({ id }) => id)
-    const names = await context.services.accounts.names(
-      db,
-      rows.map(({ userId }) => userId),
-    )
-    const deliveries = rows.map((one) => ({
-      ...one,
-      account: names.get(one.userId) ?? one.userId,
-    }))
-    return { deliveries, next }
+    return { deliveries: await withAccounts(db, rows, context.services), next }
   },
 })
 

@@ -1,6 +1,6 @@
 /** The operations on webhook endpoints. Those on secrets and on deliveries have files of their own. */
 import { type Static, Type } from 'typebox'
-import { accountField, listOwner, ownerNamed } from '../operations/account-field.ts'
+import { accountField, listOwner, ownerNamed, withAccounts } from '../operations/account-field.ts'
 import {
   afterField,
   flagField,
@@ -33,7 +33,7 @@ import {
   webhookEndpoint,
   wireEndpoint,
 } from './endpoints/schema.ts'
-import { type EndpointRow, findEndpoints, findNewestIds } from './endpoints/store.ts'
+import { findEndpoints, findNewestIds } from './endpoints/store.ts'
 import { eventTypeNames } from './events/event-types.ts'
 import {
   answerText,
@@ -171,16 +171,8 @@ async function listedEndpoints(
 ): Promise<Static<typeof listedEndpoint>[]> {
   const found = new Map((await findEndpoints(db, ids, now)).map((row) => [row.id, row]))
   const rows = ids.flatMap((id) => found.get(id) ?? [])
-  const names = await services.accounts.names(
-    db,
-    rows.map(({ userId }) => userId),
-  )
-  return rows.map((row: EndpointRow) => ({
-    ...wireEndpoint(row),
-    account: names.get(row.userId) ?? row.userId,
-    disabledReason: row.disabledReason,
-    perSecond: row.perSecond,
-  }))
+  const named = await withAccounts(db, rows, services)
+  return named.map((row) => ({ ...row, ...wireEndpoint(row) }))
 }
 
 const health = {

@@ -10,15 +10,7 @@ import type { ExplainServices } from '../explain-operation.ts'
 import type { ScoringRules } from '../scoring.ts'
 import { visitEvidence } from './counted-store.ts'
 import { openReliability } from './reliability.ts'
-import {
-  calibrationRow,
-  factsOf,
-  flag,
-  madeFrom,
-  minCell,
-  number,
-  sourceRow,
-} from './report-fields.ts'
+import { calibrationRow, factsOf, madeFrom, minCell, number, sourceRow } from './report-fields.ts'
 import { openSourceReport } from './source-report.ts'
 
 const { change } = operationsFor<ExplainServices>()

@@ -9,16 +9,7 @@ import { closedObject } from '../../../platform/json/closed-object.ts'
 import { readLineBatches } from '../../../platform/line-batches.ts'
 import type { ExplainServices } from '../explain-operation.ts'
 import { impactOf, type Scored } from './impact.ts'
-import {
-  factsOf,
-  flag,
-  impactRow,
-  madeFrom,
-  minCell,
-  number,
-  version,
-  versionField,
-} from './report-fields.ts'
+import { factsOf, impactRow, madeFrom, minCell, version, versionField } from './report-fields.ts'
 import { openExport, pseudonymKeyBytes } from './score-export.ts'
 
 const { change } = operationsFor<ExplainServices>()
