@@ -1,6 +1,7 @@
 /** The handlers of every endpoint in the contract. */
 import { sessionCookieName } from '../accounts/session-cookie.ts'
 import { creditsHandlers } from '../billing/credits/handlers.ts'
+import type { X402 } from '../billing/x402/settlement/open.ts'
 import type { Config } from '../config/config.ts'
 import { scoreCredentialHandlers } from '../credentials/handlers.ts'
 import { originOf } from '../credentials/payload.ts'
@@ -35,9 +36,10 @@ import { type CandidateReads, candidateReads } from '../workers/candidates/reads
 import { skillNames } from '../workers/candidates/skill-names.ts'
 import { contract } from './contract.ts'
 import type { Services } from './operation-services.ts'
+import type { OpenedEngine } from './scoring-engine.ts'
 import type { Signing } from './signing.ts'
 
-export interface HandlerOptions {
+export interface ServiceOptions {
   config: Config
   db: Db
   log: Log
@@ -47,6 +49,13 @@ export interface HandlerOptions {
   secrets: Keyring | null
   /** The private keys of this machine. */
   signers: Signers
+  engine: OpenedEngine
+  metrics: Metrics
+  /** Absent: x402 payments are not accepted. */
+  x402?: X402 | null
+}
+
+export interface HandlerOptions extends ServiceOptions {
   vocabulary: Vocabulary
   releases: PublishedReleases
   notes: VocabularyNotes
@@ -114,17 +123,12 @@ export function openApiOf(config: Config) {
   })
 }
 
-type ServiceVerifierOptions = Pick<
-  HandlerOptions,
-  'db' | 'registryCache' | 'clock' | 'log' | 'release'
-> & { metrics: Metrics }
-
 export function openServiceVerifier({
   log,
   release,
   metrics,
   ...options
-}: ServiceVerifierOptions): Verifier {
+}: Pick<HandlerOptions, keyof ServiceOptions | 'registryCache'>): Verifier {
   const count = metrics.counter({
     name: 'credentials_never_issued_total',
     help: 'Verified credentials with a right signature that were never issued.',
@@ -140,14 +144,9 @@ export function openServiceVerifier({
   })
 }
 
-type CandidateOptions = Pick<HandlerOptions, 'config' | 'db' | 'vocabulary' | 'signers' | 'clock'>
-
 /** Returns the reads of real candidates. */
-export function openCandidates({
-  config,
-  vocabulary,
-  ...options
-}: CandidateOptions): CandidateReads {
+export function openCandidates(options: ServiceOptions, vocabulary: Vocabulary): CandidateReads {
+  const { config } = options
   return candidateReads({
     ...options,
     names: skillNames(vocabulary.records),

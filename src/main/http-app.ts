@@ -37,6 +37,7 @@ import {
   openApiOf,
   openCandidates,
   openServiceVerifier,
+  type ServiceOptions,
   serviceHandlers,
 } from './handlers.ts'
 import { openServices, type Services } from './operation-services.ts'
@@ -48,27 +49,6 @@ import { openSignInProvider, type SignInProviderClient } from './sign-in-provide
 import { openSigning, type Signing } from './signing.ts'
 
 const root = join(import.meta.dirname, '../..')
-
-export interface ServiceOptions
-  extends Omit<
-    HandlerOptions,
-    | 'vocabulary'
-    | 'releases'
-    | 'notes'
-    | 'sandbox'
-    | 'registryCache'
-    | 'verifier'
-    | 'candidates'
-    | 'signing'
-    | 'engineFacts'
-    | 'services'
-    | 'errorPage'
-  > {
-  engine: OpenedEngine
-  metrics: Metrics
-  /** Absent: x402 payments are not accepted. */
-  x402?: X402 | null
-}
 
 export interface Service extends Pick<Signing, 'issuer' | 'whyUnsigned'> {
   endpoints: readonly Endpoint[]
@@ -106,7 +86,7 @@ export function createService(options: ServiceOptions): Service {
       : openSignInProvider({ ...config, publicUrl: config.operatorUrl }, log)
   const docs = { site: siteOf(publicUrl, config.operatorName), library: readDocsLibrary(root) }
   const verifier = openServiceVerifier({ ...options, registryCache })
-  const candidates = openCandidates({ ...options, vocabulary })
+  const candidates = openCandidates(options, vocabulary)
   const services = openServices(config, options)
   const handlers = serviceHandlers({
     ...options,

@@ -30,7 +30,7 @@ export const number = orNull(
   Type.Number(),
   'Null if it cannot be computed, or the cell is too small.',
 )
-export const flag = orNull(Type.Boolean(), 'Null if it cannot be decided.')
+const flag = orNull(Type.Boolean(), 'Null if it cannot be decided.')
 
 export const minCell = Type.Integer({
   minimum: 5,
