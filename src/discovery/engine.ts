@@ -38,12 +38,8 @@ export interface DiscoveryFacts {
   publicUrl: string
 }
 
-export function engineDiscoveryOf({
-  standard,
-  engine,
-  signing,
-  publicUrl,
-}: DiscoveryFacts): Record<string, unknown> {
+export function engineDiscoveryOf(discoveryFacts: DiscoveryFacts): Record<string, unknown> {
+  const { standard, engine, signing, publicUrl } = discoveryFacts
   const { id, version, loaded } = engine
   const urls = standardUrls(publicUrl)
   return {

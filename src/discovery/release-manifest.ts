@@ -55,11 +55,8 @@ export interface ManifestFacts {
   publicUrl: string
 }
 
-export function releaseManifestOf({
-  release,
-  engine,
-  publicUrl,
-}: ManifestFacts): Record<string, unknown> {
+export function releaseManifestOf(manifestFacts: ManifestFacts): Record<string, unknown> {
+  const { release, engine, publicUrl } = manifestFacts
   const { generatedAt, version, tag, commit, files } = release
   return {
     schema_version: schemaVersion('score_core.release_manifest'),

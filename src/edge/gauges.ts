@@ -14,13 +14,8 @@ export interface GaugedOptions {
   refused(): number
 }
 
-export function publishGauges({
-  metrics,
-  gates,
-  bodies,
-  connections,
-  refused,
-}: GaugedOptions): void {
+export function publishGauges(options: GaugedOptions): void {
+  const { metrics, gates, bodies, connections, refused } = options
   const byPriority = (count: (gate: Gate) => number) => () =>
     Object.fromEntries(Object.entries(gates).map(([name, gate]) => [name, count(gate)]))
   metrics.gauges(

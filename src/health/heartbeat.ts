@@ -37,12 +37,8 @@ export interface ProcessHeartbeat {
 
 const writtenEveryMs = 1_000
 
-export function openHeartbeat({
-  db,
-  clock,
-  release,
-  abilities,
-}: HeartbeatOptions): ProcessHeartbeat {
+export function openHeartbeat(options: HeartbeatOptions): ProcessHeartbeat {
+  const { db, clock, release, abilities } = options
   const startedAt = clock()
   const { pid } = process
   const identity: ProcessIdentity = {

@@ -41,11 +41,8 @@ export interface Facts {
 }
 
 /** Returns the state of each part. A part whose jobs this service does not have is left out. */
-export function statesOf({
-  isDatabaseUp,
-  hasJobs,
-  jobs,
-}: Facts): Partial<Record<PartName, PartState>> {
+export function statesOf(facts: Facts): Partial<Record<PartName, PartState>> {
+  const { isDatabaseUp, hasJobs, jobs } = facts
   const stateOf = (needed: readonly string[] | null): PartState | null => {
     if (needed === null) return isDatabaseUp ? 'works' : 'fails'
     if (!isDatabaseUp || !hasJobs) return 'fails'

@@ -44,13 +44,8 @@ export interface AdmissionOptions {
   payments: PaymentPort | undefined
 }
 
-export function openAdmission({
-  config,
-  db,
-  log,
-  clock,
-  payments,
-}: AdmissionOptions): OpenedAdmission {
+export function openAdmission(options: AdmissionOptions): OpenedAdmission {
+  const { config, db, log, clock, payments } = options
   const { metering, prices, failedKeyLimits, notFoundLimits, publicUrl } = config
   const keys = openKeyAuthenticator({ db, clock })
   const credits = openCreditMeter({ db, prices, clock })

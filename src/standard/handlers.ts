@@ -34,13 +34,10 @@ export interface SkillStandardOptions {
   notes: VocabularyNotes
 }
 
-export function skillStandardHandlers({
-  publicUrl,
-  formerPublicUrls = [],
-  vocabulary,
-  releases,
-  notes: vocabularyNotes,
-}: SkillStandardOptions): Handlers<typeof skillStandardContract> {
+export function skillStandardHandlers(
+  options: SkillStandardOptions,
+): Handlers<typeof skillStandardContract> {
+  const { publicUrl, formerPublicUrls = [], vocabulary, releases, notes: vocabularyNotes } = options
   const contextOf = (url: string) => jsonLdDocument(url, contextDocument(url))
   const context = contextOf(publicUrl)
   const formerContexts = new Map(formerPublicUrls.map((url) => [url, contextOf(url)]))
@@ -94,11 +91,10 @@ export function skillStandardHandlers({
 }
 
 /** Makes the documents of a release at their first request. A null version is the current one. */
-function publishedDocuments({
-  publicUrl,
-  vocabulary,
-  releases,
-}: Pick<SkillStandardOptions, 'publicUrl' | 'vocabulary' | 'releases'>) {
+function publishedDocuments(
+  options: Pick<SkillStandardOptions, 'publicUrl' | 'vocabulary' | 'releases'>,
+) {
+  const { publicUrl, vocabulary, releases } = options
   const { index } = releases
   const documents = documentMemory()
   return (released: string | null, file: ReleaseFile): Answer => {

@@ -142,12 +142,8 @@ export interface Pagination {
   labels?: readonly [newer: string, older: string]
 }
 
-export function pagination({
-  summary,
-  newer,
-  older,
-  labels = ['Newer', 'Older'],
-}: Pagination): Html {
+export function pagination(options: Pagination): Html {
+  const { summary, newer, older, labels = ['Newer', 'Older'] } = options
   const step = (text: string, rel: string, url: string | undefined) =>
     url === undefined
       ? html`<span class="button small" aria-disabled="true">${text}</span>`

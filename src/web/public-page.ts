@@ -140,11 +140,8 @@ function framed({ host, operatorName }: Site, view: PublicView) {
   return { title, host, main, site, isIndexed, scripts, ...described, head: [alternates, head] }
 }
 
-function headersOf({
-  alternates = [],
-  headers = {},
-  usesCamera = false,
-}: PublicView): Record<string, string> {
+function headersOf(publicView: PublicView): Record<string, string> {
+  const { alternates = [], headers = {}, usesCamera = false } = publicView
   return {
     ...(alternates.length === 0 ? {} : { Link: alternateLink(alternates) }),
     ...(usesCamera ? { [permissionsHeader]: permissionsPolicy({ camera: true }) } : {}),

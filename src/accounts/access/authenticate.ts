@@ -82,14 +82,8 @@ async function findEach(
 }
 
 /** Returns the key as the HTTP layer sees it. */
-export function presentedKey({
-  id,
-  accountId,
-  environment,
-  scopes,
-  balance,
-  suspended,
-}: ValidKey): PresentedKey {
+export function presentedKey(validKey: ValidKey): PresentedKey {
+  const { id, accountId, environment, scopes, balance, suspended } = validKey
   return {
     caller: { kind: 'key', keyId: id, accountId, environment },
     scopes,

@@ -53,12 +53,8 @@ const refundsPageSize = 1_000
 /** Longer than a statement can be under way. */
 const refundRepeatedMs = 60_000
 
-export function openCreditMeter({
-  db,
-  prices,
-  clock,
-  pendingRefundsMax = 100_000,
-}: CreditMeterOptions): CreditMeter {
+export function openCreditMeter(options: CreditMeterOptions): CreditMeter {
+  const { db, prices, clock, pendingRefundsMax = 100_000 } = options
   const debits = openDebits(db)
   /** Time until which each reference is refunded, in milliseconds since the epoch. */
   const pendingRefunds = new Map<string, number>()

@@ -171,12 +171,8 @@ const endRefusals = [
   'scoring_unavailable',
 ] as const
 
-function endedLines({
-  disputeId: id,
-  ending,
-  scoreChanged,
-  resultingSnapshotId,
-}: Static<typeof ended>) {
+function endedLines(options: Static<typeof ended>) {
+  const { disputeId: id, ending, scoreChanged, resultingSnapshotId } = options
   return [
     `Dispute ${id}: ${ending}.`,
     scoreChanged

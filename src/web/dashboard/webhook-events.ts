@@ -246,11 +246,8 @@ function marks({ newest, attempts, status }: EventRow): Html {
 }
 
 /** A test event has one attempt, so nothing is given up. */
-export function eventBadge({
-  status,
-  tries,
-  trigger,
-}: Pick<EventRow, 'status' | 'tries' | 'trigger'>): Html {
+export function eventBadge(options: Pick<EventRow, 'status' | 'tries' | 'trigger'>): Html {
+  const { status, tries, trigger } = options
   if (status === 'succeeded') return badge('positive', 'check', 'Delivered')
   if (status === 'exhausted')
     return badge('negative', 'cross', trigger === 'test' ? 'Failed' : 'Given up')

@@ -29,12 +29,8 @@ export interface LocalFacilitator {
 const pollMs = 500
 const turnMs = 20
 
-export function localFacilitator({
-  db,
-  rpc,
-  network,
-  relayerKey,
-}: LocalFacilitator): OfficialFacilitator {
+export function localFacilitator(options: LocalFacilitator): OfficialFacilitator {
+  const { db, rpc, network, relayerKey } = options
   const { chainId, caip2 } = networks[network]
   const account = privateKeyToAccount(relayerKey as `0x${string}`)
   const client = createWalletClient({
