@@ -1,8 +1,8 @@
 /**
  * Measures what one operation costs as the service grows, by one caller at a time. Each size has
  * people with four items of evidence, a score and a credential, imported by the commands, and for
- * each person ten ledger entries, ten logged calls and ten waiting deliveries. Prints the bytes that a
- * person takes, too. GROWTH_PEOPLE sets the sizes, 1,000, 10,000 and 100,000 by default.
+ * each person ten ledger entries, ten logged calls and ten waiting deliveries. Prints what a person
+ * takes in the database, too. GROWTH_PEOPLE sets the sizes, 1,000, 10,000 and 100,000 by default.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -197,31 +197,29 @@ try {
     await importLines('sources', sourceLines())
     const account = await makeAccount(db, 1)
     const measured: Map<string, number>[] = []
-    const rates: Finding[] = []
+    const findings: Finding[] = []
     let from = 0
-    let emptyBytes = await bytesOf(db)
     for (const people of sizes) {
+      const before = await marksOf(db)
       const began = performance.now()
       await importLines('workers', peopleLines(from, people))
       await importLines('evidence', evidenceLines(from, people))
       await assay('recompute')
       const seconds = (performance.now() - began) / 1_000
-      rates.push({
-        name: `up to ${people} people: imported, scored, issued`,
-        value: (people - from) / seconds,
-        unit: 'people/s',
-      })
-      if (people === sizes.at(-1)) {
-        const bytes = await bytesOf(db)
-        rates.push({
-          name: 'bytes a person, with evidence and credential',
-          value: (bytes - emptyBytes) / people,
-          unit: 'bytes',
-        })
-      }
-      const before = await bytesOf(db)
+      const after = await marksOf(db)
+      const each = (name: keyof Marks) => (after[name] - before[name]) / (people - from)
+      const step = `${from} to ${people} people`
+      findings.push(
+        {
+          name: `${step}: imported, scored, issued`,
+          value: (people - from) / seconds,
+          unit: 'people/s',
+        },
+        { name: `${step}: stored, each`, value: each('bytes'), unit: 'bytes' },
+        { name: `${step}: write-ahead log, each`, value: each('walBytes'), unit: 'bytes' },
+        { name: `${step}: transactions, each`, value: each('transactions'), unit: '' },
+      )
       await addTraffic(db, account, from, people)
-      emptyBytes += (await bytesOf(db)) - before
       await assay('credentials', 'export', '--out', join(folder, 'credentials.ndjson'))
       measured.push(await costs(db, account, people))
       from = people
@@ -229,19 +227,19 @@ try {
     const [first, last] = [measured[0], measured.at(-1)]
     for (const name of first?.keys() ?? []) {
       for (const [i, people] of sizes.entries())
-        rates.push({
+        findings.push({
           name: `${name}, ${people} people`,
           value: measured[i]?.get(name) ?? Number.NaN,
           unit: 'ms',
         })
-      rates.push({
+      findings.push({
         name: `${name}: growth`,
         value: (last?.get(name) ?? Number.NaN) / (first?.get(name) ?? Number.NaN),
         unit: '×',
         target: { max: growthMax },
       })
     }
-    report(`growth, ${sizes.join(' to ')} people`, rates)
+    report(`growth, ${sizes.join(' to ')} people`, findings)
   } finally {
     await db.close()
     await server.stop()
@@ -250,8 +248,18 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-async function bytesOf(db: Db): Promise<number> {
-  const [row] = await db.rows<{ bytes: number }>(sql`
-    select pg_database_size(current_database())::float8 as bytes`)
-  return row?.bytes ?? Number.NaN
+interface Marks {
+  bytes: number
+  walBytes: number
+  transactions: number
+}
+
+async function marksOf(db: Db): Promise<Marks> {
+  const [row] = await db.rows<Marks>(sql`
+    select pg_database_size(current_database())::float8 as bytes,
+      pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 as "walBytes",
+      xact_commit::float8 as transactions
+    from pg_stat_database where datname = current_database()`)
+  if (row === undefined) throw new Error('the database has no statistics')
+  return row
 }
