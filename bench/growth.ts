@@ -1,8 +1,9 @@
 /**
- * Measures what one operation costs as the service grows, by one caller at a time. Each size has
- * people with four items of evidence, a score and a credential, imported by the commands, and for
- * each person ten ledger entries, ten logged calls and ten waiting deliveries. Prints what a person
- * takes in the database, too. GROWTH_PEOPLE sets the sizes, 1,000, 10,000 and 100,000 by default.
+ * Measures what one operation costs as the service grows: processor time of the server and the
+ * database. Each size has people with four items of evidence, a score and a credential, imported by
+ * the commands, and for each person ten ledger entries, ten logged calls and ten waiting deliveries.
+ * Prints what a person takes in the database, too. GROWTH_PEOPLE sets the sizes, 1,000, 10,000 and
+ * 100,000 by default.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,12 +23,19 @@ import { publicLine } from '../test/support/build/workers.ts'
 import { program } from '../test/support/start/program.ts'
 import { endWithBench, startPostgres } from './children.ts'
 import { type Account, makeAccount } from './credits-setup.ts'
-import { type Finding, median, report } from './measure.ts'
+import { type Finding, report } from './measure.ts'
 import { populationOf } from './search-workers.ts'
-import { fetchAnswer, publicUrl, type Question, startService } from './serving.ts'
+import {
+  cpuSeconds,
+  databaseSeconds,
+  fetchAnswer,
+  publicUrl,
+  type Question,
+  startService,
+} from './serving.ts'
 
 const sizes = (process.env.GROWTH_PEOPLE ?? '1000,10000,100000').split(',').map(Number)
-const timesEach = 400
+const timesEach = 900
 const growthMax = 1.3
 const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
 // The user that runs the database server must be able to enter.
@@ -116,27 +124,28 @@ async function addTraffic(db: Db, account: Account, from: number, to: number): P
 
 const endpointId = uuidV7(new Date())
 
-/** Returns the median milliseconds of each operation. */
+/** Returns the microseconds of each operation. */
 async function costs(db: Db, account: Account, people: number): Promise<Map<string, number>> {
   const found = new Map<string, number>()
-  const timed = async (name: string, run: (i: number) => Promise<unknown>) => {
-    const times: number[] = []
-    for (let i = -20; i < timesEach; i++) {
-      const began = performance.now()
-      await run(i + 20)
-      if (i >= 0) times.push(performance.now() - began)
-    }
-    found.set(name, median(times))
-  }
   const scores = await db.rows<{ scoreId: string }>(sql`
     select encode(snapshot_id, 'hex') as "scoreId" from public_scores limit 500`)
   const credentials = readFileSync(join(folder, 'credentials.ndjson'), 'utf8').split('\n', 500)
-  const service = await startService({
-    ASSAY_DATA_DIR: dataDir,
-    METERING: 'on',
-    KEY_CALLS_PER_MINUTE: '60000',
-    TRUSTED_PROXIES: '127.0.0.1',
-  })
+  const service = await startService(
+    {
+      ASSAY_DATA_DIR: dataDir,
+      METERING: 'on',
+      KEY_CALLS_PER_MINUTE: '60000',
+      TRUSTED_PROXIES: '127.0.0.1',
+    },
+    ['--no-jobs'],
+  )
+  const used = () => cpuSeconds(service.pids) + databaseSeconds(dataDir)
+  const timed = async (name: string, run: (i: number) => Promise<unknown>) => {
+    for (let i = 0; i < 50; i++) await run(i)
+    const before = used()
+    for (let i = 50; i < 50 + timesEach; i++) await run(i)
+    found.set(name, ((used() - before) * 1e6) / timesEach)
+  }
   const ask = async (question: Question) => {
     const headers = { Authorization: `Bearer ${account.keys[0]}`, ...question.headers }
     const { head } = await fetchAnswer(service.port, { ...question, headers })
@@ -230,7 +239,7 @@ try {
         findings.push({
           name: `${name}, ${people} people`,
           value: measured[i]?.get(name) ?? Number.NaN,
-          unit: 'ms',
+          unit: 'µs',
         })
       findings.push({
         name: `${name}: growth`,

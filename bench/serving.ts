@@ -144,7 +144,10 @@ export async function freePort(): Promise<number> {
 }
 
 /** Starts `assay serve` with these settings and the required ones, on a free port unless given. */
-export async function startService(settings: Record<string, string>): Promise<Service> {
+export async function startService(
+  settings: Record<string, string>,
+  options: readonly string[] = [],
+): Promise<Service> {
   const port = settings.PORT === undefined ? await freePort() : Number(settings.PORT)
   const env = {
     ...process.env,
@@ -155,7 +158,7 @@ export async function startService(settings: Record<string, string>): Promise<Se
     METRICS_PORT: 'off',
     ...settings,
   }
-  const command = [...flags.every, ...flags.serve, program, 'serve']
+  const command = [...flags.every, ...flags.serve, program, 'serve', ...options]
   const child = endWithBench(
     spawn(process.execPath, command, { env, stdio: ['ignore', 'ignore', 'inherit'] }),
   )
