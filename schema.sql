@@ -1432,7 +1432,8 @@ create table webhook_events (
   body text not null,
   withheld_at timestamp with time zone,
   "position" bigint,
-  request_id text default NULLIF(current_setting('assay.request_id'::text, true), ''::text)
+  request_id text default NULLIF(current_setting('assay.request_id'::text, true), ''::text),
+  traceparent text
 );
 create table webhook_feed_floor (
   only_row boolean default true not null,

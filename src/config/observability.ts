@@ -2,6 +2,7 @@
 import type { LogLevel } from '../platform/observability/log.ts'
 import {
   host,
+  httpUrl,
   integer,
   oneOf,
   type Reading,
@@ -30,6 +31,20 @@ export const observabilitySettings = {
     effect: 'Interface of /metrics, which has no authentication: keep it private.',
     parse: host,
   }),
+  TRACES_URL: setting({
+    default: 'none',
+    unit: 'http or https URL',
+    effect:
+      'A collector that takes OTLP as JSON, such as http://127.0.0.1:4318/v1/traces; without it nothing is traced.',
+    parse: httpUrl,
+  }),
+  TRACES_SAMPLING: setting({
+    default: '0.1',
+    unit: 'share from 0 to 1',
+    effect:
+      'How many requests, job runs and deliveries begin a trace; a request with the header traceparent follows it.',
+    parse: share,
+  }),
   REQUEST_LOG_DAYS: setting({
     default: '7',
     unit: 'days',
@@ -44,14 +59,24 @@ export interface ObservabilityConfig {
   metricsPort: number | null
   metricsHost: string
   requestLogDays: number
+  /** Null: nothing is traced. */
+  traces: { url: string; sampling: number } | null
+}
+
+function share(text: string): number {
+  const value = /^(0|1|0?\.\d{1,6})$/.test(text) ? Number(text) : Number.NaN
+  if (Number.isNaN(value)) throw new Error('a number from 0 to 1, such as 0.1')
+  return value
 }
 
 export function readObservability(reading: Reading): ObservabilityConfig {
-  const { readOr } = readerOf(observabilitySettings, reading)
+  const { read, readOr } = readerOf(observabilitySettings, reading)
+  const [url, sampling] = [read('TRACES_URL'), readOr('TRACES_SAMPLING')]
   return {
     logLevel: readOr('LOG_LEVEL'),
     metricsPort: readOr('METRICS_PORT'),
     metricsHost: readOr('METRICS_HOST'),
     requestLogDays: readOr('REQUEST_LOG_DAYS'),
+    traces: url === undefined ? null : { url, sampling },
   }
 }

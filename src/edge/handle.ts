@@ -17,6 +17,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { type Refusal, refuse, UnavailableError } from '../platform/errors.ts'
+import { addStep } from '../platform/observability/tracing.ts'
 import { type AuthenticateOptions, authenticateCaller } from './authenticate.ts'
 import { hasBody } from './body.ts'
 import { bucketOf, countNotFound, limitProblem, mayCall } from './call-limits.ts'
@@ -93,6 +94,7 @@ async function handle(
   const authenticated = await authenticateCaller(edge, route, context)
   if (isRefusal(authenticated)) return authenticated
   const { key } = authenticated
+  addStep(context.span, 'authenticated')
 
   const idempotencyKey = idempotencyKeyOf(endpoint, context.request)
   const parameters = parametersOf(route, context, path)
@@ -112,6 +114,7 @@ async function handle(
         )
   const limited = await limitProblem(edge, { route, context }, authenticated)
   if (limited !== null) return limited
+  addStep(context.span, 'counted')
   if (isMalformed(idempotencyKey)) return idempotencyKey
 
   const session = visitor === null ? null : await optionalSession(edge, visitor)
@@ -131,8 +134,10 @@ async function handle(
   const poor = creditProblem(edge, { ...call, key })
   if (poor !== null) return poor
   const answer = await (reading ?? endpoint.answer({ ...request, caller }))
+  addStep(context.span, 'worked')
   const sent = { ...parameters, body: ambiguousBytes ?? body.body }
   const paid = await charge(edge, { ...call, key }, sent, answer)
+  addStep(context.span, 'charged')
   if (statusOf(paid) !== 404) return paid
   return (await countNotFound(edge, call, bucketOf(key))) ?? paid
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Refusal } from '../platform/errors.ts'
 import type { RouteMeter } from '../platform/observability/metrics.ts'
+import { type Span, startSpan } from '../platform/observability/tracing.ts'
 import type { BodyReading } from './body.ts'
 import type { Place } from './gate.ts'
 import type { LoggedCall } from './http/call-log.ts'
@@ -85,6 +86,8 @@ export interface Trace {
   readonly callerRequestId: string | undefined
   /** Milliseconds of the monotonic clock. */
   readonly startedAt: number
+  /** Absent: the request is not traced. */
+  readonly span?: Span | undefined
   /** The call as the request log shows it, or null if it is in no account's log. */
   logged: LoggedCall | null
   /** Set once. A later response (after a deadline or on a closed connection) is dropped. */
@@ -119,11 +122,21 @@ type Opened = Pick<
 
 /** Creates the context of a request that begins. */
 export function openContext(opened: Opened): RequestContext {
+  const { method = '', headers } = opened.request
   const context = {
     ...opened,
-    method: opened.request.method ?? '',
-    callerRequestId: callerRequestId(opened.request.headers['x-request-id']),
+    method,
+    callerRequestId: callerRequestId(headers['x-request-id']),
     startedAt: performance.now(),
+    span: startSpan(opened.route.path, {
+      kind: 'server',
+      traceparent: headers.traceparent,
+      attributes: {
+        'http.request.method': method,
+        'http.route': opened.route.path,
+        'assay.request_id': opened.requestId,
+      },
+    }),
     logged: null,
     answered: false,
     headers: [],

@@ -4,6 +4,7 @@
  */
 import type { Refusal } from '../platform/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
+import { addStep, inSpan } from '../platform/observability/tracing.ts'
 import type { Gate } from './gate.ts'
 import { gateOf } from './gates.ts'
 import { type HandleOptions, handleRequest } from './handle.ts'
@@ -54,7 +55,11 @@ export function servePublic(edge: Edge, context: RequestContext, answer: () => v
 /** Starts a request once its gate has room, or rejects it. */
 function serve(edge: Edge, context: RequestContext, gate: Gate, start: () => void): void {
   enterGate(edge, context, gate, {
-    start,
+    start() {
+      addStep(context.span, 'started')
+      // The gate starts a request that waited in the turn of another one.
+      inSpan(context.span, start)
+    },
     refuse(refusal) {
       closeRequest(edge, context)
       write(edge, context, refusal)

@@ -4,6 +4,7 @@ import { deadlineMs } from '../platform/deadlines.ts'
 import type { Refusal } from '../platform/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { observe } from '../platform/observability/metrics.ts'
+import { endSpan, type Span } from '../platform/observability/tracing.ts'
 import { hasBody } from './body.ts'
 import { documentPreparer } from './documents.ts'
 import type { EventStreams } from './event-streams.ts'
@@ -225,10 +226,17 @@ function recorder({ log, calls }: WriterOptions): Writer['record'] {
         address: trace.client.network.address,
       })
     observe(route.meter, status, ms)
+    endRequestSpan(trace.span, status)
     const client = trace.client.digest
     const ids = { requestId, callerRequestId }
     log.request({ method, route: route.path, status, us, ...ids, client, error })
   }
+}
+
+function endRequestSpan(span: Span | undefined, status: number): void {
+  if (span === undefined) return
+  span.attributes['http.response.status_code'] = status
+  endSpan(span, status >= 500 ? String(status) : undefined)
 }
 
 function headerSetOf(

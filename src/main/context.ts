@@ -17,6 +17,7 @@ import type { ServiceOptions } from './handlers.ts'
 import { missingPayee, openPayments } from './payments.ts'
 import { openEngine } from './scoring-engine.ts'
 import { openSecretsKeyring } from './secrets-keyring.ts'
+import { openTraces } from './traces.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -38,6 +39,8 @@ export async function openContext(
   config: Config,
   { url, log, closing, signers, metrics }: ContextOptions,
 ): Promise<AppContext> {
+  const release = readReleaseFacts(root)
+  await openTraces(config, { log, metrics, closing, release: release.version })
   const watchPool = watchDatabase(log, metrics)
   const opened = openDb({
     url,
@@ -54,7 +57,6 @@ export async function openContext(
   if (payeeWarning !== null) log.info(payeeWarning)
   const secrets = await openSecretsKeyring(config)
   if (secrets === null) log.warn('no webhook endpoint can be created: set SECRETS_KEYRING')
-  const release = readReleaseFacts(root)
   const engine = await openEngine(log)
   return {
     config,

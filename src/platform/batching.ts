@@ -7,6 +7,7 @@
  */
 import { type DeadlineName, deadlineMs } from './deadlines.ts'
 import { UnavailableError } from './errors.ts'
+import { activeSpan, type Span, startSpan, traced } from './observability/tracing.ts'
 
 export interface BatchOptions<Item, Result> {
   /** Named in errors. */
@@ -30,6 +31,7 @@ interface Call<Item, Result> {
   resolve(result: Result): void
   reject(error: unknown): void
   settled: boolean
+  span: Span | undefined
 }
 
 export function batched<Item, Result>(
@@ -49,7 +51,7 @@ export function batched<Item, Result>(
         return
       }
       const deadline = performance.now() + withinMs
-      waiting.push({ item, deadline, resolve, reject, settled: false })
+      waiting.push({ item, deadline, resolve, reject, settled: false, span: activeSpan() })
       schedule()
     })
 
@@ -68,7 +70,8 @@ export function batched<Item, Result>(
     out.add(batch)
     if (waiting.length > 0) schedule()
     try {
-      const results = await run(batch.map((call) => call.item))
+      const items = batch.map((call) => call.item)
+      const results = await traced(batchSpan(name, batch), () => run(items))
       if (results.length !== batch.length) throw new Error(`${name}: a batch lost its results`)
       for (let i = 0; i < batch.length; i++) {
         const call = batch[i] as Call<Item, Result>
@@ -100,4 +103,15 @@ export function batched<Item, Result>(
     for (const batch of out) batch.forEach(refuse)
     waiting = waiting.filter(refuse)
   }
+}
+
+/** The span of a batch is in the trace of its first traced call, and names the others. */
+function batchSpan(name: string, batch: readonly { span: Span | undefined }[]): Span | undefined {
+  const [parent, ...links] = batch.flatMap(({ span }) => span ?? [])
+  if (parent === undefined) return undefined
+  return startSpan(name, {
+    parent,
+    links: links.map(({ traceId, spanId }) => ({ traceId, spanId })),
+    attributes: { 'assay.batch.size': batch.length },
+  })
 }

@@ -5,6 +5,7 @@
  */
 import { systemClock } from './clock.ts'
 import type { Log } from './observability/log.ts'
+import { startSpan, traced } from './observability/tracing.ts'
 import { createWakeUp, type WakeUp } from './wake-up.ts'
 
 export interface Job {
@@ -65,7 +66,7 @@ async function runJob(
   if (startMs > 0) await wakeUp.wait(startMs, signal)
   while (!signal.aborted) {
     try {
-      await job.run(signal)
+      await traced(startSpan(name), () => job.run(signal))
       if (isLogged) log.info('a job works again', { job: name })
       isLogged = false
       record.error = null

@@ -378,6 +378,7 @@ test('a server without jobs shows that no process, or only one without keys, doe
 /** Settings without which some metrics do not exist. */
 const everyMetric = {
   METRICS_PORT: '0',
+  TRACES_URL: 'http://127.0.0.1:1/v1/traces',
   SMTP_URL: 'smtp://127.0.0.1:1',
   MAIL_FROM: 'assay@scores.example.org',
   X402_PAY_TO: '0x000000000000000000000000000000000000dEaD',

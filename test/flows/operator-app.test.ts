@@ -4,8 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { request } from 'node:http'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { operatorBase } from '../../src/operations/operator-routes.ts'
@@ -345,4 +347,102 @@ test('an application registers workers, sends evidence, records decisions and re
   assert.equal((await report(['credits', 'audit'], env)).ok, true)
   const replayed = await report(['scores', 'replay', '--all'], env)
   assert.equal(replayed.differ, 0)
+})
+
+interface OtlpSpan {
+  traceId: string
+  spanId: string
+  parentSpanId?: string
+  name: string
+  kind: number
+  startTimeUnixNano: string
+  endTimeUnixNano: string
+  attributes: { key: string; value: { stringValue?: string; intValue?: string } }[]
+  events: { name: string }[]
+}
+
+/** Starts a collector of OTLP. Returns its URL and the spans that arrive. */
+async function startCollector() {
+  const spans: OtlpSpan[] = []
+  const collector = createServer((incoming, response) => {
+    const parts: Buffer[] = []
+    incoming.on('data', (part: Buffer) => parts.push(part))
+    incoming.on('end', () => {
+      const { resourceSpans } = JSON.parse(Buffer.concat(parts).toString())
+      spans.push(...resourceSpans[0].scopeSpans[0].spans)
+      response.end('{}')
+    })
+  })
+  collector.listen(0, '127.0.0.1')
+  await once(collector, 'listening')
+  after(() => {
+    collector.close()
+    collector.closeAllConnections()
+  })
+  const { port } = collector.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}/v1/traces`, spans }
+}
+
+test('a trace leads from the caller through the request, its batches and statements to the webhook', async () => {
+  const { url, spans } = await startCollector()
+  server.signal('SIGTERM')
+  await server.ended
+  server = await startServer({ ...env, TRACES_URL: url, TRACES_SAMPLING: '1' })
+  const key = await createKey('traced')
+  const [traceId, parentId] = ['ab'.repeat(16), '12'.repeat(8)]
+  const traceparent = (id: string, flags: string) => `00-${id}-${parentId}-${flags}`
+  const withdraw = `${operatorBase}/workers/${username(40)}/consents/search_listing/withdraw`
+  const changed = await fetch(server.base + withdraw, {
+    method: 'POST',
+    headers: {
+      Authorization: `Bearer ${token}`,
+      'Idempotency-Key': randomUUID(),
+      traceparent: traceparent(traceId, '01'),
+    },
+  })
+  assert.equal(changed.status, 200)
+  const { value: delivered } = await eventually('the webhook arrives in the trace', {
+    see: async () =>
+      receiver.received.find(({ headers }) => String(headers.traceparent).includes(traceId)),
+  })
+  const readTraced = (id: string, flags: string) =>
+    fetch(`${server.base}/api/v1/webhooks/endpoints`, {
+      headers: { Authorization: `Bearer ${key}`, traceparent: traceparent(id, flags) },
+    })
+  const [readId, untracedId] = ['cd'.repeat(16), 'ef'.repeat(16)]
+  await readTraced(untracedId, '00')
+  await readTraced(readId, '01')
+  const inTrace = (id: string) => spans.filter((span) => span.traceId === id)
+  const requestIn = (id: string) => inTrace(id).find(({ kind }) => kind === 2)
+  const attributeOf = ({ attributes }: OtlpSpan, name: string) => {
+    const value = attributes.find((one) => one.key === name)?.value
+    return value?.stringValue ?? value?.intValue
+  }
+  await eventually('the spans of the last request arrive', {
+    see: async () => requestIn(readId) !== undefined,
+  })
+
+  const requested = requestIn(traceId) ?? assert.fail()
+  assert.equal(requested.parentSpanId, parentId)
+  assert.equal(attributeOf(requested, 'http.response.status_code'), '200')
+  const delivery = inTrace(traceId).find(({ name }) => name === 'deliver an event')
+  assert.equal(delivery?.parentSpanId, requested.spanId)
+  assert.equal(delivered?.headers.traceparent, `00-${traceId}-${delivery?.spanId}-01`)
+  const queries = inTrace(traceId).map((span) => attributeOf(span, 'db.query.text') ?? '')
+  assert.ok(queries.some((text) => text.startsWith('insert into webhook_events')))
+
+  const read = requestIn(readId) ?? assert.fail()
+  assert.deepEqual(
+    read.events.map(({ name }) => name),
+    ['started', 'authenticated', 'counted', 'worked', 'charged'],
+  )
+  const batch = inTrace(readId).find((span) => attributeOf(span, 'assay.batch.size') === '1')
+  const statement = inTrace(readId).find(({ parentSpanId }) => parentSpanId === batch?.spanId)
+  assert.ok(statement !== undefined && attributeOf(statement, 'db.system.name') === 'postgresql')
+  assert.ok(read.startTimeUnixNano <= statement.startTimeUnixNano)
+  assert.ok(statement.endTimeUnixNano <= read.endTimeUnixNano)
+  assert.deepEqual(inTrace(untracedId), [], 'its caller does not trace')
+  assert.ok(spans.some(({ name }) => name === 'fan out events'))
+  server.signal('SIGTERM')
+  await server.ended
 })

@@ -7,6 +7,7 @@ import pg from 'pg'
 import { sha256Hex } from '../crypto/bytes.ts'
 import { deadlineMs } from '../deadlines.ts'
 import { UnavailableError } from '../errors.ts'
+import { activeSpan, type Span, startSpan, traced } from '../observability/tracing.ts'
 import { refuseSharedSessions } from './pooling.ts'
 import { type Pooling, type SessionLimits, settingStatement } from './session-settings.ts'
 
@@ -271,12 +272,26 @@ type Send = (client: pg.ClientBase, statement: Statement) => Promise<pg.QueryRes
 function timedSend(send: Send, { took }: DbMeter): Send {
   return async (client, statement) => {
     const sentAt = performance.now()
+    const parent = activeSpan()
     try {
-      return await send(client, statement)
+      if (parent === undefined) return await send(client, statement)
+      return await traced(statementSpan(parent, statement), () => send(client, statement))
     } finally {
       took((performance.now() - sentAt) / 1_000)
     }
   }
+}
+
+const spanTextMax = 500
+
+/** The text has no values. */
+function statementSpan(parent: Span, { text }: Statement): Span | undefined {
+  const query = text.trim().replaceAll(/\s+/g, ' ').slice(0, spanTextMax)
+  return startSpan(query.slice(0, 40), {
+    kind: 'client',
+    parent,
+    attributes: { 'db.system.name': 'postgresql', 'db.query.text': query },
+  })
 }
 
 const sendNamed: Send = (client, statement) => client.query(statement)

@@ -126,6 +126,8 @@ export interface ClaimedDelivery {
   trigger: string
   /** Time of the event, or of the request to send it again. */
   createdAt: Date
+  /** The trace that caused the event. */
+  traceparent: string | null
 }
 
 export interface ClaimGrant extends Grant {
@@ -193,7 +195,7 @@ export function claimDeliveries(
           and o.status = 'succeeded'
           and (o.id > l.id or (l.attempts > 1 and o.finished_at >= l.created_at))
       ) then e.body end) as body, e.position,
-      l.attempts as attempt, l.trigger, l.created_at as "createdAt"
+      l.attempts as attempt, l.trigger, l.created_at as "createdAt", e.traceparent
     from leased l left join webhook_events e on e.seq = l.event_seq
     order by l.id`)
 }

@@ -6,6 +6,12 @@ import type { Db } from '../../platform/db/db.ts'
 import { deadlineMs } from '../../platform/deadlines.ts'
 import type { Egress } from '../../platform/egress/client.ts'
 import type { EgressAnswer } from '../../platform/egress/exchange.ts'
+import {
+  type Span,
+  startSpan,
+  traced,
+  traceparentOf,
+} from '../../platform/observability/tracing.ts'
 import type { AttemptEnd } from './acknowledge.ts'
 import { attemptHeaders, type SigningSecrets, signaturesIn } from './attempt-request.ts'
 import type { DeliveryMeter } from './delivery-metrics.ts'
@@ -53,7 +59,17 @@ export function sender(options: SenderOptions) {
     const startedAt = clock()
     const began = performance.now()
     const isTest = trigger === 'test'
-    const posted = await post({ ...options, leaseSecrets }, leased)
+    const span = startSpan('deliver an event', {
+      kind: 'client',
+      traceparent: delivery.traceparent,
+      attributes: {
+        'assay.event.type': delivery.eventType,
+        'assay.event.id': delivery.eventId,
+        'assay.endpoint.id': delivery.endpointId,
+        'assay.attempt': attempt,
+      },
+    })
+    const posted = await traced(span, () => post({ ...options, leaseSecrets, span }, leased))
     // Consent was withdrawn or the endpoint was disabled since the lease.
     if (posted === null) {
       meter.settled('cancelled')
@@ -86,6 +102,7 @@ export function sender(options: SenderOptions) {
 interface PostOptions extends Pick<SenderOptions, 'egress' | 'clock' | 'ring'> {
   /** Returns the present secrets of the endpoint, or null if the lease no longer holds. */
   leaseSecrets(delivery: ClaimedDelivery): Promise<readonly DatedSecret[] | null>
+  span: Span | undefined
 }
 
 interface Posted {
@@ -103,7 +120,7 @@ function hasBegun(answer: EgressAnswer): boolean {
 
 /** Returns null if the delivery may no longer be sent; nothing was sent then. */
 async function post(
-  { egress, clock, ring, leaseSecrets }: PostOptions,
+  { egress, clock, ring, leaseSecrets, span }: PostOptions,
   { delivery, secrets, leasedAt }: Leased,
 ): Promise<Posted | null> {
   const { body, leaseId: id, trigger, url } = delivery
@@ -117,12 +134,14 @@ async function post(
     const answer = await egress.send({
       method: 'POST',
       url,
-      headers,
+      headers: { ...headers, ...traceHeaders(span, delivery) },
       body,
       bodyWithinMs: deadlineMs('deliveryAnswerBody'),
       beginBy: mayBeginFrom + startWithinMs,
     })
     const isTooLate = 'failure' in answer && answer.failure === 'not_begun'
+    if (span !== undefined && 'status' in answer)
+      span.attributes['http.response.status_code'] = answer.status
     if (!isTooLate || performance.now() > giveUpAt)
       return { answer, sentAt, signatures: signaturesIn(headers) }
     mayBeginFrom = performance.now()
@@ -133,4 +152,13 @@ async function post(
     if (renewed === null) throw new Error('the endpoint has no secret that signs')
     signing = renewed
   }
+}
+
+/** The trace goes on at the receiver, also if this process does not trace. */
+function traceHeaders(
+  span: Span | undefined,
+  { traceparent: cause }: ClaimedDelivery,
+): Record<string, string> {
+  const traceparent = span === undefined ? cause : traceparentOf(span)
+  return traceparent === null ? {} : { traceparent }
 }

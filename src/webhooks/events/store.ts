@@ -1,5 +1,6 @@
 /** SQL of webhook_events and webhook_feed_floor, except fan-out. */
 import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
+import { activeSpan, traceparentOf } from '../../platform/observability/tracing.ts'
 import type { EventType } from './event-types.ts'
 
 export interface EventRow {
@@ -13,10 +14,11 @@ export interface EventRow {
 
 /** Writes the events in the order of `rows`: `seq` is assigned after the sort. */
 export async function insertEvents(tx: Tx, rows: readonly EventRow[]): Promise<void> {
+  const span = activeSpan()
   const column = <Name extends keyof EventRow>(name: Name) => rows.map((row) => row[name])
   await tx.run(sql`
-    insert into webhook_events (id, type, worker_id, created_at, body)
-    select id, type, worker_id, created_at, body
+    insert into webhook_events (id, type, worker_id, created_at, body, traceparent)
+    select id, type, worker_id, created_at, body, ${span === undefined ? null : traceparentOf(span)}::text
     from unnest(${column('id')}::text[], ${column('type')}::text[], ${column('workerId')}::uuid[],
       ${column('createdAt')}::timestamptz[], ${column('body')}::text[])
       with ordinality as new(id, type, worker_id, created_at, body, place)
