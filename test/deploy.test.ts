@@ -1,7 +1,15 @@
 /** The files of deploy/, read by the programs that they are for. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
@@ -161,4 +169,15 @@ test('the compose file uses only names that it declares, settings that exist, an
   }
   const [, proxy] = /ipv4_address: (\S+) \}/.exec(text) ?? []
   assert.ok(proxy !== undefined && text.includes(`TRUSTED_PROXIES: ${proxy}\n`))
+})
+
+test('docs/deploy.md names each folder and file of deploy/', () => {
+  const page = readFileSync('docs/deploy.md', 'utf8')
+  const section = page.slice(page.indexOf('## The files of deploy/'))
+  const named = [...section.matchAll(/`([a-z]+(?:\/|\.yaml))`/g)].map(([, name = '']) => name)
+  const present = readdirSync('deploy', { withFileTypes: true })
+  assert.deepEqual(
+    named.toSorted(),
+    present.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name)).toSorted(),
+  )
 })

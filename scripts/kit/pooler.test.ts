@@ -53,7 +53,7 @@ test('the service serves through PgBouncer with its file, by TLS and the passwor
   const files = { 'pgbouncer.ini': text, 'fullchain.pem': cert, 'privkey.pem': key }
   for (const [name, content] of Object.entries(files)) writeFileSync(join(place, name), content)
   writeFileSync(join(folder, 'ca.pem'), testAuthority().cert)
-  const stop = startGuarded(place, ['/usr/sbin/pgbouncer', '-q', join(place, 'pgbouncer.ini')])
+  const { stop } = startGuarded(place, ['/usr/sbin/pgbouncer', '-q', join(place, 'pgbouncer.ini')])
   after(stop)
 
   const tls = `sslmode=verify-full&sslrootcert=${join(folder, 'ca.pem')}`

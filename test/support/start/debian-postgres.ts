@@ -23,7 +23,8 @@ const versions = globSync('/usr/lib/postgresql/*/bin/postgres')
   .map((path) => Number(path.split('/')[4]))
   .filter((version) => version >= 15)
 const version = Math.max(...versions)
-const bin = `/usr/lib/postgresql/${version}/bin`
+/** The folder of PostgreSQL's programs. */
+export const postgresBin = `/usr/lib/postgresql/${version}/bin`
 const pgBouncer = '/usr/sbin/pgbouncer'
 
 export const missingPostgres =
@@ -50,7 +51,7 @@ export async function startOwnPostgres(folder: string): Promise<OwnPostgres> {
   ownedFolder(place)
   const locale = ['--locale=C.UTF-8', '--locale-provider=icu', '--icu-locale=en-US']
   const cluster = ['-D', data, '-U', 'assay', '--auth=trust', '--no-sync', '--encoding=UTF8']
-  execFileSync(join(bin, 'initdb'), [...cluster, ...locale], {
+  execFileSync(join(postgresBin, 'initdb'), [...cluster, ...locale], {
     ...runAs(),
     cwd: place,
     stdio: 'pipe',
@@ -58,7 +59,7 @@ export async function startOwnPostgres(folder: string): Promise<OwnPostgres> {
   const port = await freePort()
   const log = openSync(join(place, 'log'), 'a')
   const listening = ['-p', String(port), '-k', place, '-h', '']
-  spawn(join(bin, 'postgres'), ['-D', data, ...listening], {
+  spawn(join(postgresBin, 'postgres'), ['-D', data, ...listening], {
     ...runAs(),
     cwd: place,
     stdio: ['ignore', log, log],
@@ -94,7 +95,7 @@ export async function startPgBouncer(
   const file = join(place, 'pgbouncer.ini')
   const text = ['[databases]', ...rows, '[pgbouncer]', ...settings, 'auth_type = any', '']
   writeFileSync(file, text.join('\n'))
-  const stop = startGuarded(place, [pgBouncer, '-q', file])
+  const { stop } = startGuarded(place, [pgBouncer, '-q', file])
   const url = (name: string, mode: string) =>
     socketUrl(`${name}_${mode}`, { socketFolder: place, port })
   await untilItAnswers('PgBouncer', url(databases[0] as string, 'session'))
@@ -103,13 +104,16 @@ export async function startPgBouncer(
 
 /**
  * Starts a program that needs no root in a folder of `ownedFolder`, with the file `log` there for
- * its output. Returns the function that stops it and waits for its end.
+ * its output. Both functions wait for its end.
  */
-export function startGuarded(place: string, command: readonly string[]): () => Promise<void> {
+export function startGuarded(
+  place: string,
+  command: readonly string[],
+): { stop: () => Promise<void>; kill: () => Promise<void> } {
   const log = openSync(join(place, 'log'), 'a')
   // The shell stops the program when its own input ends, so the program never outlives a test run,
   // not even a killed one.
-  const guard = '"$@" & pid=$!; read -r _; kill $pid; wait $pid'
+  const guard = '"$@" & pid=$!; read -r signal; kill -"${signal:-TERM}" $pid; wait $pid'
   const child = spawn('/bin/sh', ['-c', guard, 'sh', ...command], {
     ...runAs(),
     cwd: place,
@@ -117,11 +121,12 @@ export function startGuarded(place: string, command: readonly string[]): () => P
     stdio: ['pipe', log, log],
   })
   closeSync(log)
-  return async () => {
-    const ended = once(child, 'exit')
-    child.stdin?.end()
+  const ended = once(child, 'exit')
+  const end = async (signal: string) => {
+    child.stdin?.end(signal)
     await ended
   }
+  return { stop: () => end(''), kill: () => end('KILL') }
 }
 
 /** Returns an unprivileged user if the tests run as root, because neither program runs as root. */

@@ -93,7 +93,7 @@ export async function startProxy(
   const ports = { http: await freePort(), https: await freePort() }
   const file = writeFiles(name, { place, ports, nodes })
   const { program, run } = kindOf(name)
-  const stop = startGuarded(place, [program, ...run, file])
+  const { stop } = startGuarded(place, [program, ...run, file])
   const log = () => readFileSync(join(place, 'log'), 'utf8')
   await eventually(`${name} listens`, {
     withinMs: 20_000,
