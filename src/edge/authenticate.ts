@@ -17,12 +17,13 @@ import type { EndpointRoute, RequestContext } from './request-context.ts'
 
 export interface AuthenticateOptions extends LimitOptions {
   authenticate: Authenticate
+  /** Looks up the session of a browser. */
   authenticateSession: AuthenticateSession
   /** Finds the account of a key that has ended, for its request log. */
   endedKey?: FindEndedKey | undefined
   /** Absent: there are no operator routes. */
   authenticateOperator?: AuthenticateOperator | undefined
-  /** Limits the invalid keys that one address may present. Beyond it the server answers 429. */
+  /** Limits the invalid keys that one address may present (decision D16): the next is a 429. */
   failedKeyLimits: RateLimits
 }
 

@@ -10,7 +10,7 @@ import type { EndpointRoute, RequestContext } from './request-context.ts'
 
 export interface LimitOptions {
   limiter: RateLimiter
-  /** Not-found limit: 404s of one key or of one x402 payer, over all routes. */
+  /** Not-found limit: 404s of one key or of one x402 payer, over all routes (decision D24). */
   notFoundLimits: RateLimits
 }
 

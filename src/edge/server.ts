@@ -4,6 +4,7 @@
  * A request passes `receive` → `router` → `serve` (waits for a slot) → `handle` (checks, work,
  * charge) → `write`. Data that is not HTTP ends in `wire-errors`.
  */
+
 import {
   createServer as createHttpServer,
   type Server as HttpServer,
@@ -15,6 +16,7 @@ import { UnavailableError } from '../platform/errors.ts'
 import { isWithin, type Network, parseAddress, parseNetwork } from '../platform/networks.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
+import type { AuthenticateOptions } from './authenticate.ts'
 import { isForwarded, trustedProxies } from './client-network.ts'
 import { trackConnections } from './connections.ts'
 import { eventStreams } from './event-streams.ts'
@@ -23,21 +25,13 @@ import { openGates } from './gates.ts'
 import { publishGauges } from './gauges.ts'
 import { headerSets } from './headers.ts'
 import { liveness, type Readiness, readiness } from './health.ts'
-import type {
-  Authenticate,
-  AuthenticateOperator,
-  AuthenticateSession,
-  FindEndedKey,
-  Metering,
-} from './http/admission.ts'
+import type { Metering } from './http/admission.ts'
 import type { CallLog } from './http/call-log.ts'
-import type { RateLimits } from './http/contract.ts'
 import type { Endpoint, RefusalPage } from './http/endpoint.ts'
 import type { PaymentPort } from './http/payments.ts'
 import { type ServerLimits, usualLimits } from './limits.ts'
 import { lineStreams } from './line-streams.ts'
 import { trackBodies } from './open-bodies.ts'
-import type { RateLimiter } from './rate-limit/limiter.ts'
 import { type OpenRequest, receiveFrom } from './receive.ts'
 import { refusalOf } from './refusals.ts'
 import { openContext, type Route } from './request-context.ts'
@@ -48,9 +42,8 @@ import type { Edge } from './serve.ts'
 import { closeRequest } from './slot.ts'
 import { createWriter } from './write.ts'
 
-export interface ServerOptions {
+export interface ServerOptions extends AuthenticateOptions {
   endpoints: readonly Endpoint[]
-  limiter: RateLimiter
   /** Base of every absolute URL, without a trailing slash (decision D3). */
   publicUrl: string
   /**
@@ -72,22 +65,10 @@ export interface ServerOptions {
    * because the listener is the operator's own.
    */
   operatorNetworks?: readonly string[] | null
-  /** Authenticates an operator token. */
-  authenticateOperator?: AuthenticateOperator | undefined
-  /** Authenticates a presented API key. */
-  authenticate: Authenticate
-  /** Finds the account of a key that has ended, for its request log. */
-  endedKey?: FindEndedKey | undefined
-  /** Looks up the session of a browser. */
-  authenticateSession: AuthenticateSession
   /** Charges credits. If absent, calls with a key are free (decision D21). */
   metering?: Metering | undefined
   /** Accepts x402 payments. If absent, paid reads need a key. */
   payments?: PaymentPort | undefined
-  /** Limits the invalid keys that one address may present (decision D16). */
-  failedKeyLimits: RateLimits
-  /** Not-found limit: 404s of one key or of one x402 payer (decision D24). */
-  notFoundLimits: RateLimits
   /** Shown to browsers on paths that match nothing (decision D52). By default they get JSON. */
   notFoundPage?: RefusalPage | undefined
   limits?: Partial<ServerLimits>

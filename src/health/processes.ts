@@ -32,14 +32,9 @@ export const beatMs = 10_000
 /** A process that was not seen for this long is dead. */
 const deadAfterMs = 60_000
 
-export interface JobHistory {
+/** The last run and the last success in any process. */
+export interface JobHistory extends JobRecord {
   name: string
-  everyMs: number
-  /** The last run and the last success in any process. */
-  ranAt: Date | null
-  succeededAt: Date | null
-  /** The message of the last run if it failed. */
-  error: string | null
   /** The last success is overdue. */
   isLate: boolean
 }

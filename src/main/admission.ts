@@ -1,15 +1,13 @@
 /** Composes the admission of requests: authentication, credits and payments, with their jobs. */
+
 import { openKeyAuthenticator } from '../accounts/access/authenticate.ts'
 import { operatorAuthenticator } from '../accounts/access/operator-tokens.ts'
 import { openSessions } from '../accounts/sessions.ts'
 import { openCreditMeter } from '../billing/credits/metering.ts'
-import type { Config } from '../config/config.ts'
 import type { PaymentPort } from '../edge/http/payments.ts'
 import type { ServerOptions } from '../edge/server.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { Db } from '../platform/db/db.ts'
 import type { Job } from '../platform/job-runner.ts'
-import type { Log } from '../platform/observability/log.ts'
+import type { ServiceOptions } from './handlers.ts'
 
 export interface OpenedAdmission {
   /** The server options for authentication, metering and payments. */
@@ -36,11 +34,7 @@ export type Admission = Required<
   >
 >
 
-export interface AdmissionOptions {
-  config: Config
-  db: Db
-  log: Log
-  clock: Clock
+export interface AdmissionOptions extends Pick<ServiceOptions, 'config' | 'db' | 'log' | 'clock'> {
   payments: PaymentPort | undefined
 }
 

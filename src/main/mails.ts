@@ -1,4 +1,5 @@
 /** Composes the sending of mails in the jobs process: client, job and metrics. */
+
 import { createAccount } from '../accounts/access/manage.ts'
 import { insertMembership, sweepInvitations, sweepMailBudget, sweepMails } from '../accounts/api.ts'
 import { type MailSenderOptions, sendMails } from '../accounts/send-mails.ts'
@@ -7,24 +8,16 @@ import { theService } from '../audit/actions.ts'
 import { recordAction } from '../audit/record.ts'
 import { grantCredits } from '../billing/credits/credits.ts'
 import type { Config } from '../config/config.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { Db, Tx } from '../platform/db/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { type MailClient, openMailClient } from '../platform/egress/mail-client.ts'
 import type { Job } from '../platform/job-runner.ts'
-import type { Log } from '../platform/observability/log.ts'
-import type { Metrics } from '../platform/observability/metrics.ts'
 import { mailRenderer } from '../web/mails.ts'
 import { readAuthorities } from './authorities.ts'
+import type { ServiceOptions } from './handlers.ts'
 import { noticeJob } from './jobs/notices.ts'
 import { openServices } from './operation-services.ts'
 
-export interface MailOptions {
-  config: Config
-  db: Db
-  log: Log
-  clock: Clock
-  metrics: Metrics
-}
+export type MailOptions = Pick<ServiceOptions, 'config' | 'db' | 'log' | 'clock' | 'metrics'>
 
 /** Short, because a user waits for the link. */
 const pollMs = 500

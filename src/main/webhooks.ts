@@ -1,14 +1,12 @@
 /** Composes the fan-out and delivery of webhooks: client, deliverer and jobs. */
+
 import { theService } from '../audit/actions.ts'
 import { recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
-import type { Clock } from '../platform/clock.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { type Egress, openEgress } from '../platform/egress/client.ts'
 import type { Job } from '../platform/job-runner.ts'
-import type { Log } from '../platform/observability/log.ts'
-import type { Metrics } from '../platform/observability/metrics.ts'
 import { openFilesMax, receiversWithin } from '../platform/open-files.ts'
 import { createWakeUp, type WakeUp } from '../platform/wake-up.ts'
 import {
@@ -24,18 +22,16 @@ import { checkFailingEndpoints } from '../webhooks/endpoints/check-failing.ts'
 import { fanOutEvents } from '../webhooks/events/fan-out.ts'
 import { deleteOldRows } from '../webhooks/retention.ts'
 import { readAuthorities } from './authorities.ts'
+import type { ServiceOptions } from './handlers.ts'
 
-export interface WebhookJobsOptions {
+export interface WebhookJobsOptions
+  extends Pick<ServiceOptions, 'db' | 'log' | 'clock' | 'metrics'> {
   config: Pick<Config, 'webhooks'>
-  db: Db
-  log: Log
-  clock: Clock
   /**
    * Decrypts signing secrets. If null, this process delivers nothing, and its job fails while there
    * are secrets; fan-out still runs.
    */
   ring: Keyring | null
-  metrics: Metrics
   /** Wraps the egress client, for the demo. */
   around?: ((usual: Egress) => Egress) | undefined
 }

@@ -1,23 +1,18 @@
 /** Shared by all pages of sign-in: options, declarations and answers. */
+
 import { Type } from 'typebox'
 import type { SignUp } from '../accounts/identity-sign-in.ts'
 import type { OidcProvider } from '../accounts/oidc-provider.ts'
 import { sessionCookie, sessionCookieName, sessionValueOf } from '../accounts/session-cookie.ts'
-import type { BegunSession, SessionRules } from '../accounts/sessions.ts'
+import type { BegunSession, SessionsOptions } from '../accounts/sessions.ts'
 import { consolePath, isOfConsole } from '../accounts/sign-in.ts'
 import { formType, type RateLimits } from '../edge/http/contract.ts'
 import type { Answer, Endpoint, RefusalPage, Visitor } from '../edge/http/endpoint.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { Db } from '../platform/db/db.ts'
 import { pageAnswer } from './layout.ts'
 import { startRefusalPage } from './refusal-page.ts'
 import type { SignInMethods, SignInView } from './sign-in-views.ts'
 
-export interface SignInOptions {
-  db: Db
-  clock: Clock
-  publicUrl: string
-  rules: SessionRules
+export interface SignInOptions extends SessionsOptions {
   /** False: operators print links instead. */
   sendsMail: boolean
   /** Whether an unknown address gets an account of its own. */

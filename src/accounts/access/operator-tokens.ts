@@ -4,11 +4,13 @@
  *
  * SQL of the table `operator_tokens`.
  */
+
 import type { AuthenticateOperator } from '../../edge/http/admission.ts'
 import type { OperatorCaller, OperatorRole } from '../../edge/http/callers.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { type Db, type Queryable, sql, type Tx } from '../../platform/db/db.ts'
 import { bearerToken, keyDigest } from './api-key.ts'
+import type { StoredKey } from './store.ts'
 
 export function operatorAuthenticator({
   db,
@@ -43,18 +45,13 @@ async function findValidToken(
   return row === undefined ? null : { kind: 'operator', ...row }
 }
 
-export interface StoredToken {
-  id: string
-  name: string
+export interface StoredToken
+  extends Pick<
+    StoredKey,
+    'id' | 'name' | 'shown' | 'allowedFrom' | 'createdAt' | 'revokedAt' | 'lastUsedAt'
+  > {
   role: OperatorRole
-  /** The beginning and the end of the token. */
-  shown: string
-  /** Networks from which the token may be used, or null for any. */
-  allowedFrom: string[] | null
-  createdAt: Date
   expiresAt: Date
-  revokedAt: Date | null
-  lastUsedAt: Date | null
 }
 
 export async function insertToken(

@@ -4,19 +4,13 @@
  */
 import { type Queryable, sql } from '../../platform/db/db.ts'
 import type { Band } from '../core/parameters.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { NewSnapshot, Snapshot } from './snapshot.ts'
 
-export interface StoredSnapshot extends Omit<Snapshot, 'issuedAt' | 'vcSha256' | 'statusToken'> {
-  /** `YYYY-MM-DD`. */
-  asOf: string
-  engineId: string
-  vocabularySha256: Buffer
-  evidenceRoot: Buffer
-  nonce: Buffer
-  /** Canonical JSON. */
-  evidence: string
-  result: string
-}
+/** What recomputes a score, and what it gave. */
+export type StoredSnapshot = Omit<
+  NewSnapshot,
+  'issuedAt' | 'vcSha256' | 'statusToken' | 'previousId' | 'change' | 'reason' | 'disputeId'
+>
 
 /** Returns scores in order of id, from the id `from` on. */
 export function findSnapshotsFrom(

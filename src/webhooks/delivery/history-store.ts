@@ -1,21 +1,16 @@
 /** SQL for views of an endpoint: its health, its attempts, and one event. */
+
 import { type Queryable, sql } from '../../platform/db/db.ts'
 import type { EventType } from '../events/event-types.ts'
+import type { EventRow as StoredEvent } from '../events/store.ts'
 import type { ShownAttempt } from './delivery-store.ts'
-import type { DisabledReason } from './endpoint-store.ts'
+import type { EndpointState } from './endpoint-store.ts'
 
-export interface EndpointHealth {
-  id: string
-  url: string
+export interface EndpointHealth extends Omit<EndpointState, 'userId' | 'eventTypes'> {
   description: string | null
   eventTypes: EventType[]
-  createdAt: Date
-  disabledAt: Date | null
-  disabledReason: DisabledReason | null
-  pausedAt: Date | null
   /** The receiver asked for no delivery before this time. */
   parkedUntil: Date | null
-  testedAt: Date | null
   lastSuccessAt: Date | null
   lastFailureAt: Date | null
   failingSince: Date | null
@@ -290,12 +285,7 @@ interface OfEvent {
   eventId: string
 }
 
-export interface SentEvent {
-  id: string
-  type: EventType
-  /** The bytes that are signed and sent. */
-  body: string
-  createdAt: Date
+export interface SentEvent extends Omit<StoredEvent, 'workerId'> {
   /** State of the latest delivery at the endpoint. */
   status: 'pending' | 'sending' | 'succeeded' | 'exhausted' | 'cancelled'
   dueAt: Date

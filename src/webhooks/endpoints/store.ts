@@ -5,26 +5,20 @@
 import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
 import {
   beforeEveryClock,
-  type DisabledReason,
   type EndpointOwner,
+  type EndpointState,
   insertSecret,
   ownerId,
 } from '../delivery/endpoint-store.ts'
 import type { SealedSecret, SecretId } from '../delivery/secret.ts'
 import type { EventType } from '../events/event-types.ts'
 
-export interface EndpointRow {
-  id: string
-  userId: string
-  url: string
+export interface EndpointRow extends Omit<EndpointState, 'eventTypes' | 'pausedAt' | 'testedAt'> {
   description: string | null
   eventTypes: EventType[]
   /** Prefix of the secret that signs now. */
   secretPrefix: string
-  createdAt: Date
   updatedAt: Date
-  disabledAt: Date | null
-  disabledReason: DisabledReason | null
   /** Maximum of deliveries a second, or null for no limit. */
   perSecond: number | null
 }
