@@ -21,11 +21,10 @@ export interface OpenedEngine {
   facts: EngineFacts
 }
 
-/** `root` is the folder that holds `engines/` and `vectors/`, by default that of this project. */
-export async function openEngine(log: Log, root?: string): Promise<OpenedEngine> {
+export async function openEngine(log: Log): Promise<OpenedEngine> {
   try {
-    const engine = await loadEngine(root)
-    const loaded = loadedOf(engine, await findEngineChange(log, root))
+    const engine = await loadEngine()
+    const loaded = loadedOf(engine, await findEngineChange(log))
     return { engine, state: 'ok', facts: { ...releasedEngine, state: 'ok', loaded } }
   } catch (error) {
     if (!(error instanceof EngineRefused)) throw error
@@ -67,9 +66,9 @@ export function watchEngine({ engine, state, facts }: OpenedEngine, db: Db, log:
 type FoundChange = EngineChange | { previousVersion: null; change: null }
 
 /** Returns nulls if the previous engine is refused: replays need it, present scores do not. */
-async function findEngineChange(log: Log, root?: string): Promise<FoundChange> {
+async function findEngineChange(log: Log): Promise<FoundChange> {
   try {
-    return await engineChange(root)
+    return await engineChange()
   } catch (error) {
     if (!(error instanceof EngineRefused)) throw error
     log.error('the engine of an earlier release is refused: its scores cannot be replayed', error)

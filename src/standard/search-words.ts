@@ -25,11 +25,12 @@ export interface SearchWords {
 }
 
 /** Returns the words of each skill, by its id. */
-export function loadSearchWords(
-  directory: string = releasedDirectory,
-): ReadonlyMap<string, SearchWords> {
-  const content: unknown = JSON.parse(readFileSync(join(directory, searchWordsFile), 'utf8'))
-  if (!shape.Check(content)) throw new VocabularyError(directory, [`${searchWordsFile}: malformed`])
+export function loadSearchWords(): ReadonlyMap<string, SearchWords> {
+  const content: unknown = JSON.parse(
+    readFileSync(join(releasedDirectory, searchWordsFile), 'utf8'),
+  )
+  if (!shape.Check(content))
+    throw new VocabularyError(releasedDirectory, [`${searchWordsFile}: malformed`])
   const words = new Map<string, SearchWords>()
   for (const [word, ids] of Object.entries(content))
     for (const [i, id] of ids.entries()) {
