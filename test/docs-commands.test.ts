@@ -49,6 +49,7 @@ function pagesInOrder(): string[] {
 function clone(): string {
   const folder = temporaryFolder()
   cpSync('docs', join(folder, 'docs'), { recursive: true })
+  cpSync('scripts/release', join(folder, 'scripts/release'), { recursive: true })
   cpSync('packages/sdk', join(folder, 'packages/sdk'), { recursive: true })
   cpSync('packages/mcp', join(folder, 'packages/mcp'), {
     recursive: true,
