@@ -11,7 +11,7 @@ import {
   type IncomingMessage,
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import { UnavailableError } from '../platform/errors.ts'
 import { isWithin, type Network, parseAddress, parseNetwork } from '../platform/networks.ts'
 import type { Log } from '../platform/observability/log.ts'
@@ -181,6 +181,9 @@ export function createServer(options: ServerOptions): Server {
       // These requests began before the drain. Their connections must close after the response.
       for (const { response } of edge.pending) response.shouldKeepAlive = false
       await wait(delayMs)
+      // Closing resets the connections that wait to be accepted. Just after the loop has looked for
+      // new ones, there are the fewest.
+      await nextTurn()
       await closeWithin(server, limits.drainTimeoutMs)
       stopSweep()
       connections.stop()
