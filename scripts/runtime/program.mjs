@@ -68,7 +68,7 @@ function filesIn(folder) {
 
 /** Returns the files that became part of the program, relative to `root`. */
 export async function bundle(root, outdir) {
-  const { build } = await import('esbuild')
+  const { build, stop } = await import('esbuild')
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: { assay: 'src/cli/assay.ts' },
@@ -90,6 +90,8 @@ export async function bundle(root, outdir) {
     },
     plugins: [placesOfSources(outdir)],
   })
+  // Its process would stay as long as the service runs.
+  await stop()
   return Object.keys(metafile.inputs)
 }
 
