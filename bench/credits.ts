@@ -1,12 +1,15 @@
 /**
  * Measures paid reads by API key over HTTP, on an embedded database that waits for its disk, at 1,
  * 64 and 256 connections, for one account and for 100. Beside them: the same routes unmetered,
- * without the request log, with one statement a step, without a database, and bare node:http with
+ * without the request log, with traces of a tenth, with one statement a step, without a database, and bare node:http with
  * the same bytes. Shows the processor time of server, database and load generator, which share the
  * machine, and the statements of a read. Then measures debits a second. All contestants take turns
  * in one run.
  */
+import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { EmbeddedPostgres } from '../src/database/embedded/embedded-postgres.ts'
@@ -153,6 +156,8 @@ interface Targets {
   unmetered: Target
   /** Keeps no request log. */
   unlogged: Target
+  /** Sends a tenth of its requests to a collector. */
+  traced: Target
   single: Target
   memory: Target
   bare: Target
@@ -164,12 +169,13 @@ interface Files {
 }
 
 async function compareAt64(db: Db, route: Route, { many, one }: Files, targets: Targets) {
-  const { paid, unmetered, unlogged, single, memory, bare } = targets
+  const { paid, unmetered, unlogged, traced, single, memory, bare } = targets
   const reads = (target: Target, file: string) => () =>
     measureReads(db, { target, file, connections: 64 })
   const at64 = await compare({
     ours: reads(paid, many),
     'without the request log': reads(unlogged, many),
+    'with traces': reads(traced, many),
     'one account': reads(paid, one),
     unmetered: reads(unmetered, many),
     'one by one': reads(single, many),
@@ -205,6 +211,12 @@ async function compareAt64(db: Db, route: Route, { many, one }: Files, targets: 
     {
       name: 'ours / without the request log',
       value: gain(at64['without the request log']),
+      unit: '×',
+      target: { min: 0.95 },
+    },
+    {
+      name: 'with traces / ours',
+      value: gain(ours, at64['with traces']),
       unit: '×',
       target: { min: 0.95 },
     },
@@ -250,6 +262,14 @@ async function readsOf(
   const paid = await startService(env)
   const unmetered = await startService({ ...env, METERING: 'off' })
   const unlogged = await startService({ ...env, REQUEST_LOG_DAYS: '0' })
+  const collector = createServer((request, response) => {
+    request.resume().on('end', () => response.end('{}'))
+  })
+  collector.listen(0, '127.0.0.1')
+  await once(collector, 'listening')
+  const { port: collectorPort } = collector.address() as AddressInfo
+  const tracing = { TRACES_URL: `http://127.0.0.1:${collectorPort}`, TRACES_SAMPLING: '0.1' }
+  const traced = await startService({ ...env, ...tracing })
   const single = await startOther('one by one', url)
   const memory = await startOther('free of a database', url)
   for (const route of routesWanted) {
@@ -264,13 +284,15 @@ async function readsOf(
       headers: { Authorization: `Bearer ${hot.keys[0]}` },
     })
     const bare = await bareServer(answer)
-    const targets = { paid, unmetered, unlogged, single, memory, bare }
+    const targets = { paid, unmetered, unlogged, traced, single, memory, bare }
     await compareAt64(db, route, files, targets)
     for (const connections of [1, 256]) await compareAt(db, { route, connections }, files, targets)
     bare.stop()
   }
   for (const server of [single, memory]) server.stop()
-  for (const server of [paid, unmetered, unlogged]) await server.stop()
+  for (const server of [paid, unmetered, unlogged, traced]) await server.stop()
+  collector.close()
+  collector.closeAllConnections()
 }
 
 async function run({ url }: EmbeddedPostgres): Promise<void> {
