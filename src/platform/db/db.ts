@@ -282,11 +282,17 @@ function timedSend(send: Send, { took }: DbMeter): Send {
   }
 }
 
-const spanTextMax = 500
+const spanTextMax = 160
+/** By the text of a statement. Texts come from the code alone, so they are few. */
+const spanTexts = new Map<string, string>()
 
 /** The text has no values. */
 function statementSpan(parent: Span, { text }: Statement): Span | undefined {
-  const query = text.trim().replaceAll(/\s+/g, ' ').slice(0, spanTextMax)
+  let query = spanTexts.get(text)
+  if (query === undefined) {
+    query = text.trim().replaceAll(/\s+/g, ' ').slice(0, spanTextMax)
+    spanTexts.set(text, query)
+  }
   return startSpan(query.slice(0, 40), {
     kind: 'client',
     parent,
