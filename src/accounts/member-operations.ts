@@ -1,5 +1,7 @@
 /** The operations on the members of an account. Those on invitations are in `user-operations.ts`. */
+
 import { Type } from 'typebox'
+import { ownerNoticeNames } from '../audit/user-actions.ts'
 import { roles } from '../edge/http/callers.ts'
 import { accountField, ownerNamed } from '../operations/account-field.ts'
 import { idField, orNull, time, userName } from '../operations/fields.ts'
@@ -12,7 +14,6 @@ import { emailField } from './email.ts'
 import { findOpenInvitations, updateAnswer } from './invitation-store.ts'
 import { endMembership, makeOwner } from './members.ts'
 import { updateNoticesOff } from './notice-store.ts'
-import { ownerNoticeNames } from './notices.ts'
 import { findMembers } from './store.ts'
 import type { UserServices } from './user-operations.ts'
 
@@ -150,7 +151,7 @@ export const membersNotices = change({
   who: { operator: 'support', member: 'owner' },
   path: { account, email },
   input: {
-    off: Type.Array(Type.Enum(ownerNoticeNames), {
+    off: Type.Array(Type.Enum([...ownerNoticeNames]), {
       default: [],
       maxItems: ownerNoticeNames.length,
       uniqueItems: true,

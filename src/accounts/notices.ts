@@ -3,6 +3,7 @@
  * most once in its span. A crash leaves both the record and the mail, or neither; the mail itself is
  * sent at least once (decision D46).
  */
+import type { OwnerNotice } from '../audit/user-actions.ts'
 import type { Db } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import { insertMail, type NoticeLine } from './mail-store.ts'
@@ -31,11 +32,7 @@ export const ownerNotices = {
     everyHours: 72,
     path: '/dashboard/keys',
   },
-} as const
-
-export type OwnerNotice = keyof typeof ownerNotices
-
-export const ownerNoticeNames = Object.keys(ownerNotices) as OwnerNotice[]
+} as const satisfies Record<OwnerNotice, object>
 
 export interface DueNotice extends NoticeLine {
   name: string

@@ -7,6 +7,7 @@ interface Shape {
   pattern?: string
   enum?: unknown[]
   anyOf?: Shape[]
+  items?: Shape
   properties?: Record<string, Shape>
   additionalProperties?: boolean
 }
@@ -17,6 +18,7 @@ interface Shape {
 function openings(shape: Shape, path: string): string[] {
   if (shape.enum !== undefined) return []
   if (shape.anyOf !== undefined) return shape.anyOf.flatMap((one) => openings(one, path))
+  if (shape.items !== undefined) return openings(shape.items, path)
   if (shape.properties !== undefined) {
     const within = Object.entries(shape.properties).flatMap(([name, one]) =>
       openings(one, `${path}.${name}`),
@@ -44,6 +46,7 @@ test('the check finds free text, an open object and an unknown type', () => {
     'a',
     'a.b',
   ])
+  assert.deepEqual(openings({ type: 'array', items: { type: 'string' } }, 'a'), ['a'])
   assert.deepEqual(openings({}, 'a'), ['a'])
 })
 

@@ -6,6 +6,16 @@ import { facts, uuid } from './action-facts.ts'
 
 const none = closedObject({})
 
+/** The notices that an owner of an account gets by mail. */
+export const ownerNoticeNames = [
+  'webhooks_failing',
+  'webhooks_disabled',
+  'credits_low',
+  'credits_gone',
+  'key_ends',
+] as const
+export type OwnerNotice = (typeof ownerNoticeNames)[number]
+
 export const userActions = {
   'users.invited': facts({
     meaning:
@@ -50,7 +60,7 @@ export const userActions = {
     account: 'details',
     details: closedObject({
       account: uuid,
-      off: Type.Array(Type.String({ pattern: '^[a-z_]{1,40}$' })),
+      off: Type.Array(Type.Enum([...ownerNoticeNames])),
     }),
   }),
   'users.left': facts({

@@ -29,7 +29,9 @@ export interface Debits {
 
 export function openDebits(db: Db): Debits {
   let latest: Promise<unknown> = Promise.resolve()
-  const debit = batched<Debit, Debited>({
+  /** Calls without an answer. */
+  let open = 0
+  const send = batched<Debit, Debited>({
     name: 'credits',
     run(debits) {
       const batch = debitBatch(db, debits)
@@ -41,12 +43,21 @@ export function openDebits(db: Db): Debits {
     deadline: 'databaseAnswer',
   })
   return {
-    debit,
+    async debit(wanted) {
+      open++
+      try {
+        return await send(wanted)
+      } finally {
+        open--
+      }
+    },
     async ended() {
-      for (let last: unknown; last !== latest; ) {
+      // A call that was answered by its deadline may still be in the statement that is under way.
+      const isBusy = (last: unknown) => open > 0 || last !== latest
+      for (let last: unknown; isBusy(last); ) {
         last = latest
         await latest
-        // Lets the waiting calls form the next batch.
+        // Lets the waiting calls form the next batch, and the answered ones be refunded.
         await turn()
       }
     },

@@ -1,11 +1,8 @@
 /** The job that queues notices by mail, to owners of accounts and to the operator. */
+
 import { findAccountNames, findEndingKeys } from '../../accounts/api.ts'
-import {
-  type DueNotice,
-  type OwnerNotice,
-  ownerNotices,
-  queueNotices,
-} from '../../accounts/notices.ts'
+import { type DueNotice, ownerNotices, queueNotices } from '../../accounts/notices.ts'
+import type { OwnerNotice } from '../../audit/user-actions.ts'
 import { findLowCredits } from '../../billing/api.ts'
 import type { Config } from '../../config/config.ts'
 import { type NeedServices, readNeedFacts } from '../../health/need-facts.ts'

@@ -107,13 +107,17 @@ export function endSpan(span: Span | undefined, error?: string): void {
 }
 
 /** Runs work in a span that ends with it. */
-export async function traced<Result>(
+export function traced<Result>(
   span: Span | undefined,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  if (span === undefined) return inSpan(span, work)
+  const result = inSpan(span, work)
+  return span === undefined ? result : endingSpan(span, result)
+}
+
+async function endingSpan<Result>(span: Span, result: Promise<Result>): Promise<Result> {
   try {
-    return await inSpan(span, work)
+    return await result
   } catch (error) {
     endSpan(span, error instanceof Error ? error.message : String(error))
     throw error

@@ -14,13 +14,14 @@ import {
   membersNotices,
   membersRemove,
 } from '../../accounts/member-operations.ts'
-import { ownerNoticeNames, ownerNotices } from '../../accounts/notices.ts'
+import { ownerNotices } from '../../accounts/notices.ts'
 import {
   type UserServices,
   usersInvite,
   usersResend,
   usersWithdraw,
 } from '../../accounts/user-operations.ts'
+import { ownerNoticeNames } from '../../audit/user-actions.ts'
 import type { SessionCaller } from '../../edge/http/callers.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { uuidForm } from '../../edge/http/fields.ts'
