@@ -393,6 +393,9 @@ faultFires(
     await addEvidence(2)
     await run(`update score_recomputations set since = now() - interval '1 hour'`)
   },
+  async () => {
+    jobs = startJobs()
+  },
 )
 
 faultFires(
