@@ -383,6 +383,9 @@ test('a page says that live is off while its account has four streams, and is li
   assert.ok(held.every(isServed))
   const { page, faults } = await dashboard.visit('/dashboard/requests', { of: user })
   await page.getByText(/^Live is off: 4 pages of this account/).waitFor()
+  await page.setViewportSize({ width: 320, height: 700 })
+  const widths = '[document.documentElement.scrollWidth, document.documentElement.clientWidth]'
+  assert.deepEqual(await page.evaluate(widths), [320, 320], 'nothing scrolls sideways')
   for (const { socket } of held) socket.destroy()
   await page.getByRole('button', { name: 'Pause' }).click()
   await page.getByRole('button', { name: 'Resume' }).click()

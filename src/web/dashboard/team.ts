@@ -393,7 +393,7 @@ ${choicesField({
     help: `At most once in ${counted(ownerNotices[value].everyHours / 24, 'day')}.`,
   })),
 })}
-<div class="row">${submit({ label: 'Store' })}</div></form>`,
+<div class="row">${submit({ label: 'Save' })}</div></form>`,
   })
 }
 
