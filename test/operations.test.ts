@@ -62,6 +62,39 @@ test('the example of each operation is valid input', () => {
   }
 })
 
+interface OutputForm {
+  properties?: Record<string, OutputForm>
+  additionalProperties?: boolean
+  items?: OutputForm
+  anyOf?: OutputForm[]
+}
+
+/** Returns the members that leave as the database has them: `perform` cannot shape them. */
+function unshaped(form: OutputForm, path: string): string[] {
+  const { properties, additionalProperties, items, anyOf = [] } = form
+  const parts = anyOf.filter((part) => part.properties !== undefined || part.items !== undefined)
+  if (items !== undefined) return unshaped(items, path)
+  if (parts.length > 0) return parts.length > 1 ? [path] : unshaped(parts[0] ?? {}, path)
+  if (properties === undefined) return []
+  if (additionalProperties !== false) return [path]
+  return Object.entries(properties).flatMap(([name, part]) => unshaped(part, `${path}.${name}`))
+}
+
+test('every output is shaped by its declaration, except these members', () => {
+  assert.deepEqual(
+    every.flatMap(({ name, output }) => unshaped(output as OutputForm, name)),
+    [
+      'scores export-page.scores',
+      'scores export-page.skills',
+      'scores export-page.evidence',
+      'credentials show.credential',
+      'credentials export.credentials',
+      'reports list.reports.subject',
+      'reports list.reports.metadata',
+    ],
+  )
+})
+
 test('a field with a pattern, a format or several forms says what it must be', () => {
   for (const operation of every)
     for (const [field, form] of Object.entries(fieldForms(operation))) {

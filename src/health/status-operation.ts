@@ -107,7 +107,9 @@ export const serviceStatus = read({
       readNeedFacts(db, services),
     ])
     const { live, jobs, backlog } = survey
-    const needs = needsOf(survey, facts, now).map(({ title, text }) => `${title}. ${text}`)
+    // One count, so that the answer does not contradict itself.
+    const counts = { ...facts, failingEndpoints: deliveries.failing }
+    const needs = needsOf(survey, counts, now).map(({ title, text }) => `${title}. ${text}`)
     return {
       asOf: now,
       processes: live.map((one) => ({ ...one, runsJobs: one.jobs !== null })),

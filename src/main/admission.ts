@@ -7,7 +7,7 @@ import { openCreditMeter } from '../billing/credits/metering.ts'
 import type { PaymentPort } from '../edge/http/payments.ts'
 import type { ServerOptions } from '../edge/server.ts'
 import type { Job } from '../platform/job-runner.ts'
-import type { ServiceOptions } from './handlers.ts'
+import type { ServiceOptions } from './context.ts'
 
 export interface OpenedAdmission {
   /** The server options for authentication, metering and payments. */

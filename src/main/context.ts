@@ -1,5 +1,6 @@
 /** Opens everything that a serving process or a jobs process needs, and checks the database. */
 import { join } from 'node:path'
+import type { X402 } from '../billing/x402/settlement/open.ts'
 import type { Config } from '../config/config.ts'
 import type { Signers } from '../credentials/signers.ts'
 import { findForeignTables } from '../database/api-role.ts'
@@ -7,19 +8,36 @@ import { compareSchema, knownLevel } from '../database/migrate.ts'
 import { migrationsDirectory } from '../database/open.ts'
 import { type SchemaWatch, watchedDb, watchSchema } from '../database/schema-level.ts'
 import { readReleaseFacts } from '../discovery/release-facts.ts'
-import { systemClock } from '../platform/clock.ts'
+import type { ReleaseFacts } from '../discovery/release-manifest.ts'
+import { type Clock, systemClock } from '../platform/clock.ts'
+import type { Keyring } from '../platform/crypto/keyring.ts'
 import { type Db, openDb, sql } from '../platform/db/db.ts'
 import type { Job } from '../platform/job-runner.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
 import { type DatabaseWatch, watchDatabase } from './database-watch.ts'
-import type { ServiceOptions } from './handlers.ts'
 import { missingPayee, openPayments } from './payments.ts'
-import { openEngine } from './scoring-engine.ts'
+import { type OpenedEngine, openEngine } from './scoring-engine.ts'
 import { openSecretsKeyring } from './secrets-keyring.ts'
 import { openTraces } from './traces.ts'
 
 const root = join(import.meta.dirname, '../..')
+
+export interface ServiceOptions {
+  config: Config
+  db: Db
+  log: Log
+  clock: Clock
+  release: ReleaseFacts
+  /** Encrypts the signing secrets of webhooks. If null, no endpoint can be created. */
+  secrets: Keyring | null
+  /** The private keys of this machine. */
+  signers: Signers
+  engine: OpenedEngine
+  metrics: Metrics
+  /** Absent: x402 payments are not accepted. */
+  x402?: X402 | null
+}
 
 export interface ContextOptions {
   url: string

@@ -34,26 +34,11 @@ import { webhookDeclarations } from '../webhooks/events/contract.ts'
 import { candidateHandlers } from '../workers/candidates/handlers.ts'
 import { type CandidateReads, candidateReads } from '../workers/candidates/reads.ts'
 import { skillNames } from '../workers/candidates/skill-names.ts'
+import type { ServiceOptions } from './context.ts'
 import { contract } from './contract.ts'
 import type { Services } from './operation-services.ts'
 import type { OpenedEngine } from './scoring-engine.ts'
 import type { Signing } from './signing.ts'
-
-export interface ServiceOptions {
-  config: Config
-  db: Db
-  log: Log
-  clock: Clock
-  release: ReleaseFacts
-  /** Encrypts the signing secrets of webhooks. If null, no endpoint can be created. */
-  secrets: Keyring | null
-  /** The private keys of this machine. */
-  signers: Signers
-  engine: OpenedEngine
-  metrics: Metrics
-  /** Absent: x402 payments are not accepted. */
-  x402?: X402 | null
-}
 
 export interface HandlerOptions extends ServiceOptions {
   vocabulary: Vocabulary
@@ -128,7 +113,10 @@ export function openServiceVerifier({
   release,
   metrics,
   ...options
-}: Pick<HandlerOptions, keyof ServiceOptions | 'registryCache'>): Verifier {
+}: Pick<
+  HandlerOptions,
+  'db' | 'clock' | 'log' | 'release' | 'metrics' | 'registryCache'
+>): Verifier {
   const count = metrics.counter({
     name: 'credentials_never_issued_total',
     help: 'Verified credentials with a right signature that were never issued.',
@@ -145,7 +133,10 @@ export function openServiceVerifier({
 }
 
 /** Returns the reads of real candidates. */
-export function openCandidates(options: ServiceOptions, vocabulary: Vocabulary): CandidateReads {
+export function openCandidates(
+  options: Pick<ServiceOptions, 'config' | 'db' | 'clock' | 'signers'>,
+  vocabulary: Vocabulary,
+): CandidateReads {
   const { config } = options
   return candidateReads({
     ...options,

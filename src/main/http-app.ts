@@ -29,13 +29,13 @@ import { signInEndpoints } from '../web/sign-in.ts'
 import { withSearchIndex } from '../workers/candidates/search-indexer.ts'
 import { skillNames } from '../workers/candidates/skill-names.ts'
 import { type Admission, openAdmission } from './admission.ts'
+import type { ServiceOptions } from './context.ts'
 import { contract } from './contract.ts'
 import {
   type HandlerOptions,
   openApiOf,
   openCandidates,
   openServiceVerifier,
-  type ServiceOptions,
   serviceHandlers,
 } from './handlers.ts'
 import { openServices, type Services } from './operation-services.ts'

@@ -13,7 +13,7 @@ import { type MailClient, openMailClient } from '../platform/egress/mail-client.
 import type { Job } from '../platform/job-runner.ts'
 import { mailRenderer } from '../web/mails.ts'
 import { readAuthorities } from './authorities.ts'
-import type { ServiceOptions } from './handlers.ts'
+import type { ServiceOptions } from './context.ts'
 import { noticeJob } from './jobs/notices.ts'
 import { openServices } from './operation-services.ts'
 

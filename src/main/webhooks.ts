@@ -22,7 +22,7 @@ import { checkFailingEndpoints } from '../webhooks/endpoints/check-failing.ts'
 import { fanOutEvents } from '../webhooks/events/fan-out.ts'
 import { deleteOldRows } from '../webhooks/retention.ts'
 import { readAuthorities } from './authorities.ts'
-import type { ServiceOptions } from './handlers.ts'
+import type { ServiceOptions } from './context.ts'
 
 export interface WebhookJobsOptions
   extends Pick<ServiceOptions, 'db' | 'log' | 'clock' | 'metrics'> {

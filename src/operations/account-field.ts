@@ -33,7 +33,7 @@ export async function ownerNamed(
   return services.accounts.named(db, owner === 'any' ? text : owner.userId)
 }
 
-/** Adds the name of the account, which an operator reads, to rows that have its id. */
+/** Adds the name of the account to rows that have its id as `userId`. */
 export async function withAccounts<Row extends { userId: string }>(
   db: Queryable,
   rows: readonly Row[],

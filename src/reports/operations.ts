@@ -1,5 +1,7 @@
 /** The operations on reports of agent decisions, and on the accounts that may send them (D43). */
+
 import { Type } from 'typebox'
+import { schemaVersion } from '../edge/http/identifiers.ts'
 import {
   type AccountServices,
   accountField,
@@ -14,7 +16,7 @@ import { refuse } from '../platform/errors.ts'
 import { closedObject } from '../platform/json/closed-object.ts'
 import { usernameField } from '../workers/username.ts'
 import { eraseReportsAbout } from './retention.ts'
-import { agentDecisionReport, notesText, wireReport } from './schema.ts'
+import { agentDecisionReport, notesText } from './schema.ts'
 import { findReports, findReportsOf, type ReportingState } from './store.ts'
 import {
   declineUnlockReview,
@@ -67,7 +69,13 @@ const reportsList = read({
       owner === 'any' ? await findReports(db, page) : await findReportsOf(db, owner.userId, page)
     const { rows, next } = pageOf(found, pageRows, ({ id }) => id)
     const reports = await withAccounts(db, rows, context.services)
-    return { reports: reports.map((row) => ({ ...row, ...wireReport(row) })), next }
+    return {
+      reports: reports.map((row) => ({
+        ...row,
+        schemaVersion: schemaVersion('agent_decision_report'),
+      })),
+      next,
+    }
   },
 })
 

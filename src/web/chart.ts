@@ -31,8 +31,11 @@ export interface HistogramBar {
 
 const classes = ['answered', 'refused', 'failed'] as const
 
-/** Calls over time, with their table for assistive software. */
-export function histogram(bars: readonly HistogramBar[]): { legend: Html; chart: Html } {
+/** Calls over time. `span` says which time, and stands in the legend. */
+export function histogram(
+  span: string,
+  bars: readonly HistogramBar[],
+): { legend: Html; chart: Html } {
   const sum = (name: (typeof classes)[number]) => bars.reduce((all, bar) => all + bar[name], 0)
   const top = roundUp(Math.max(...bars.map((bar) => bar.answered + bar.refused + bar.failed)))
   const width = 100 / bars.length
@@ -57,7 +60,7 @@ export function histogram(bars: readonly HistogramBar[]): { legend: Html; chart:
       html`<span><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="${name}" width="10" height="10" rx="2"/></svg>${name.replace(/^./, (letter) => letter.toUpperCase())} ${count(total[name])}</span>`,
   )
   return {
-    legend: html`<div class="legend small muted">${legend}</div>`,
+    legend: html`<div class="legend small muted"><span>${span}</span>${legend}</div>`,
     chart: html`<svg class="chart histogram" height="110" role="group" aria-label="Calls over time: ${words(total)}."><line class="grid" x1="0" x2="100%" y1="10.5" y2="10.5"/>
 ${drawn}<line class="axis" x1="0" x2="100%" y1="90.5" y2="90.5"/><text x="0" y="7">${count(top)}</text><text x="0" y="106">${bars[0]?.label}</text><text x="100%" y="106" text-anchor="end">${bars.at(-1)?.label}</text></svg>`,
   }

@@ -54,6 +54,12 @@ export function shortId(id: string): string {
   return id.length <= 20 ? id : `${id.slice(0, 12)}…${id.slice(-4)}`
 }
 
+/** A detail of an entry of the audit log. */
+export function detailText(value: unknown): string {
+  if (!Array.isArray(value)) return shortId(String(value))
+  return value.length === 0 ? 'none' : value.join(', ')
+}
+
 /** Formats a time, such as `23 November 2026, 14:29:40 UTC`. */
 export function fullTime(time: Date): string {
   return `${longDates.format(time)}, ${time.toISOString().slice(11, 19)} UTC`

@@ -1,5 +1,7 @@
 /** The operations on webhook endpoints. Those on secrets and on deliveries have files of their own. */
+
 import { type Static, Type } from 'typebox'
+import { schemaVersion } from '../edge/http/identifiers.ts'
 import { accountField, listOwner, ownerNamed, withAccounts } from '../operations/account-field.ts'
 import {
   afterField,
@@ -14,6 +16,7 @@ import { changed, unchanged } from '../operations/operation.ts'
 import type { Queryable } from '../platform/db/db.ts'
 import { type ErrorName, type Refusal, refuse } from '../platform/errors.ts'
 import { closedObject } from '../platform/json/closed-object.ts'
+import type { Stored } from '../platform/json/wire-object.ts'
 import { renderFields } from '../platform/render-fields.ts'
 import { findFailingNow, findOwners, hasFailures } from './delivery/endpoint-store.ts'
 import { findEndpointHealth } from './delivery/history-store.ts'
@@ -168,11 +171,11 @@ async function listedEndpoints(
   db: Queryable,
   ids: readonly string[],
   { now, services }: { now: Date; services: WebhookServices },
-): Promise<Static<typeof listedEndpoint>[]> {
+): Promise<Stored<Static<typeof listedEndpoint>>[]> {
   const found = new Map((await findEndpoints(db, ids, now)).map((row) => [row.id, row]))
   const rows = ids.flatMap((id) => found.get(id) ?? [])
   const named = await withAccounts(db, rows, services)
-  return named.map((row) => ({ ...row, ...wireEndpoint(row) }))
+  return named.map((row) => ({ ...row, schemaVersion: schemaVersion('webhook_endpoint') }))
 }
 
 const health = {

@@ -52,12 +52,13 @@ export function openDebits(db: Db): Debits {
       }
     },
     async ended() {
-      // A call that was answered by its deadline may still be in the statement that is under way.
+      // A call without an answer waits for the next batch, which may begin some turns after the end
+      // of this one. A call that was answered by its deadline may be in the statement under way.
       const isBusy = (last: unknown) => open > 0 || last !== latest
       for (let last: unknown; isBusy(last); ) {
         last = latest
         await latest
-        // Lets the waiting calls form the next batch, and the answered ones be refunded.
+        // The callers of answered calls refund them, and the next batch begins.
         await turn()
       }
     },

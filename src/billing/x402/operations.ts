@@ -81,7 +81,7 @@ function pageEnd(text: string | undefined): PageEnd | null {
 }
 
 /** Returns the page of `limit + 1` rows that are in the order of `timeOf`. */
-function wirePage(
+function paymentPage(
   rows: readonly ListedPayment[],
   pageRows: number,
   timeOf: (row: ListedPayment) => Date | null,
@@ -127,7 +127,7 @@ export const paymentsList = read({
   async run(db, { state: of = null, payer: by = null, since, limit: pageRows, after: end }) {
     const filter = { state: of, payer: by, since: since === undefined ? null : new Date(since) }
     const rows = await listPayments(db, { ...filter, after: pageEnd(end), limit: pageRows + 1 })
-    return wirePage(rows, pageRows, ({ stateAt }) => stateAt)
+    return paymentPage(rows, pageRows, ({ stateAt }) => stateAt)
   },
 })
 
@@ -171,7 +171,7 @@ export const paymentsUndelivered = read({
   columns,
   async run(db, { limit: pageRows, after: end }) {
     const rows = await listUndelivered(db, { after: pageEnd(end), limit: pageRows + 1 })
-    return wirePage(rows, pageRows, ({ foundAt }) => foundAt)
+    return paymentPage(rows, pageRows, ({ foundAt }) => foundAt)
   },
 })
 
@@ -203,7 +203,7 @@ export const paymentsUnresolved = read({
   async run(db, { limit: pageRows, after: end }, { now }) {
     const openSince = new Date(now.getTime() - openMs)
     const rows = await listUnresolved(db, { openSince, after: pageEnd(end), limit: pageRows + 1 })
-    return wirePage(rows, pageRows, ({ claimedAt }) => claimedAt)
+    return paymentPage(rows, pageRows, ({ claimedAt }) => claimedAt)
   },
 })
 

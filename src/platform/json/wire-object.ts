@@ -15,7 +15,7 @@ export type Stored<Shape> = Shape extends string
 
 /**
  * Returns the declared members of a value, in the order of the declaration: times as the wire
- * writes them, bytes in hex.
+ * writes them, bytes in hex. An open object, and a union of two objects, are passed on as they are.
  */
 export function wireObject<Schema extends TObject>(
   schema: Schema,

@@ -107,17 +107,13 @@ export function endSpan(span: Span | undefined, error?: string): void {
 }
 
 /** Runs work in a span that ends with it. */
-export function traced<Result>(
+export async function traced<Result>(
   span: Span | undefined,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const result = inSpan(span, work)
-  return span === undefined ? result : endingSpan(span, result)
-}
-
-async function endingSpan<Result>(span: Span, result: Promise<Result>): Promise<Result> {
+  if (span === undefined) return inSpan(span, work)
   try {
-    return await result
+    return await inSpan(span, work)
   } catch (error) {
     endSpan(span, error instanceof Error ? error.message : String(error))
     throw error

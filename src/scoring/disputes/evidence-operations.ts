@@ -53,7 +53,7 @@ const rescored = Type.Array(
   }),
 )
 
-async function wireScored(
+async function rescoredRows(
   db: Queryable,
   scored: readonly ScoredWorker[],
 ): Promise<Stored<Static<typeof rescored>>> {
@@ -127,7 +127,7 @@ export const evidenceRevoke = change({
     const output = {
       ...answer,
       notFound: [...answer.notFound, ...unknown],
-      rescored: await wireScored(tx, scored),
+      rescored: await rescoredRows(tx, scored),
       ...left,
     }
     const entries = partsOf(answer.revoked).map((subjects) => ({
@@ -236,7 +236,7 @@ const evidenceReassign = change({
         details: { from, to: toWorkerId, count: subjects.length },
       })),
     )
-    return { output: { to, moved, rescored: await wireScored(tx, scored) }, entries }
+    return { output: { to, moved, rescored: await rescoredRows(tx, scored) }, entries }
   },
 })
 

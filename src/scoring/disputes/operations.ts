@@ -126,7 +126,7 @@ export const disputesOpen = change({
     const dueAt = new Date(now.getTime() + dueDays * 86_400_000)
     const opened = await openDispute(tx, request, { actor: by, now, dueAt })
     if ('refusal' in opened) return opened
-    const [shown] = await wireDisputes(tx, [opened], now)
+    const [shown] = await disputeRows(tx, [opened], now)
     const excluded = opened.items.filter((item) => item.excluded).length
     return changed(
       { dispute: shown as WireDispute },
@@ -171,8 +171,8 @@ const endRefusals = [
   'scoring_unavailable',
 ] as const
 
-function endedLines(options: Static<typeof ended>) {
-  const { disputeId: id, ending, scoreChanged, resultingSnapshotId } = options
+function endedLines(dispute: Static<typeof ended>) {
+  const { disputeId: id, ending, scoreChanged, resultingSnapshotId } = dispute
   return [
     `Dispute ${id}: ${ending}.`,
     scoreChanged
@@ -291,7 +291,7 @@ export const disputesList = read({
     const { rows, next } = pageOf(ids, limit, (id) => id)
     const byId = new Map((await findDisputes(db, rows)).map((one) => [one.id, one]))
     const found = rows.flatMap((id) => byId.get(id) ?? [])
-    return { disputes: await wireDisputes(db, found, now), next }
+    return { disputes: await disputeRows(db, found, now), next }
   },
 })
 
@@ -337,7 +337,7 @@ export const disputesShow = read({
     ]
   },
   async run(db, { disputeId: id }, { now }) {
-    const [shown] = await wireDisputes(db, await findDisputes(db, [id]), now)
+    const [shown] = await disputeRows(db, await findDisputes(db, [id]), now)
     if (shown === undefined) return unknownDispute(id)
     const changes = await findChanges(db, id)
     const moves = changes.map(({ state, changedAt: at, actor: by }) => ({ state, at, by }))
@@ -345,7 +345,7 @@ export const disputesShow = read({
   },
 })
 
-async function wireDisputes(
+async function disputeRows(
   db: Queryable,
   disputes: readonly Dispute[],
   now: Date,

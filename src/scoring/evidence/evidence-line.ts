@@ -61,10 +61,10 @@ export function workerNameOf(line: Partial<Record<WorkerName['by'], string>>): W
  * Returns the reason for refusing the line as evidence, or null. `today` is `YYYY-MM-DD` in UTC.
  */
 export function evidenceFault(
-  options: Pick<EvidenceLine, 'observedOn' | 'expiresOn' | 'skillId' | 'type'>,
+  line: Pick<EvidenceLine, 'observedOn' | 'expiresOn' | 'skillId' | 'type'>,
   { vocabulary, today }: { vocabulary: Vocabulary; today: string },
 ): Fault | null {
-  const { observedOn, expiresOn, skillId, type } = options
+  const { observedOn, expiresOn, skillId, type } = line
   if (!isDate(observedOn)) return fault('observedOn', 'is no date of the calendar')
   if (observedOn > today) return fault('observedOn', 'is in the future')
   if (observedOn < firstDate) return fault('observedOn', `is before ${firstDate}`)

@@ -91,7 +91,7 @@ export const enginesRecall = change({
       if (known.engineVersion !== named) return unknownEngine(named, sha256)
       const { workers, revoked, isLast } = await markPage(tx, engineSha256, now)
       const counts = { active: 0, marked: workers, revoked }
-      return unchanged({ ...wireRecall(known), ...counts }, { more: !isLast })
+      return unchanged({ ...recallRow(known), ...counts }, { more: !isLast })
     }
     const engines = await knownEngines(tx)
     const found = engines.find((one) => one.sha256 === sha256 && one.version === named)
@@ -99,7 +99,7 @@ export const enginesRecall = change({
     const { active } = found
     const recall = { engineSha256, engineVersion: named, reason: why, recalledAt: now }
     const isNew = await recallEngine(tx, recall, by)
-    const output = { ...wireRecall(recall), active, marked: 0, revoked: 0 }
+    const output = { ...recallRow(recall), active, marked: 0, revoked: 0 }
     // The pages follow in transactions of their own: this one makes every scoring wait.
     if (!isNew) return unchanged({ ...output, active: 0 }, { more: true })
     const details = { version: named, reason: why, active }
@@ -111,7 +111,7 @@ function unknownEngine(named: string, sha256: string) {
   return refuse('engine_not_found', { message: `No engine ${named} has the SHA-256 ${sha256}.` })
 }
 
-function wireRecall({ engineSha256, engineVersion, reason: why, recalledAt }: EngineRecall) {
+function recallRow({ engineSha256, engineVersion, reason: why, recalledAt }: EngineRecall) {
   const sha256 = engineSha256.toString('hex')
   return {
     version: engineVersion,

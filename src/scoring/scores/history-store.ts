@@ -7,9 +7,25 @@ import type { Band } from '../core/parameters.ts'
 import type { NewSnapshot, Snapshot } from './snapshot.ts'
 
 /** What recomputes a score, and what it gave. */
-export type StoredSnapshot = Omit<
+export type StoredSnapshot = Pick<
   NewSnapshot,
-  'issuedAt' | 'vcSha256' | 'statusToken' | 'previousId' | 'change' | 'reason' | 'disputeId'
+  | 'snapshotId'
+  | 'workerId'
+  | 'asOf'
+  | 'engineId'
+  | 'engineVersion'
+  | 'engineSha256'
+  | 'vocabularySha256'
+  | 'evidenceRoot'
+  | 'nonce'
+  | 'evidence'
+  | 'result'
+  | 'score'
+  | 'low'
+  | 'high'
+  | 'band'
+  | 'evidenceCount'
+  | 'sourceCount'
 >
 
 /** Returns scores in order of id, from the id `from` on. */

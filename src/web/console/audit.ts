@@ -7,7 +7,7 @@ import { visible } from '../../platform/visible.ts'
 import { actionForm, type Column, none, notice, shortIdValue, table } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import type { Shown } from '../page.ts'
-import { counted, shortId, timeTag } from '../text.ts'
+import { counted, detailText, timeTag } from '../text.ts'
 import { type Console, type Visiting } from './console.ts'
 import { listShown } from './list-page.ts'
 import { auditPath, titled, wordsOf } from './nouns.ts'
@@ -96,7 +96,7 @@ function detailsOf(details: string): Part {
   const all = Object.entries(JSON.parse(details) as object)
   return (
     all.length > 0 &&
-    html`<span class="sub break">${all.map(([name, value]) => `${titled(name)}: ${shortId(visible(String(value)))}`).join(' · ')}</span>`
+    html`<span class="sub break">${all.map(([name, value]) => `${titled(name)}: ${visible(detailText(value))}`).join(' · ')}</span>`
   )
 }
 

@@ -8,7 +8,7 @@ import { findIdsOf } from '../../webhooks/api.ts'
 import { card, empty, none, pageHead, pagination, table } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { dashboardPage, type PagesContext, queryText } from '../page.ts'
-import { count, counted, shortId, timeTag } from '../text.ts'
+import { count, counted, detailText, shortId, timeTag } from '../text.ts'
 import { endpointPath } from './webhook-words.ts'
 
 const path = '/dashboard/audit'
@@ -135,8 +135,7 @@ function wordsOf(name: string): string {
 
 function valueOf(value: unknown, names: Names): string {
   if (typeof value === 'number') return count(value)
-  const text = String(value)
-  return names.keys.get(text) ?? shortId(text)
+  return names.keys.get(String(value)) ?? detailText(value)
 }
 
 function subjectsOf(entry: ReadEntry, names: Names): Part {

@@ -113,7 +113,10 @@ function listPage(options: RequestsOptions): Endpoint[] {
       const url = (more: Record<string, string>) =>
         `${path}?${new URLSearchParams({ ...chosen, ...more }).toString()}`
       const older = found.length > pageLength ? (rows.at(-1)?.seq ?? null) : lookedTo
-      const chart = counts && days > 0 ? histogram(barsOf(counts, { chosen, span })) : null
+      const chart =
+        counts && days > 0
+          ? histogram(spanText(chosen, span), barsOf(counts, { chosen, span }))
+          : null
       return {
         title: 'Requests',
         main: html`${pageHead({
@@ -125,7 +128,7 @@ function listPage(options: RequestsOptions): Endpoint[] {
 ${days === 0 && notice({ tone: 'info', title: 'The request log is turned off.', text: 'The operator of this service has set it to keep no calls.' })}
 <div${attributes({ 'data-live': isLive && live, 'data-rows': isLive && String(pageLength) })}>${card(
           {
-            title: days === 0 ? 'Calls' : titleOf(chosen, span),
+            title: 'Calls',
             aside: chart?.legend,
             isFlush: true,
             body: html`${days > 0 && html`<div class="card-body">${chart?.chart ?? noChart}</div>`}${(isFiltered || rows.length > 0) && filterForm(chosen, { keys, operations })}${
@@ -230,10 +233,13 @@ function isCounted({ key, operation, error }: Chosen): boolean {
 
 const noChart = html`<p class="small muted">No chart: the counts of each minute do not know the key, the operation or the error of a call.</p>`
 
-function titleOf({ range = '' }: Chosen, { from, to }: Span): string {
-  return range === 'between'
-    ? `${dayTime(from)} to ${dayTime(to)} UTC`
-    : (ranges[range]?.label ?? 'Last hour')
+/** What the chart shows: the counts of a time do not know the status of a call. */
+function spanText({ range = '', status }: Chosen, { from, to }: Span): string {
+  const time =
+    range === 'between'
+      ? `${dayTime(from)} to ${dayTime(to)} UTC`
+      : (ranges[range]?.label ?? 'Last hour')
+  return status === undefined ? time : `${time}, every status`
 }
 
 function barsOf(

@@ -246,8 +246,8 @@ function marks({ newest, attempts, status }: EventRow): Html {
 }
 
 /** A test event has one attempt, so nothing is given up. */
-export function eventBadge(options: Pick<EventRow, 'status' | 'tries' | 'trigger'>): Html {
-  const { status, tries, trigger } = options
+export function eventBadge(event: Pick<EventRow, 'status' | 'tries' | 'trigger'>): Html {
+  const { status, tries, trigger } = event
   if (status === 'succeeded') return badge('positive', 'check', 'Delivered')
   if (status === 'exhausted')
     return badge('negative', 'cross', trigger === 'test' ? 'Failed' : 'Given up')

@@ -252,7 +252,7 @@ export function setWarned(db: Queryable, warnings: readonly Warning[]): Promise<
     returning n.id, w.hours`)
 }
 
-/** Counts the endpoints of an account that fail now, for the navigation. */
+/** Counts the endpoints that fail now: of an account, or of all (null). */
 export async function countFailingEndpoints(db: Queryable, userId: string | null): Promise<number> {
   const [row] = await db.rows<{ count: number }>(sql`
     select count(*)::int as count from webhook_endpoints
