@@ -48,7 +48,7 @@ export interface ClaimedMail extends Omit<NewMail, 'dueAt' | 'invitationId' | 'n
 
 /**
  * Claims due mails until `leasedUntil`. Skips rows that another process holds. If the process ends
- * before the mail is sent, the mail is due again after the lease.
+ * before the mail is sent, the mail is due again after the lease. Notices wait for other mails.
  */
 export function claimDueMails(
   db: Queryable,
@@ -57,7 +57,8 @@ export function claimDueMails(
   return db.rows<ClaimedMail>(sql`
     update mails m set due_at = ${leasedUntil}, attempts = m.attempts + 1
     where m.id in (
-      select id from mails where due_at <= ${now} order by due_at limit ${limit} for update skip locked)
+      select id from mails where due_at <= ${now} order by kind = 'notice', due_at
+      limit ${limit} for update skip locked)
     returning m.id, m.kind, m.email, m.next, m.invitation_id as "invitationId", m.notice, m.created_at as "createdAt",
       m.attempts as attempt`)
 }

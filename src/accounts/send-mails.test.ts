@@ -370,15 +370,16 @@ test('owners get notices of failing and disabled endpoints, low credits and endi
   const { accountId } = await ownedAccount('conditions')
   const now = new Date(begun)
   const day = '2026-02-28'
-  for (const [host, disabled] of [
-    ['slow', null],
-    ['gone', new Date(begun - dayMs)],
+  for (const [host, disabled, paused] of [
+    ['slow', null, null],
+    ['paused', null, now],
+    ['gone', new Date(begun - dayMs), null],
   ] as const)
     await db.run(sql`
       insert into webhook_endpoints (id, user_id, url, event_types, created_at, updated_at,
-        disabled_at, disabled_reason, failing_since, last_failure_at, consecutive_failures)
+        disabled_at, disabled_reason, paused_at, failing_since, last_failure_at, consecutive_failures)
       values (${randomUUID()}, ${accountId}, ${`https://${host}.example/hook`}, '{score.updated}',
-        ${now}, ${now}, ${disabled}, ${disabled === null ? null : 'gone'},
+        ${now}, ${now}, ${disabled}, ${disabled === null ? null : 'gone'}, ${paused},
         ${new Date(begun - 3_600_000)}, ${now}, 3)`)
   await db.run(sql`
     insert into credit_usage (account_id, day, key_id, meter, operation, calls, refunded, credits)
@@ -406,7 +407,11 @@ test('the operator gets what `assay status` lists, if two looks find it, except 
   const now = new Date(begun)
   const services = { activeKey: async () => null, isEngineRecalled: async () => true }
   const mail = { SMTP_URL: 'smtp://localhost', MAIL_FROM: from }
-  const settings = { ...mail, NOTICES_TO: 'ops@example.org', NOTICES_OFF: 'processes' }
+  const settings = {
+    ...mail,
+    NOTICES_TO: 'Ops@Example.org,ops@example.org',
+    NOTICES_OFF: 'processes',
+  }
   const config = readConfig({ PUBLIC_URL: publicUrl, ...settings })
   const look = (before: ReadonlySet<string>) =>
     queueNeeds({ db, clock: () => now, config, services }, before)

@@ -56,7 +56,7 @@ export const accountsSettings = {
     default: 'none',
     unit: 'mail addresses, separated by commas',
     effect: 'Who gets the notices for the operator by mail; it needs SMTP_URL.',
-    parse: (text) => list(text).map(mailAddress),
+    parse: (text) => [...new Set(list(text).map((one) => mailAddress(one).toLowerCase()))],
   }),
   NOTICES_OFF: setting({
     default: '',

@@ -4,6 +4,7 @@
  */
 import { type Refusal, refuse } from '../platform/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
+import { inSpan } from '../platform/observability/tracing.ts'
 import type { EventStream, Events, StreamLimit } from './http/endpoint.ts'
 import type { RequestContext } from './request-context.ts'
 
@@ -65,7 +66,8 @@ export function eventStreams(log: Log): EventStreams {
         send: ({ id, data }) => write(`id: ${id}\ndata: ${JSON.stringify(data)}\n\n`),
         ended: AbortSignal.any([gone.signal, ending.signal]),
       }
-      void follow(stream)
+      // One loop serves all streams, and outlives the request that began it.
+      void inSpan(undefined, () => follow(stream))
         .catch((error: unknown) => {
           if (!stream.ended.aborted)
             log.warn('a stream broke off', { requestId, why: String(error) })

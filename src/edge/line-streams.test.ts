@@ -89,7 +89,9 @@ test('behind a half-duplex proxy, the answer begins when the body is whole, or c
   halves[0]?.send('def')
   await halves[0]?.see(/^HTTP\/1.1 200 .*\{"bytes":3\}.*\{"bytes":6\}.*\{"done":true,"bytes":6\}/s)
   await edge.stop()
-  await halves[1]?.see(/^HTTP\/1.1 200 .*\{"bytes":3\}.*\{"error":"unavailable"/s)
+  await halves[1]?.see(/^HTTP\/1.1 200 .*\{"bytes":3\}.*\{"error":"unavailable".*\r\n0\r\n\r\n$/s)
+  const [, body = ''] = halves[1]?.received().split('\r\n\r\n') ?? []
+  assert.doesNotMatch(body, /^0/, 'the end of the chunks comes last')
 })
 
 test('a body over its limit ends with an error line, and a declared one is 413', async () => {

@@ -4,7 +4,7 @@ import { deadlineMs } from '../platform/deadlines.ts'
 import type { Refusal } from '../platform/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
 import { observe } from '../platform/observability/metrics.ts'
-import { endSpan, type Span } from '../platform/observability/tracing.ts'
+import { endSpan, inSpan, type Span } from '../platform/observability/tracing.ts'
 import { hasBody } from './body.ts'
 import { documentPreparer } from './documents.ts'
 import type { EventStreams } from './event-streams.ts'
@@ -129,11 +129,13 @@ export function createWriter(options: WriterOptions): Writer {
       response.flushHeaders()
       record(context, 200)
     }
-    lineStreams.begin(context, lines, () => {
-      if (request.complete) response.end()
+    const ended = (): void => {
+      if (request.complete) endCorked(response)
       else endAndLinger(context)
       if (!connection.socket.destroyed) onSlowReader(context)
-    })
+    }
+    // The span of the request has ended, and the lines of a body may need many statements.
+    inSpan(undefined, () => lineStreams.begin(context, lines, ended))
   }
 
   function writeBytes(
@@ -297,12 +299,18 @@ function sendAndLinger(
   endAndLinger(context)
 }
 
+/** Node would write the end of a corked response before its bytes. */
+function endCorked(response: RequestContext['response']): void {
+  if (response.writableCorked > 0) response.uncork()
+  response.end()
+}
+
 /** Ends a response whose request is still sent, once all of it has arrived or a moment later. */
 function endAndLinger({ request, response }: RequestContext): void {
   request.resume()
   const end = (): void => {
     clearTimeout(timer)
-    response.end()
+    endCorked(response)
   }
   const timer = setTimeout(end, deadlineMs('linger'))
   request.once('end', end)

@@ -30,15 +30,15 @@ function noticeMail(publicUrl: string, host: string, { accountId, of, lines }: N
       : [`${publicUrl}/dashboard/team#notices`, 'you own this account']
   const end = `You get this mail because ${who}. Choose your notices:`
   return {
-    subject: `${of}: ${first?.text.replace(/\.$/, '') ?? ''}${more}`,
-    text: `${of} on ${host} needs you:
+    subject: `${accountTitle(of)}: ${first?.text.replace(/\.$/, '') ?? ''}${more}`,
+    text: `${accountTitle(of)} on ${host} needs you:
 
 ${lines.map(({ text, url }) => `${text}\n${url}\n`).join('\n')}
 ${end}
 ${switchUrl}
 `,
     html: html`<!doctype html><html lang="en"><body>
-<p>${of} on ${host} needs you:</p>
+<p>${accountTitle(of)} on ${host} needs you:</p>
 <ul>${lines.map(({ text, url }) => html`<li>${text} <a href="${url}">Mend it</a></li>`)}</ul>
 <p>${end} <a href="${switchUrl}">${switchUrl}</a></p>
 </body></html>`.text,

@@ -127,9 +127,10 @@ export interface LowCredits {
 export function findLowCredits(db: Queryable, now: Date): Promise<LowCredits[]> {
   return db.rows<LowCredits>(sql`
     select a.account_id as "accountId", a.balance
-    from credit_accounts a join (
-      select account_id, sum(credits) as credits from credit_usage
-      where day > (${now}::timestamptz at time zone 'UTC')::date - 7 group by account_id
-    ) used using (account_id)
+    from credit_accounts a cross join lateral (
+      select sum(credits) as credits from credit_usage u
+      where u.account_id = a.account_id
+        and day > (${now}::timestamptz at time zone 'UTC')::date - 7
+    ) used
     where used.credits > a.balance`)
 }

@@ -31,8 +31,11 @@ export function noticeJob(options: NoticeJobOptions): Job {
     name: 'queue notices',
     everyMs,
     async run() {
-      await queueOwnerNotices(options)
-      before = await queueNeeds(options, before)
+      try {
+        await queueOwnerNotices(options)
+      } finally {
+        before = await queueNeeds(options, before)
+      }
     },
   }
 }

@@ -3,6 +3,7 @@
  * packages bring nine packages and an HTTP client of their own, which would pass by the one place
  * that opens outgoing connections; the format is this file.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Egress } from '../egress/client.ts'
 import type { Span } from './tracing.ts'
 
@@ -21,13 +22,15 @@ export interface TraceExporter {
   ended(span: Span): void
   /** Spans that were dropped, because the buffer was full or the collector did not take them. */
   dropped(): number
-  /** Sends what is left. */
+  /** Sends what is left, within two seconds. */
   close(): Promise<void>
 }
 
 /** Bounds the memory while the collector is away. */
 const bufferMax = 4_096
 const batchMax = 512
+/** A collector that does not answer delays the stop by this time at most. */
+const closeMs = 2_000
 
 export function openTraceExport(options: TraceExportOptions): TraceExporter {
   const { egress, url, resource, onFailure, everyMs = 1_000 } = options
@@ -68,9 +71,11 @@ export function openTraceExport(options: TraceExportOptions): TraceExporter {
     dropped: () => dropped,
     async close() {
       clearInterval(timer)
-      await flush()
-      // Spans that ended while the last batch was sent.
-      await flush()
+      // The second time for spans that ended while the last batch was sent.
+      const sent = flush().then(flush)
+      await Promise.race([sent, pause(closeMs, undefined, { ref: false })])
+      dropped += buffer.length
+      buffer = []
     },
   }
 }

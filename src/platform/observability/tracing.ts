@@ -115,11 +115,18 @@ export async function traced<Result>(
   try {
     return await inSpan(span, work)
   } catch (error) {
-    endSpan(span, error instanceof Error ? error.message : String(error))
+    endSpan(span, faultName(error))
     throw error
   } finally {
     endSpan(span)
   }
+}
+
+/** A message may quote a value of the caller, so a span names the kind of the error alone. */
+function faultName(error: unknown): string {
+  if (!(error instanceof Error)) return 'error'
+  const { code } = error as { code?: unknown }
+  return typeof code === 'string' ? `${error.name} ${code}` : error.name
 }
 
 const traceparentForm =

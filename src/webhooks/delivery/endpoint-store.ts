@@ -320,13 +320,14 @@ export interface NoticedEndpoint {
 }
 
 /**
- * Returns the endpoints that have failed for an hour, and those that the service has disabled in the
- * last week.
+ * Returns the endpoints that have failed for an hour and are still tried, and those that the service
+ * has disabled in the last week.
  */
 export function findNoticedEndpoints(db: Queryable, now: Date): Promise<NoticedEndpoint[]> {
   return db.rows<NoticedEndpoint>(sql`
     select user_id as "userId", url, disabled_at as "disabledAt" from webhook_endpoints
-    where (disabled_at is null and consecutive_failures >= 3
+    where (disabled_at is null and paused_at is null and consecutive_failures >= 3
+        and last_failure_at > ${now}::timestamptz - interval '24 hours'
         and failing_since <= ${now}::timestamptz - interval '1 hour')
       or (disabled_reason in ('gone', 'failing')
         and disabled_at > ${now}::timestamptz - interval '7 days')
