@@ -74,7 +74,7 @@ function ofDebian(place: string, env: Env): Service {
     execFileSync(join(bin, name), args, { ...asUser, cwd: '/', stdio: 'ignore' })
   const startPostgres = (folder: string) => {
     const log = join(place, 'data/log')
-    const at = ['-o', `-h '' -k ${clusterIn(folder)}`]
+    const at = ['-o', `-h '' -k '${clusterIn(folder)}'`]
     try {
       program('pg_ctl', 'start', '-w', '-D', clusterIn(folder), '-l', log, ...at)
     } catch (error) {
@@ -105,7 +105,8 @@ for (const make of [embedded, ofDebian])
   test(`a lost database comes back at a point in time: ${make.name}`, {
     skip: make === ofDebian && bin === '' ? 'needs the package postgresql' : false,
   }, async () => {
-    const place = temporaryFolder()
+    const place = join(temporaryFolder(), 'a place')
+    makeFolder(place)
     const port = await freePort()
     const env = { PORT: String(port), PUBLIC_URL: `http://127.0.0.1:${port}` }
     await drill(make(place, env))
@@ -119,7 +120,7 @@ async function drill(service: Service): Promise<void> {
 
   // As docs/backups.md says: switch the archive on, and take a copy while the service runs.
   await stop(service, await startServer(env, ['--demo']))
-  const archive = `${scripts}/archive-wal "%p" "%f" ${inPlace('backup/wal')}`
+  const archive = `"${scripts}/archive-wal" "%p" "%f" "${inPlace('backup/wal')}"`
   const file = inPlace('data/postgres/postgresql.conf')
   appendFileSync(file, `archive_mode = on\narchive_command = '${archive}'\n`)
   service.startPostgres('data')
@@ -132,17 +133,16 @@ async function drill(service: Service): Promise<void> {
   const kept = [...readdirSync(inPlace('secrets')), ...readdirSync(base)].sort()
   assert.deepEqual(kept, service.copied)
 
-  renameSync(inPlace('backup/wal'), inPlace('backup/away'))
-  await eventually('doctor names the archive', {
-    see: async () => {
-      await query(service, 'select pg_switch_wal()')
-      return /not archived since/.test(await doctorSays(env, 'server'))
-    },
-  })
+  await failArchive(service)
   renameSync(inPlace('backup/away'), inPlace('backup/wal'))
 
   const filler = `select pg_logical_emit_message(false, 'drill', repeat('x', 1048576))`
   await query(service, `${filler} from generate_series(1, ${walMegabytes})`)
+  // The name of a copy has seconds, and a time in its second is refused.
+  const secondOf = (at: Date) => at.toISOString().replaceAll(/[-:]|\..*/g, '')
+  await eventually('the second of the copy is over', {
+    see: async () => `base-${secondOf(new Date())}Z` > basename(base),
+  })
   const before = await paidRead(first, home)
   const [row] = await query(service, 'select clock_timestamp() as now')
   const time = new Date(row?.now).toISOString()
@@ -193,7 +193,14 @@ async function drill(service: Service): Promise<void> {
   await stop(service, second)
   await restoreAgain(service)
 
+  // PostgreSQL keeps the failure of an archive that is then switched off.
   service.startPostgres('data')
+  const third = await startServer(env, ['--demo'])
+  await failArchive(service)
+  await stop(service, third)
+  appendFileSync(join(target, 'postgresql.auto.conf'), 'archive_mode = off\n')
+  service.startPostgres('data')
+  assert.equal(await doctorSays(env, 'server'), '')
   const newer = await makeKeyFile(join(home, 'keys'))
   assert.match(await doctorSays(env, 'signing'), new RegExp(`the database lacks ${newer}`))
   renameSync(join(home, 'keys'), join(home, 'keys.away'))
@@ -202,6 +209,17 @@ async function drill(service: Service): Promise<void> {
   writeKeyring(home, kid)
   assert.match(await doctorSays(env, 'secrets'), /this machine has another key of that name/)
   service.stopPostgres('data')
+}
+
+/** Takes the folder of the archive away, until `doctor` names it. */
+async function failArchive(service: Service): Promise<void> {
+  renameSync(join(service.place, 'backup/wal'), join(service.place, 'backup/away'))
+  await eventually('doctor names the archive', {
+    see: async () => {
+      await query(service, 'select pg_switch_wal()')
+      return /not archived since/.test(await doctorSays(service.env, 'server'))
+    },
+  })
 }
 
 /** The log goes on after a restore: the next copy is of the restored database, and older ones go. */

@@ -3,7 +3,7 @@
  * settings.
  */
 import type { Config } from '../config/config.ts'
-import { proveDiskRoom } from '../health/api.ts'
+import { archiveFails, proveDiskRoom } from '../health/api.ts'
 import { type Db, type Queryable, sql, sqlState } from '../platform/db/db.ts'
 import { requiredSettings } from '../platform/db/session-settings.ts'
 import { UnavailableError } from '../platform/errors.ts'
@@ -117,8 +117,7 @@ async function readFacts(db: Queryable): Promise<ServerFacts> {
         (select sum(setting::int * case name when 'max_connections' then 1 else -1 end)::int from pg_settings
           where name in ('max_connections', 'superuser_reserved_connections', 'reserved_connections')),
         nullif(d.datconnlimit, -1), nullif(r.rolconnlimit, -1)) as "connectionsMax",
-      (select last_failed_wal from pg_stat_archiver
-        where last_failed_time > coalesce(last_archived_time, '-infinity')) as unarchived
+      (select last_failed_wal from pg_stat_archiver where ${archiveFails}) as unarchived
     from pg_database d, pg_roles r
     where d.datname = current_database() and r.rolname = current_user`)
   if (row === undefined) throw new Error('pg_database has no row for the current database')

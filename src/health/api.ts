@@ -1,2 +1,2 @@
 /** What other modules may read and change of heartbeats. The stores are private. */
-export { proveDiskRoom } from './heartbeat-store.ts'
+export { archiveFails, proveDiskRoom } from './heartbeat-store.ts'

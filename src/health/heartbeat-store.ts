@@ -1,5 +1,5 @@
 /** All SQL of `process_heartbeats`, and of the view `backlog`. */
-import { type Queryable, sql } from '../platform/db/db.ts'
+import { fragment, type Queryable, sql } from '../platform/db/db.ts'
 import type { JobRecord } from '../platform/job-runner.ts'
 import type { Abilities, Heartbeat, ProcessIdentity } from './processes.ts'
 
@@ -83,13 +83,20 @@ export interface Backlog {
   isArchiveFailing: boolean
 }
 
+/**
+ * Whether the archive of `pg_stat_archiver` refused its last segment. The view keeps the failures of
+ * an archive that was switched off.
+ */
+export const archiveFails = fragment`current_setting('archive_mode') <> 'off'
+  and last_failed_time > coalesce(last_archived_time, '-infinity')`
+
 export async function findBacklog(db: Queryable): Promise<Backlog> {
   const [row] = await db.rows<Backlog>(sql`
     select score_due_since as "scoreDueSince", event_undispatched_since as "eventUndispatchedSince",
       list_published_at as "listPublishedAt", mails_waiting as "mailsWaiting",
       disputes_overdue as "disputesOverdue", api_keys_ending as "apiKeysEnding",
       books_differing as "booksDiffering", scores_without_credential as "scoresWithoutCredential",
-      coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false) as "isArchiveFailing",
+      coalesce(${archiveFails}, false) as "isArchiveFailing",
       (select count(*)::int from x402_payments
        where state = 'unknown' and state_at < now() - interval '15 minutes') as "paymentsUnresolved"
     from backlog, pg_stat_archiver`)
