@@ -4,13 +4,15 @@ import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
   cpSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { readContainerfile } from './support/start/containerfile.ts'
@@ -83,6 +85,16 @@ test('no unit puts a secret into the environment', () => {
   }
 })
 
+test('two units on one machine have different METRICS_PORTs, and docs/monitor.md names each', () => {
+  const portOf = (unit: string) => {
+    const text = readFileSync(`deploy/systemd/system/${unit}.service`, 'utf8')
+    return /^Environment=METRICS_PORT=(\d+)$/m.exec(text)?.[1] ?? assert.fail(unit)
+  }
+  assert.notEqual(portOf('assay-server'), portOf('assay-jobs'))
+  const page = readFileSync('docs/monitor.md', 'utf8')
+  for (const unit of units) assert.ok(page.includes(`10.0.0.1:${portOf(unit)}'`), unit)
+})
+
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0
 const rulesFile = 'deploy/prometheus/assay.rules.yaml'
 
@@ -110,6 +122,19 @@ for (const name of proxyNames)
     for (const nodes of [['192.0.2.1:8080', '192.0.2.2:8080'], ['192.0.2.1:8080']])
       checkProxyFile(name, temporaryFolder(), nodes)
   })
+
+test('the section for Patroni can be appended to the file of HAProxy', {
+  skip: missingProxy('haproxy'),
+}, () => {
+  const section = readFileSync('deploy/patroni/haproxy.cfg', 'utf8').split(/^(?=listen )/m)[1] ?? ''
+  const both = readFileSync('deploy/haproxy/haproxy.cfg', 'utf8') + section
+  const file = join(temporaryFolder(), 'haproxy.cfg')
+  writeFileSync(file, both.replace(/^ {2}(user|group) .*\n/gm, '').replace(/ ssl crt .*/, ''))
+  run('/usr/sbin/haproxy', ['-c', '-f', file])
+  // The defaults of that file are those of HTTP: PostgreSQL would get a connection that ends idle.
+  for (const own of ['mode tcp', 'timeout client 30m', 'timeout server 30m'])
+    assert.ok(section.includes(`  ${own}\n`), own)
+})
 
 test("the page's command writes a Caddyfile for one node", { skip: missingProxy('caddy') }, () => {
   const page = fencesOf(readFileSync('docs/deploy.md', 'utf8'))
@@ -169,6 +194,132 @@ test('the compose file uses only names that it declares, settings that exist, an
   }
   const [, proxy] = /ipv4_address: (\S+) \}/.exec(text) ?? []
   assert.ok(proxy !== undefined && text.includes(`TRUSTED_PROXIES: ${proxy}\n`))
+})
+
+const linux = { skip: process.platform === 'linux' ? false : 'the scripts are for Linux' }
+
+/** A database that is stopped, a folder for its copies, and one for the keyring, all with a space. */
+function stoppedService() {
+  const place = join(temporaryFolder(), 'a place')
+  const data = join(place, 'data')
+  const folders = { backup: join(place, 'backup'), secrets: join(place, 'secrets') }
+  for (const folder of [join(data, 'postgres'), join(folders.backup, 'wal'), folders.secrets])
+    mkdirSync(folder, { recursive: true })
+  writeFileSync(join(data, 'postgres/PG_VERSION'), '18\n')
+  writeFileSync(join(data, 'postgres/postgresql.auto.conf'), '')
+  const script = (name: string, args: readonly string[], env: Record<string, string> = {}) => {
+    const { status, stdout, stderr } = spawnSync(resolve('deploy/backup', name), args, {
+      cwd: place,
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH, ASSAY_DATA_DIR: data, ...env },
+    })
+    return { code: status, out: stdout.trim(), err: stderr }
+  }
+  const copies = () => readdirSync(folders.backup).filter((name) => name.startsWith('base-2'))
+  return { place, data, ...folders, script, copies }
+}
+
+test(
+  'a base backup refuses a number of copies that is not one, before it touches a copy',
+  linux,
+  () => {
+    const { backup, script, copies } = stoppedService()
+    mkdirSync(join(backup, 'base-20260101T000000Z'))
+    for (const number of ['0', '-1', 'abc', '2 ', '1.5', '99999999999999999999']) {
+      const { code, err } = script('base-backup', [backup], { BACKUPS_KEPT: number })
+      assert.equal(code, 1, number)
+      assert.match(err, /BACKUPS_KEPT is ".*": send a number from 1 on/)
+    }
+    assert.deepEqual(copies(), ['base-20260101T000000Z'])
+    const { out } = script('base-backup', [backup], { BACKUPS_KEPT: '1' })
+    assert.deepEqual(copies(), [basename(out)])
+  },
+)
+
+test(
+  'a base backup keeps the copy of a database without a keyring, and names the keyring',
+  linux,
+  () => {
+    const { data, backup, secrets, script, copies } = stoppedService()
+    assert.match(script('base-backup', [backup, `${secrets}/none`]).err, /none is missing/)
+    assert.deepEqual(copies(), [])
+    const without = script('base-backup', [backup, secrets])
+    assert.equal(without.code, 0)
+    assert.match(without.err, /webhook-secrets\.keys is missing: copy SECRETS_KEYRING/)
+    assert.equal(readFileSync(join(without.out, 'postgres/PG_VERSION'), 'utf8'), '18\n')
+    writeFileSync(join(data, 'webhook-secrets.keys'), 'k1:…')
+    renameSync(without.out, join(backup, 'base-20260101T000000Z'))
+    assert.equal(script('base-backup', [backup, secrets]).code, 0)
+    assert.deepEqual(readdirSync(secrets), ['webhook-secrets.keys'])
+  },
+)
+
+test('a base backup removes what a killed one left, and never runs beside another', linux, () => {
+  const { backup, script } = stoppedService()
+  const left = ['base-new.part', 'base-20260101T000000Z.part'].map((name) => join(backup, name))
+  for (const folder of left) mkdirSync(join(folder, 'postgres'), { recursive: true })
+  const held = ['--exclusive', join(backup, '.lock')]
+  const second = spawnSync('flock', [...held, resolve('deploy/backup/base-backup'), backup])
+  assert.match(String(second.stderr), /another base-backup writes to/)
+  assert.deepEqual(left.map(existsSync), [true, true])
+  assert.equal(script('base-backup', [backup]).code, 0)
+  assert.deepEqual(left.map(existsSync), [false, false])
+})
+
+test('a base backup names a database that crashed', {
+  skip: spawnSync('psql', ['--version']).status === 0 ? false : 'needs psql',
+}, () => {
+  const { data, backup, script } = stoppedService()
+  const lines = ['1', data, '0', '5432', join(data, 'postgres'), '']
+  writeFileSync(join(data, 'postgres/postmaster.pid'), lines.join('\n'))
+  assert.match(script('base-backup', [backup]).err, /does not answer at .*postgres: start/)
+})
+
+test('a base backup shows the password of DATABASE_URL to no other user', linux, () => {
+  const { place, backup, script } = stoppedService()
+  const program = '#!/bin/sh\nmkdir "$4" && printf "%s\\n" "$*" "$PGPASSWORD" > "$4/seen"\n'
+  writeFileSync(join(place, 'pg_basebackup'), program, { mode: 0o755 })
+  const PATH = `${place}:${process.env.PATH}`
+  const url = 'postgres://assay:a%20%C3%A9\\n:?@db.example.org/assay?sslmode=verify-full'
+  const file = join(place, 'database-url')
+  writeFileSync(file, `${url}\n`)
+  const { code, out, err } = script('base-backup', [backup], { PATH, DATABASE_URL_FILE: file })
+  assert.equal(code, 0, err)
+  const [seen = '', password] = readFileSync(join(out, 'postgres/seen'), 'utf8').split('\n')
+  assert.ok(seen.startsWith('-d postgres://assay@db.example.org/assay?sslmode=verify-full -D '))
+  assert.equal(password, 'a \u00e9\\n:?')
+  const parameter = 'postgres://db.example.org/assay?password=hush'
+  const refused = script('base-backup', [backup], { PATH, DATABASE_URL: parameter })
+  assert.match(refused.err, /write the password of DATABASE_URL before its @/)
+})
+
+test('a restore takes a time after the end of its copy, with its zone', linux, () => {
+  const { place, backup, script } = stoppedService()
+  const copy = script('base-backup', [backup]).out
+  const restore = (time: string) => script('restore', [copy, join(place, 'new'), time])
+  for (const time of ['2127-11-26', '2127-11-26Z', '2127-11-26 12:00', '2127-11-26T12:00:00'])
+    assert.match(restore(time).err, /lacks its zone or its time of day/, time)
+  const [, end = ''] = /base-(.*)Z$/.exec(copy) ?? []
+  const at = end.replace(/(....)(..)(..T..)(..)(..)/, '$1-$2-$3:$4:$5Z')
+  assert.match(restore(at).err, /was made later than/)
+  assert.match(restore('yesterday-ish').err, /is not a time/)
+  const { code, err } = restore('2127-11-26T12:00:00.5Z')
+  assert.equal(code, 0, err)
+  const settings = readFileSync(join(place, 'new/postgresql.auto.conf'), 'utf8')
+  assert.match(settings, /^recovery_target_time = '2127-11-26 12:00:00\.500000\+00'$/m)
+})
+
+test('the archive takes a file again with the same content, and never another one', linux, () => {
+  const { place, backup, script } = stoppedService()
+  const segment = join(place, 'a segment')
+  writeFileSync(segment, 'one')
+  const archive = () => script('archive-wal', [segment, '0'.repeat(24), join(backup, 'wal')])
+  assert.equal(archive().code, 0)
+  assert.equal(archive().code, 0)
+  writeFileSync(segment, 'two')
+  assert.equal(archive().code, 1)
+  assert.equal(readFileSync(join(backup, 'wal', '0'.repeat(24)), 'utf8'), 'one')
+  assert.match(script('archive-wal', [segment, 'x', join(place, 'none')]).err, /none is missing/)
 })
 
 test('docs/deploy.md names each folder and file of deploy/', () => {

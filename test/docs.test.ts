@@ -284,15 +284,15 @@ test('the page of events documents every member of every event and prints a body
 })
 
 test('the backup of docs/backups.md: only the operator can read the copies, and restored files keep their modes', () => {
-  const place = mkdtempSync(join(folder, 'backup-'))
+  const place = mkdtempSync(join(folder, 'back up-'))
   const files = [
-    ['.data/postgres/PG_VERSION', 0o600],
-    ['.data/postgres/postgresql.auto.conf', 0o600],
-    ['.data/keys/2026.pem', 0o600],
-    ['.data/webhook-secrets.keys', 0o600],
-    ['.data/keys/readme', 0o644],
+    ['assay/postgres/PG_VERSION', 0o600],
+    ['assay/postgres/postgresql.auto.conf', 0o600],
+    ['assay/keys/2026.pem', 0o600],
+    ['assay/webhook-secrets.keys', 0o600],
+    ['assay/keys/readme', 0o644],
   ] as const
-  for (const name of ['.data', '.data/postgres', '.data/keys'])
+  for (const name of ['assay', 'assay/postgres', 'assay/keys'])
     mkdirSync(join(place, name), { mode: 0o700 })
   for (const [name, mode] of files) writeFileSync(join(place, name), name, { mode })
   const page = readFileSync('docs/backups.md', 'utf8')
@@ -300,23 +300,26 @@ test('the backup of docs/backups.md: only the operator can read the copies, and 
   const fences = [...page.matchAll(/^ *```sh production\n(.*?)^ *```$/gms)].map(([, text = '']) =>
     text
       .replace(/^ {3}/gm, '')
-      .replaceAll('/srv/', `${place}/`)
+      .replace(/^([A-Z]+)=\/.*\/(\S+)/gm, `$1='${place}/$2'`)
+      .replace('sudo install -d -o assay -g assay', 'install -d')
       .replaceAll('deploy/backup/', `${scripts}/`)
-      .replace(/base-\d+T\d+Z\b/, 'base-*')
+      .replace(/base-\d+T\d+Z"/, '"base-*')
       .replace(/ 2026-\S+Z$/m, ''),
   )
-  const [folders, archive, copy, lose, restore] = fences
-  const commands = ['umask 022; set -e', folders, archive, copy, lose, restore].join('\n')
+  const commands = ['umask 022; set -e', ...fences.slice(0, 6)].join('\n')
   const { status, stderr } = spawnSync('sh', ['-c', commands], { cwd: place, encoding: 'utf8' })
   assert.equal(status, 0, stderr)
   const modeOf = (path: string) => statSync(path).mode & 0o777
   for (const name of ['assay-backup', 'assay-backup/wal', 'assay-secrets'])
     assert.equal(modeOf(join(place, name)), 0o700, name)
   for (const [name, mode] of files) assert.equal(modeOf(join(place, name)), mode, name)
-  for (const name of ['.data', '.data/postgres', '.data/keys'])
+  for (const name of ['assay', 'assay/postgres', 'assay/keys'])
     assert.equal(modeOf(join(place, name)), 0o700, name)
-  const conf = readFileSync(join(place, '.data/postgres/postgresql.conf'), 'utf8')
-  assert.match(conf, /^archive_mode = on\n.*\narchive_command = '\/.*\/archive-wal "%p" "%f" \//m)
+  const conf = readFileSync(join(place, 'assay/postgres/postgresql.conf'), 'utf8')
+  assert.match(
+    conf,
+    /^archive_mode = on\n.*\narchive_command = '"\/.*\/archive-wal" "%p" "%f" "\//m,
+  )
 })
 
 /** The id that a heading gets in the rendered page. */
