@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import type { ClientRequest, IncomingMessage } from 'node:http'
+import { type ClientRequest, createServer, type IncomingMessage } from 'node:http'
 import { connect as connectHttp2 } from 'node:http2'
 import { Agent, request as httpsRequest } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -236,6 +237,23 @@ for (const [index, name] of proxyNames.entries())
       assert.equal(statuses.filter((status) => status === 200).length, 60)
       assert.equal(statuses.filter((status) => status === 429).length, 10)
       assert.equal(await verify(client(1), client(2)), 200)
+    })
+
+    test('a client cannot choose what is traced by traceparent', async () => {
+      const node = createServer((request, response) => {
+        response.end(JSON.stringify(request.headers))
+      })
+      await once(node.listen(0, '127.0.0.1'), 'listening')
+      const { port } = node.address() as AddressInfo
+      const front = await startProxy(name, temporaryFolder(), [`127.0.0.1:${port}`])
+      const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
+      const question = { path: '/', headers: { traceparent, tracestate: 'a=b' } }
+      const { status, body } = await ask(front.port, question)
+      await front.stop()
+      node.close()
+      assert.equal(status, 200)
+      const { traceparent: passed = '', tracestate } = JSON.parse(String(body))
+      assert.deepEqual([passed, tracestate], ['', 'a=b'])
     })
 
     test('a live stream arrives at once, and 1 GiB of lines passes', {
