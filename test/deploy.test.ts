@@ -12,6 +12,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { BlockList } from 'node:net'
 import { basename, join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
@@ -171,7 +172,7 @@ test('each instruction of the Containerfile is known, and the image runs without
 interface Compose {
   services: Record<string, Record<string, unknown>>
   secrets: object
-  networks: object
+  networks: Record<string, { internal?: boolean; ipam?: { config: [{ ip_range: string }] } }>
   volumes: object
 }
 
@@ -194,6 +195,23 @@ test('the compose file uses only names that it declares, settings that exist, an
   }
   const [, proxy] = /ipv4_address: (\S+) \}/.exec(text) ?? []
   assert.ok(proxy !== undefined && text.includes(`TRUSTED_PROXIES: ${proxy}\n`))
+})
+
+test('in the compose file, servers and jobs call out, and reach the proxy at its address alone', () => {
+  const { services, networks }: Compose = parse(readFileSync('deploy/compose.yaml', 'utf8'), {
+    merge: true,
+  })
+  const { proxy = {}, database: _, migrate: _alone, ...callers } = services
+  const { inside, ...others } = proxy.networks as Record<string, { ipv4_address?: string }>
+  const [range = '', bits] = networks.inside?.ipam?.config[0].ip_range.split('/') ?? []
+  const given = new BlockList()
+  given.addSubnet(range, Number(bits))
+  assert.ok(!given.check(inside?.ipv4_address ?? ''))
+  for (const { networks: joined } of Object.values(callers)) {
+    const ways = (joined as string[]).filter((name) => networks[name]?.internal !== true)
+    assert.ok(ways.length > 0)
+    for (const way of ways) assert.ok(!(way in others))
+  }
 })
 
 const linux = { skip: process.platform === 'linux' ? false : 'the scripts are for Linux' }

@@ -1,7 +1,7 @@
 /** Three databases with Patroni, one etcd and HAProxy, each with its file of deploy/patroni/. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { runningServer } from '../../src/database/embedded/cluster.ts'
@@ -16,6 +16,7 @@ import {
   runAs,
   startGuarded,
 } from '../../test/support/start/debian-postgres.ts'
+import { editedFile } from '../../test/support/start/edited-file.ts'
 import {
   assay,
   eventually,
@@ -34,17 +35,6 @@ const skip =
 
 const folder = temporaryFolder()
 const authority = testAuthority()
-
-/** Replaces what an operator replaces in a file. Throws if it is not there. */
-function edited(file: string, edits: readonly (readonly [from: string, to: string])[]): string {
-  return edits.reduce(
-    (text, [from, to]) => {
-      assert.ok(text.includes(from), `${file} has no ${from}`)
-      return text.replaceAll(from, to)
-    },
-    readFileSync(file, 'utf8'),
-  )
-}
 
 /** Writes files that only the user of the programs reads, into a folder of their own. */
 function place(name: string, files: Record<string, string>): string {
@@ -83,7 +73,7 @@ test('a killed leader is replaced by its standby, and no answered call is lost o
     [1, 2, 3].map(async (number) => {
       const [port, rest] = [await freePort(), await freePort()]
       const path = join(folder, `database-${number}`)
-      const config = edited('deploy/patroni/patroni.yml', [
+      const config = editedFile('deploy/patroni/patroni.yml', [
         ['name: database-1', `name: database-${number}`],
         ['10.0.0.21:8008', `127.0.0.1:${rest}`],
         [
@@ -117,7 +107,7 @@ test('a killed leader is replaced by its standby, and no answered call is lost o
   const [one, two, three] = members
   assert.ok(one && two && three)
   const frontPlace = place('haproxy', {
-    'haproxy.cfg': edited('deploy/patroni/haproxy.cfg', [
+    'haproxy.cfg': editedFile('deploy/patroni/haproxy.cfg', [
       ['  user haproxy\n  group haproxy\n', ''],
       ['127.0.0.1:5432', `127.0.0.1:${front}`],
       ['10.0.0.21:5432', `127.0.0.1:${one.port} port ${one.rest}`],

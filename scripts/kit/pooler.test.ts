@@ -13,6 +13,7 @@ import {
   startOwnPostgres,
 } from '../../test/support/start/debian-postgres.ts'
 import { fencesOf } from '../../test/support/start/docs-page.ts'
+import { editedFile } from '../../test/support/start/edited-file.ts'
 import {
   eventually,
   freePort,
@@ -34,18 +35,14 @@ test('the service serves through PgBouncer with its file, by TLS and the passwor
   ownedFolder(place)
   const port = await freePort()
   const { cert, key } = testAuthority().certify('localhost')
-  const edits: [string | RegExp, string][] = [
+  const text = editedFile('deploy/pgbouncer/pgbouncer.ini', [
     ['host=10.0.0.21 port=5432', `host=${server.socketFolder} port=${server.port}`],
     ['listen_addr = *', 'listen_addr = 127.0.0.1'],
     ['listen_port = 6432', `listen_port = ${port}`],
-    [/\/etc\/pgbouncer\//g, `${place}/`],
+    ['/etc/pgbouncer/', `${place}/`],
     // The database of this test has a socket alone, which has no TLS.
     ['server_tls_sslmode = verify-full', 'server_tls_sslmode = prefer'],
-  ]
-  const text = edits.reduce(
-    (made, [from, to]) => made.replace(from, to),
-    readFileSync('deploy/pgbouncer/pgbouncer.ini', 'utf8'),
-  )
+  ])
   const page = fencesOf(readFileSync('docs/pgbouncer.md', 'utf8'))
   const query = page.find((fence) => fence.text.includes('pg_authid'))?.text ?? assert.fail()
   const psql = query.replaceAll(/^ +/gm, '').replace('psql', `psql '${server.url}'`)

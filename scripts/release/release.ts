@@ -6,6 +6,7 @@
 import { execFileSync } from 'node:child_process'
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import {
+  cpSync,
   existsSync,
   globSync,
   mkdirSync,
@@ -31,13 +32,15 @@ const { version, key, out } = options()
 const temporary = mkdtempSync(join(tmpdir(), 'assay-release-'))
 process.on('exit', () => rmSync(temporary, { recursive: true, force: true }))
 
-mkdirSync(out, { recursive: true })
+/** Outside of the clone, whose changes would change what is packed. */
+const made = join(temporary, 'made')
+mkdirSync(made)
 for (const [folder, command] of Object.entries(packages)) {
-  const file = pack(folder, out)
+  const file = pack(folder, made)
   const again = pack(folder, temporary)
-  if (digestOf(join(out, file)) !== digestOf(join(temporary, file)))
+  if (digestOf(join(made, file)) !== digestOf(join(temporary, file)))
     stop([`${file}: two runs made different bytes.`])
-  runInstalled(join(out, file), command)
+  runInstalled(join(made, file), command)
   const sbom = sbomOf({
     documents: sbomFolders(folder).map(npmSbom),
     manifest: JSON.parse(inside(again, 'package.json')),
@@ -45,12 +48,13 @@ for (const [folder, command] of Object.entries(packages)) {
   })
   write(file.replace('.tgz', '.cdx.json'), sbom)
 }
-for (const file of contractFiles()) write(`openapi-${basename(file)}`, text(file))
+for (const file of contractFiles('*.json')) write(`openapi-${basename(file)}`, text(file))
 write('CHANGES.md', `${changelogSection(text('CHANGELOG.md'), version)}\n`)
-const names = readdirSync(out).sort()
-const sums = names.map((name) => `${digestOf(join(out, name))}  ${name}\n`).join('')
+const names = readdirSync(made).sort()
+const sums = names.map((name) => `${digestOf(join(made, name))}  ${name}\n`).join('')
 write('SHA256SUMS', sums)
 if (key !== null) writeSignature(key, Buffer.from(sums))
+cpSync(made, out, { recursive: true })
 process.stdout.write(`${sums}in ${out}, ${key === null ? 'not signed (no --key)' : 'signed'}\n`)
 
 function options() {
@@ -91,9 +95,9 @@ function presentFacts(version: string) {
     tags: git('tag', '--list', 'v*', '--no-contains', 'HEAD'),
     changes: git('status', '--porcelain').map((line) => line.slice(2).trim()),
     changelog: text('CHANGELOG.md'),
-    unreleased: contractFiles().filter((file) => {
+    unreleased: contractFiles('[0-9]*.json').filter((file) => {
       const released = join('openapi/released', basename(file))
-      return existsSync(join(root, released)) && text(file) !== text(released)
+      return !existsSync(join(root, released)) || text(file) !== text(released)
     }),
   }
 }
@@ -101,7 +105,13 @@ function presentFacts(version: string) {
 function readKey(file: string | undefined): { key: KeyObject | null; fault: string | null } {
   if (file === undefined) return { key: null, fault: null }
   try {
-    const key = createPrivateKey(readFileSync(file))
+    const pem = readFileSync(file, 'utf8')
+    if (pem.includes('ENCRYPTED'))
+      return {
+        key: null,
+        fault: `${file} has a passphrase: write a copy without one by openssl pkey -in ${file} -out FILE.`,
+      }
+    const key = createPrivateKey(pem)
     if (key.asymmetricKeyType === 'ed25519') return { key, fault: null }
     return { key: null, fault: `${file} is a key of ${key.asymmetricKeyType}, not of Ed25519.` }
   } catch (error) {
@@ -110,8 +120,9 @@ function readKey(file: string | undefined): { key: KeyObject | null; fault: stri
   }
 }
 
-function contractFiles(): string[] {
-  return globSync('openapi/*.json', { cwd: root }).sort()
+/** The public contract has a date in its name, and is compared with the released one. */
+function contractFiles(names: string): string[] {
+  return globSync(join('openapi', names), { cwd: root }).sort()
 }
 
 function text(file: string): string {
@@ -161,7 +172,7 @@ function digestOf(file: string): string {
 }
 
 function write(name: string, content: string | Buffer): void {
-  writeFileSync(join(out, name), content)
+  writeFileSync(join(made, name), content)
 }
 
 function writeSignature(key: KeyObject, bytes: Buffer): void {

@@ -7,6 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { ownedFolder, runAs, startGuarded } from './debian-postgres.ts'
+import { editedFile } from './edited-file.ts'
 import { eventually, freePort } from './processes.ts'
 import { testAuthority } from './receiver.ts'
 
@@ -23,7 +24,7 @@ interface Kind {
   /** The file that includes ours, if the program does not read ours first. */
   main?: string
   /** The lines of an operator, each in place of what stands in the file. */
-  edits(place: string, ports: Ports): [from: RegExp, to: string][]
+  edits(place: string, ports: Ports): [from: string | RegExp, to: string][]
   check: string[]
   run: string[]
 }
@@ -35,10 +36,10 @@ const kinds: Record<string, Kind> = {
     main: 'pid nginx.pid; error_log stderr; events {} http { access_log off; include file; }',
     edits: (place, { http, https }) => [
       [/^ *listen \[::\].*\n/gm, ''],
-      [/listen 80;/, `listen 127.0.0.1:${http};`],
-      [/listen 443 /, `listen 127.0.0.1:${https} `],
-      [/\S+fullchain.pem/, `${place}/cert`],
-      [/\S+privkey.pem/, `${place}/key`],
+      ['listen 80;', `listen 127.0.0.1:${http};`],
+      ['listen 443 ', `listen 127.0.0.1:${https} `],
+      [/\S+fullchain.pem/g, `${place}/cert`],
+      [/\S+privkey.pem/g, `${place}/key`],
     ],
     check: ['-t', '-e', 'stderr', '-p', '.', '-c'],
     run: ['-g', 'daemon off;', '-e', 'stderr', '-p', '.', '-c'],
@@ -47,8 +48,8 @@ const kinds: Record<string, Kind> = {
     program: '/usr/bin/caddy',
     file: 'deploy/caddy/Caddyfile',
     edits: (place, { http, https }) => [
-      [/^{$/m, `{\nadmin off\nhttp_port ${http}\nhttps_port ${https}`],
-      [/^(scores.*) {$/m, `$1 {\n  tls ${place}/cert ${place}/key`],
+      [/^{$/gm, `{\nadmin off\nhttp_port ${http}\nhttps_port ${https}`],
+      [/^(scores.*) {$/gm, `$1 {\n  tls ${place}/cert ${place}/key`],
     ],
     check: ['validate', '--adapter', 'caddyfile', '--config'],
     run: ['run', '--adapter', 'caddyfile', '--config'],
@@ -58,9 +59,9 @@ const kinds: Record<string, Kind> = {
     file: 'deploy/haproxy/haproxy.cfg',
     edits: (place, { http, https }) => [
       [/^ {2}(user|group) .*\n/gm, ''],
-      [/bind :80\S+ v6only/, `bind 127.0.0.1:${http}`],
-      [/bind :443\S+ v6only/, `bind 127.0.0.1:${https}`],
-      [/crt \S+/, `crt ${place}/both`],
+      [/bind :80\S+ v6only/g, `bind 127.0.0.1:${http}`],
+      [/bind :443\S+ v6only/g, `bind 127.0.0.1:${https}`],
+      [/crt \S+/g, `crt ${place}/both`],
     ],
     check: ['-c', '-f'],
     run: ['-W', '-db', '-f'],
@@ -126,17 +127,10 @@ function writeFiles(
   ownedFolder(place)
   const { file, main, edits } = kindOf(name)
   const [one = '', two] = nodes
-  const second: [RegExp, string] =
-    two === undefined ? [/^.*10\.0\.0\.12:8080.*\n/gm, ''] : [/10\.0\.0\.12:8080/g, two]
-  const all = [...edits(place, ports), [/10\.0\.0\.11:8080/g, one], second] as const
-  const text = all.reduce(
-    (made, [from, to]) => {
-      const changed = made.replace(from, to)
-      if (changed === made) throw new Error(`${file} has no ${from}`)
-      return changed
-    },
-    readFileSync(file, 'utf8'),
-  )
+  const second: [string | RegExp, string] =
+    two === undefined ? [/^.*10\.0\.0\.12:8080.*\n/gm, ''] : ['10.0.0.12:8080', two]
+  const all = [...edits(place, ports), ['10.0.0.11:8080', one], second] as const
+  const text = editedFile(file, all)
   const { cert, key } = testAuthority().certify(hostName)
   const files = { cert, key, both: cert + key, file: text, main: main ?? '' }
   for (const [part, content] of Object.entries(files)) writeFileSync(join(place, part), content)
