@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import {
-  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -21,7 +20,8 @@ import { fencesOf } from './support/start/docs-page.ts'
 import { temporaryFolder } from './support/start/processes.ts'
 import { checkProxyFile, missingProxy, proxyNames } from './support/start/proxies.ts'
 
-const units = ['assay-server', 'assay-jobs', 'assay-single'] as const
+const units = readdirSync('deploy/systemd/system').filter((name) => /\.(service|timer)$/.test(name))
+const unitText = (unit: string) => readFileSync(join('deploy/systemd/system', unit), 'utf8')
 const systemUnits = '/usr/lib/systemd/system'
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
 const skip = hasSystemd ? false : 'needs systemd-analyze of the Debian package systemd'
@@ -30,10 +30,10 @@ const skipUnlessRoot = process.getuid?.() === 0 ? skip : 'needs root, to change 
 /** A system with the units installed as docs/deploy.md says. */
 function systemRoot(): string {
   const root = temporaryFolder()
-  for (const folder of ['opt/assay/bin', 'etc/systemd/system', 'usr/lib/systemd'])
+  for (const folder of ['bin', 'opt/assay/bin', 'etc/systemd/system', 'usr/lib/systemd'])
     mkdirSync(join(root, folder), { recursive: true })
-  writeFileSync(join(root, 'opt/assay/bin/assay'), '#!/bin/sh\n')
-  chmodSync(join(root, 'opt/assay/bin/assay'), 0o755)
+  for (const program of ['bin/sh', 'opt/assay/bin/assay'])
+    writeFileSync(join(root, program), '#!/bin/sh\n', { mode: 0o755 })
   cpSync(systemUnits, join(root, systemUnits), { recursive: true, verbatimSymlinks: true })
   cpSync('deploy/systemd/system', join(root, 'etc/systemd/system'), { recursive: true })
   for (const name of ['sysusers.d', 'tmpfiles.d'])
@@ -54,9 +54,10 @@ function run(program: string, args: readonly string[]): string {
 test('each systemd unit is valid, and exposes at most 2.5', { skip }, () => {
   const root = `--root=${systemRoot()}`
   for (const unit of units) {
-    const faults = run('systemd-analyze', [root, 'verify', `${unit}.service`])
+    const faults = run('systemd-analyze', [root, 'verify', unit])
     assert.doesNotMatch(faults, /assay/, unit)
-    const rated = run('systemd-analyze', [root, 'security', '--offline=true', `${unit}.service`])
+    if (unit.endsWith('.timer')) continue
+    const rated = run('systemd-analyze', [root, 'security', '--offline=true', unit])
     const [, exposure = ''] = /exposure level for .*: (\d+\.\d)/.exec(rated) ?? []
     assert.ok(exposure !== '' && Number(exposure) <= 2.5, `${unit}: ${exposure}`)
   }
@@ -80,20 +81,29 @@ test('the fragments make the user and the folder of the settings, and hide the s
 })
 
 test('no unit puts a secret into the environment', () => {
-  for (const unit of units) {
-    const text = readFileSync(`deploy/systemd/system/${unit}.service`, 'utf8')
-    assert.doesNotMatch(text, /(DATABASE_URL|SECRETS_KEYRING)=/)
-  }
+  for (const unit of units) assert.doesNotMatch(unitText(unit), /(DATABASE_URL|SECRETS_KEYRING)=/)
 })
 
 test('two units on one machine have different METRICS_PORTs, and docs/monitor.md names each', () => {
-  const portOf = (unit: string) => {
-    const text = readFileSync(`deploy/systemd/system/${unit}.service`, 'utf8')
-    return /^Environment=METRICS_PORT=(\d+)$/m.exec(text)?.[1] ?? assert.fail(unit)
-  }
-  assert.notEqual(portOf('assay-server'), portOf('assay-jobs'))
+  const portOf = (unit: string) => /^Environment=METRICS_PORT=(\d+)$/m.exec(unitText(unit))?.[1]
+  assert.notEqual(portOf('assay-server.service'), portOf('assay-jobs.service'))
   const page = readFileSync('docs/monitor.md', 'utf8')
-  for (const unit of units) assert.ok(page.includes(`10.0.0.1:${portOf(unit)}'`), unit)
+  const serving = units.filter((unit) => unitText(unit).includes('/bin/assay '))
+  for (const unit of serving) assert.ok(page.includes(`10.0.0.1:${portOf(unit)}'`), unit)
+})
+
+test('`systemctl edit` of a unit changes what all units share', () => {
+  // systemd reads the files beside a unit in the order of their names.
+  const shared = readdirSync('deploy/systemd/system/assay-.service.d')
+  assert.deepEqual([...shared, 'override.conf'].toSorted(), [...shared, 'override.conf'])
+})
+
+test('the timer of backups copies into the folders of docs/backups.md, and may write to them alone', () => {
+  const unit = unitText('assay-backup.service')
+  const page = readFileSync('docs/backups.md', 'utf8')
+  const folders = [...page.matchAll(/^ *(?:BACKUP|SECRETS)=(\S+)/gm)].map(([, folder]) => folder)
+  assert.ok(unit.includes(`deploy/backup/base-backup ${folders.join(' ')}'\n`))
+  assert.ok(unit.includes(`\nReadWritePaths=${folders.map((folder) => `-${folder}`).join(' ')}\n`))
 })
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0
