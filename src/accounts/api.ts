@@ -17,7 +17,7 @@ export {
   sweepInvitations,
 } from './invitation-store.ts'
 export { sweepMailBudget } from './mail-budget-store.ts'
-export { type NoticeMail, sweepMails } from './mail-store.ts'
+export { type MailKind, type NoticeMail, sweepMails } from './mail-store.ts'
 export { findNoticeReaders, type NoticeReader } from './notice-store.ts'
 export {
   type CountedCalls,

@@ -5,6 +5,8 @@ export type MailKind = 'sign_in' | 'invitation' | 'notice'
 
 /** A line of a mail, and where to mend it. */
 export interface NoticeLine {
+  /** Short, and always the same for a notice, because a mail program groups by subject. */
+  title: string
   text: string
   url: string
 }
@@ -49,15 +51,22 @@ export interface ClaimedMail extends Omit<NewMail, 'dueAt' | 'invitationId' | 'n
 /**
  * Claims due mails until `leasedUntil`. Skips rows that another process holds. If the process ends
  * before the mail is sent, the mail is due again after the lease. Notices wait for other mails.
+ * Without `only`, it claims every kind.
  */
 export function claimDueMails(
   db: Queryable,
-  { now, leasedUntil, limit }: { now: Date; leasedUntil: Date; limit: number },
+  {
+    now,
+    leasedUntil,
+    limit,
+    only = null,
+  }: { now: Date; leasedUntil: Date; limit: number; only?: MailKind | null | undefined },
 ): Promise<ClaimedMail[]> {
   return db.rows<ClaimedMail>(sql`
     update mails m set due_at = ${leasedUntil}, attempts = m.attempts + 1
     where m.id in (
-      select id from mails where due_at <= ${now} order by kind = 'notice', due_at
+      select id from mails where due_at <= ${now} and (${only}::text is null or kind = ${only})
+      order by kind = 'notice', due_at
       limit ${limit} for update skip locked)
     returning m.id, m.kind, m.email, m.next, m.invitation_id as "invitationId", m.notice, m.created_at as "createdAt",
       m.attempts as attempt`)

@@ -26,7 +26,11 @@ export const ownerNotices = {
     everyHours: 72,
     path: '/dashboard/usage',
   },
-  credits_gone: { title: 'The credits are used up', everyHours: 24, path: '/dashboard/usage' },
+  credits_gone: {
+    title: 'The credits pay for no read any more',
+    everyHours: 24,
+    path: '/dashboard/usage',
+  },
   key_ends: {
     title: 'An API key without a successor ends within a week',
     everyHours: 72,
@@ -74,7 +78,7 @@ export function queueNotices(
     for (const { email, off } of readers) {
       const lines = due
         .filter(({ name }) => !off.includes(name))
-        .map(({ text, url }) => ({ text, url }))
+        .map(({ title, text, url }) => ({ title, text, url }))
       if (lines.length === 0) continue
       const mail = { id: uuidV7(now), kind: 'notice', email, next: null } as const
       await insertMail(tx, {

@@ -13,7 +13,7 @@ import { type MailServer, startMailServer } from '../../test/support/start/mail-
 import { freePort } from '../../test/support/start/processes.ts'
 import { readConfig } from '../config/config.ts'
 import { needNames, needPages } from '../health/needs.ts'
-import { queueNeeds, queueOwnerNotices } from '../main/jobs/notices.ts'
+import { lostJobsJob, queueNeeds, queueOwnerNotices } from '../main/jobs/notices.ts'
 import { signUpUser } from '../main/mails.ts'
 import { sql } from '../platform/db/db.ts'
 import { type MailClientOptions, openMailClient } from '../platform/egress/mail-client.ts'
@@ -42,7 +42,11 @@ interface Sender {
 
 function senderTo(
   smtpUrl: string,
-  { isOpen = false, ...options }: Partial<MailClientOptions> & { isOpen?: boolean } = {},
+  {
+    isOpen = false,
+    only,
+    ...options
+  }: Partial<MailClientOptions> & { isOpen?: boolean; only?: 'notice' } = {},
 ): Sender {
   let now = new Date(begun)
   const client = openMailClient({ smtpUrl, requireTls: true, from, ...options })
@@ -59,6 +63,7 @@ function senderTo(
         operatorUrl: publicUrl,
         client,
         render: mailRenderer('https://scores.example.org'),
+        only,
         signUp: async (tx, email, at) =>
           isOpen ? signUpUser(tx, { email, credits: 25 }, at) : null,
         onResult: (_, result) => {
@@ -321,6 +326,7 @@ async function ownedAccount(name: string) {
 const failing: DueNotice = {
   name: 'webhooks_failing',
   everyHours: 24,
+  title: 'A webhook endpoint has not succeeded for an hour',
   text: '1 webhook endpoint fails: hooks.example.com.',
   url: `${publicUrl}/dashboard/webhooks`,
 }
@@ -338,7 +344,8 @@ test('a notice is mailed to each owner who has not switched it off, once in its 
   assert.deepEqual(await sender.at(1), ['sent', 'sent'])
   assert.deepEqual(server.recipients.toSorted(), ['ada@noticed.example', 'bob@noticed.example'])
   const { subject, link, text } = server.received[0] ?? assert.fail()
-  assert.equal(subject, 'noticed: 1 webhook endpoint fails: hooks.example.com')
+  assert.equal(subject, 'noticed needs you: A webhook endpoint has not succeeded for an hour')
+  assert.match(text, /^1 webhook endpoint fails: hooks\.example\.com\.$/m)
   assert.equal(link, failing.url)
   assert.match(text, /you own this account\. Choose your notices:\s+\S+\/dashboard\/team#notices/)
 
@@ -389,18 +396,26 @@ test('owners get notices of failing and disabled endpoints, low credits and endi
     on conflict (account_id) do update set balance = 8`)
   const expiresAt = new Date(begun + dayMs)
   await newKey(db, { accountId, name: 'reader', now: new Date(begun - dayMs), expiresAt })
-  await queueOwnerNotices({ db, clock: () => now, config: readConfig({ PUBLIC_URL: publicUrl }) })
-  const [mail] = await db.rows<{ lines: { text: string }[] }>(sql`
-    select notice->'lines' as lines from mails where email = 'ada@conditions.example'`)
-  assert.deepEqual(
-    mail?.lines.map(({ text }) => text),
-    [
-      '8 credits are left, less than the use of the last seven days.',
-      '1 webhook endpoint fails: slow.example.',
-      '1 webhook endpoint was disabled by the service: gone.example.',
-      `1 API key ends within a week: reader on 2026-03-02.`,
-    ],
-  )
+  const textsOf = async (settings: Record<string, string> = {}) => {
+    const config = readConfig({ PUBLIC_URL: publicUrl, ...settings })
+    await queueOwnerNotices({ db, clock: () => now, config })
+    const [mail] = await db.rows<{ lines: { text: string }[] }>(sql`
+      delete from mails where email = 'ada@conditions.example' returning notice->'lines' as lines`)
+    return mail?.lines.map(({ text }) => text)
+  }
+  assert.deepEqual(await textsOf(), [
+    '8 credits are left, less than the use of the last seven days.',
+    '1 webhook endpoint fails: slow.example.',
+    '1 webhook endpoint was disabled by the service: gone.example.',
+    `1 API key ends within a week: reader on 2026-03-02.`,
+  ])
+  assert.equal(await textsOf(), undefined, 'within the span')
+  const prices = { CREDITS_PER_SCORE_LOOKUP: '9', CREDITS_PER_CANDIDATE_LOOKUP: '0' }
+  const dear = { ...prices, CREDITS_PER_CANDIDATE_SEARCH: '12' }
+  assert.equal(await textsOf({ ...dear, METERING: 'off' }), undefined)
+  assert.deepEqual(await textsOf(dear), [
+    '8 credits are left, and the cheapest read costs 9: paid reads get 402.',
+  ])
 })
 
 test('the operator gets what `assay status` lists, if two looks find it, except what NOTICES_OFF names', async () => {
@@ -443,4 +458,42 @@ test('the operator gets what `assay status` lists, if two looks find it, except 
     )
     assert.ok(anchors.includes(anchor), page)
   }
+})
+
+test('a server mails the needs of the operator itself, and no other mail, while no jobs process lives', async () => {
+  const now = new Date(begun)
+  const config = readConfig({
+    PUBLIC_URL: publicUrl,
+    SMTP_URL: 'smtp://localhost',
+    MAIL_FROM: from,
+    NOTICES_TO: 'alone@example.org',
+  })
+  const services = { activeKey: async () => null, isEngineRecalled: async () => false }
+  const server = await started()
+  const sender = senderTo(server.url, { extraCa: server.ca, only: 'notice' })
+  await db.run(sql`delete from mails`)
+  await db.run(sql`delete from notices_sent`)
+  await queue(email)
+  const processId = randomUUID()
+  const beat = (jobs: string | null) => sql`
+    insert into process_heartbeats (process_id, node, pid, release, started_at, seen_at, serves, signs,
+      opens_secrets, jobs)
+    values (${processId}, 'a', 1, '1', ${now}, ${now}, false, true, true, ${jobs}::jsonb)
+    on conflict (process_id) do update set seen_at = excluded.seen_at`
+  await db.run(beat('{}'))
+  const job = lostJobsJob({ db, clock: () => now, config, services }, async () => {
+    await sender.at(0)
+  })
+  const look = () => job.run(new AbortController().signal)
+  await look()
+  await look()
+  assert.deepEqual(server.received, [])
+  await db.run(sql`delete from process_heartbeats`)
+  await look()
+  assert.deepEqual(server.received, [], 'a moment is no notice')
+  await look()
+  assert.deepEqual(server.recipients, ['alone@example.org'])
+  const { subject, text } = server.received[0] ?? assert.fail()
+  assert.equal(subject, 'The service needs you: signing_key, and 2 more notices')
+  assert.match(text, /^No process runs background jobs\. .*Start `assay jobs`\.$/m)
 })

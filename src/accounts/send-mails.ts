@@ -17,6 +17,7 @@ import {
   type ClaimedMail,
   claimDueMails,
   deleteMail,
+  type MailKind,
   type NoticeMail,
   updateMailDue,
 } from './mail-store.ts'
@@ -37,6 +38,8 @@ export interface MailSenderOptions {
   operatorUrl: string
   client: MailClient
   render: RenderMail
+  /** The kind of mails that is sent. By default every kind. */
+  only?: MailKind | undefined
   /** Makes a user for an unknown address. Returns null if sign-up is by invitation. */
   signUp(tx: Tx, email: string, now: Date): Promise<string | null>
   onResult(mail: ClaimedMail, result: MailResult | { result: 'no user' | 'given up' }): void
@@ -66,10 +69,10 @@ export async function sendMails(options: MailSenderOptions, signal?: AbortSignal
 }
 
 async function sendBatch(options: MailSenderOptions): Promise<number> {
-  const { db, clock } = options
+  const { db, clock, only } = options
   const now = clock()
   const leasedUntil = new Date(now.getTime() + leaseMs)
-  const mails = await claimDueMails(db, { now, leasedUntil, limit: batchSize })
+  const mails = await claimDueMails(db, { now, leasedUntil, limit: batchSize, only })
   await Promise.all(mails.map((mail) => sendOne(options, mail)))
   return mails.length
 }

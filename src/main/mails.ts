@@ -1,7 +1,13 @@
 /** Composes the sending of mails in the jobs process: client, job and metrics. */
 
 import { createAccount } from '../accounts/access/manage.ts'
-import { insertMembership, sweepInvitations, sweepMailBudget, sweepMails } from '../accounts/api.ts'
+import {
+  insertMembership,
+  type MailKind,
+  sweepInvitations,
+  sweepMailBudget,
+  sweepMails,
+} from '../accounts/api.ts'
 import { type MailSenderOptions, sendMails } from '../accounts/send-mails.ts'
 import { findOrCreateUser } from '../accounts/users.ts'
 import { theService } from '../audit/actions.ts'
@@ -14,7 +20,7 @@ import type { Job } from '../platform/job-runner.ts'
 import { mailRenderer } from '../web/mails.ts'
 import { readAuthorities } from './authorities.ts'
 import type { ServiceOptions } from './context.ts'
-import { noticeJob } from './jobs/notices.ts'
+import { lostJobsJob, noticeJob } from './jobs/notices.ts'
 import { openServices } from './operation-services.ts'
 
 export type MailOptions = Pick<ServiceOptions, 'config' | 'db' | 'log' | 'clock' | 'metrics'>
@@ -42,9 +48,21 @@ export async function mailJobs(
   return [sweep, sender, noticeJob({ ...options, services: openServices(options.config) })]
 }
 
+/** Returns the job of a server whose background jobs run elsewhere, if its operator gets mails. */
+export async function mailJobsOfServer(
+  options: MailOptions,
+  closing: AsyncDisposableStack,
+): Promise<Job[]> {
+  if (options.config.notices.to.length === 0) return []
+  const sender = await mailSender(options, closing, 'notice')
+  if (sender === null) return []
+  return [lostJobsJob({ ...options, services: openServices(options.config) }, sender.run)]
+}
+
 async function mailSender(
   { config, db, log, clock, metrics }: MailOptions,
   closing: AsyncDisposableStack,
+  only?: MailKind,
 ): Promise<Job | null> {
   const { mail, publicUrl, operatorUrl, signUp } = config
   if (mail === null) return null
@@ -62,6 +80,7 @@ async function mailSender(
     operatorUrl,
     client,
     render: mailRenderer(publicUrl),
+    only,
     signUp: async (tx, email, now) =>
       signUp.isOpen ? signUpUser(tx, { email, credits: signUp.credits }, now) : null,
     onResult({ id: mailId, kind, attempt }, sent) {

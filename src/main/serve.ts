@@ -26,7 +26,7 @@ import {
   startMetrics,
   startServing,
 } from './listener.ts'
-import { mailJobs } from './mails.ts'
+import { mailJobs, mailJobsOfServer } from './mails.ts'
 import { leaveServerMark } from './server-mark.ts'
 import { untilAborted, watchStopSignals } from './stop-signals.ts'
 import { openWebhookJobs } from './webhooks.ts'
@@ -74,7 +74,10 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   const own = { context, service, metrics, url: database.url, closing }
   const health = await openHealth(config, { ...own, serves, records })
   publishHealth(health, context)
-  if (records !== null) {
+  if (records === null) {
+    const jobs = await mailJobsOfServer(context, closing)
+    stopJobsAtEnd(jobs, { log, closing })
+  } else {
     const jobs = backgroundJobs(context, service)
     const around = hasDemo ? await startDemoReceiver(context, closing, say) : undefined
     const webhookJobs = await openWebhookJobs({ ...context, ring: context.secrets, around })

@@ -1,6 +1,6 @@
 /**
- * Pure: the mails of sign-in and of notices, as text and as HTML. The HTML is plain, because mail programs drop
- * styles.
+ * Pure: the mails of sign-in and of notices, as text and as HTML. The HTML is plain, because mail
+ * programs drop styles.
  */
 
 import type { NoticeMail } from '../accounts/api.ts'
@@ -30,7 +30,7 @@ function noticeMail(publicUrl: string, host: string, { accountId, of, lines }: N
       : [`${publicUrl}/dashboard/team#notices`, 'you own this account']
   const end = `You get this mail because ${who}. Choose your notices:`
   return {
-    subject: `${accountTitle(of)}: ${first?.text.replace(/\.$/, '') ?? ''}${more}`,
+    subject: `${accountTitle(of)} needs you: ${first?.title ?? ''}${more}`,
     text: `${accountTitle(of)} on ${host} needs you:
 
 ${lines.map(({ text, url }) => `${text}\n${url}\n`).join('\n')}

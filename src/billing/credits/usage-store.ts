@@ -123,8 +123,11 @@ export interface LowCredits {
   balance: number
 }
 
-/** Returns the accounts whose credits do not last for the use of one more week. */
-export function findLowCredits(db: Queryable, now: Date): Promise<LowCredits[]> {
+/**
+ * Returns the accounts that read in the last week, and whose credits do not last for one more week
+ * of it, or for the cheapest read.
+ */
+export function findLowCredits(db: Queryable, cheapest: number, now: Date): Promise<LowCredits[]> {
   return db.rows<LowCredits>(sql`
     select a.account_id as "accountId", a.balance
     from credit_accounts a cross join lateral (
@@ -132,5 +135,5 @@ export function findLowCredits(db: Queryable, now: Date): Promise<LowCredits[]> 
       where u.account_id = a.account_id
         and day > (${now}::timestamptz at time zone 'UTC')::date - 7
     ) used
-    where used.credits > a.balance`)
+    where used.credits > a.balance or (used.credits > 0 and a.balance < ${cheapest})`)
 }

@@ -6,7 +6,7 @@ import type { OwnerNotice } from '../../audit/user-actions.ts'
 import { findLowCredits } from '../../billing/api.ts'
 import type { Config } from '../../config/config.ts'
 import { type NeedServices, readNeedFacts } from '../../health/need-facts.ts'
-import { needPages, needsOf } from '../../health/needs.ts'
+import { type NeedName, needPages, needsOf } from '../../health/needs.ts'
 import { readSurvey } from '../../health/survey.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { counted } from '../../platform/counted.ts'
@@ -17,7 +17,7 @@ import { findNoticedEndpoints } from '../../webhooks/api.ts'
 export interface NoticeJobOptions {
   db: Db
   clock: Clock
-  config: Pick<Config, 'publicUrl' | 'notices'>
+  config: Pick<Config, 'publicUrl' | 'notices' | 'metering' | 'prices'>
   services: NeedServices
 }
 
@@ -41,22 +41,42 @@ export function noticeJob(options: NoticeJobOptions): Job {
 }
 
 /**
+ * The same for a server whose background jobs run elsewhere: while none run, it queues the needs of
+ * the operator, and sends the notices itself.
+ */
+export function lostJobsJob(options: NoticeJobOptions, send: Job['run']): Job {
+  let before: ReadonlySet<string> = new Set()
+  return {
+    name: 'mail that no jobs run',
+    everyMs,
+    async run(signal) {
+      before = await queueNeeds(options, before, 'processes')
+      if (before.has('processes')) await send(signal)
+    },
+  }
+}
+
+/**
  * Queues the needs that this process saw in two runs, so that a moment is no notice. Returns the
- * names of all needs.
+ * names of all needs. With `only`, it queues none unless this need is among them.
  */
 export async function queueNeeds(
   { db, clock, config, services }: NoticeJobOptions,
   before: ReadonlySet<string>,
+  only?: NeedName,
 ): Promise<ReadonlySet<string>> {
   const { publicUrl, notices } = config
   if (notices.to.length === 0) return before
   const now = clock()
   const [survey, facts] = await Promise.all([readSurvey(db, now), readNeedFacts(db, services)])
   const needs = needsOf(survey, facts, now)
-  const due = needs
-    .filter(({ name }) => before.has(name) && !notices.off.includes(name))
+  const seenTwice = needs.filter(({ name }) => before.has(name))
+  const isDue = only === undefined || seenTwice.some(({ name }) => name === only)
+  const due = (isDue ? seenTwice : [])
+    .filter(({ name }) => !notices.off.includes(name))
     .map(({ name, title, text }) => ({
       name,
+      title: name,
       everyHours: needEveryHours,
       text: `${title}. ${text}`,
       url: `${publicUrl}/docs/${needPages[name]}`,
@@ -69,16 +89,17 @@ export async function queueNeeds(
 export async function queueOwnerNotices({
   db,
   clock,
-  config: { publicUrl },
+  config,
 }: Pick<NoticeJobOptions, 'db' | 'clock' | 'config'>): Promise<void> {
   const now = clock()
-  const byAccount = Map.groupBy(await findOwnerNotices(db, now), ({ accountId }) => accountId)
+  const all = await findOwnerNotices(db, config, now)
+  const byAccount = Map.groupBy(all, ({ accountId }) => accountId)
   const names = await findAccountNames(db, [...byAccount.keys()])
   for (const [accountId, found] of byAccount) {
     const notices = found.map(({ name, text, happenedAt }): DueNotice => {
-      const { everyHours, path } = ownerNotices[name]
+      const { title, everyHours, path } = ownerNotices[name]
       const once = happenedAt === undefined ? {} : { happenedAt }
-      return { name, everyHours, text, url: publicUrl + path, ...once }
+      return { name, title, everyHours, text, url: config.publicUrl + path, ...once }
     })
     await queueNotices(db, { accountId, of: names.get(accountId) ?? accountId }, notices, now)
   }
@@ -92,21 +113,32 @@ interface FoundNotice {
 }
 
 /** Returns at most one notice of each name for an account. */
-async function findOwnerNotices(db: Queryable, now: Date): Promise<FoundNotice[]> {
+async function findOwnerNotices(
+  db: Queryable,
+  { metering, prices }: NoticeJobOptions['config'],
+  now: Date,
+): Promise<FoundNotice[]> {
+  const paid = metering ? Object.values(prices).filter((price) => price > 0) : []
+  const cheapest = Math.min(...paid)
   const [endpoints, low, keys] = await Promise.all([
     findNoticedEndpoints(db, now),
-    findLowCredits(db, now),
+    paid.length === 0 ? [] : findLowCredits(db, cheapest, now),
     findEndingKeys(db, now),
   ])
-  const found: FoundNotice[] = low.map(({ accountId, balance }) =>
-    balance <= 0
-      ? { accountId, name: 'credits_gone', text: 'The credits are used up: reads get 402.' }
+  const found: FoundNotice[] = low.map(({ accountId, balance }) => {
+    const left = `${counted(balance, 'credit is', 'credits are')} left`
+    return balance < cheapest
+      ? {
+          accountId,
+          name: 'credits_gone',
+          text: `${left}, and the cheapest read costs ${cheapest}: paid reads get 402.`,
+        }
       : {
           accountId,
           name: 'credits_low',
-          text: `${counted(balance, 'credit is', 'credits are')} left, less than the use of the last seven days.`,
-        },
-  )
+          text: `${left}, less than the use of the last seven days.`,
+        }
+  })
   for (const [accountId, own] of Map.groupBy(endpoints, ({ userId }) => userId)) {
     const hostsOf = (some: typeof own) =>
       [...new Set(some.map(({ url }) => new URL(url).host))].join(', ')
