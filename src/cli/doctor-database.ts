@@ -97,8 +97,16 @@ async function checkClock(db: Queryable): Promise<Finding> {
     : ok('clock', message)
 }
 
-async function checkMigrations(db: Queryable): Promise<Finding> {
-  const check: SharedCheck = 'schema'
+/** Checks the database of REQUEST_LOG_DATABASE_URL. Throws if it does not answer. */
+export async function checkRequestLogDatabase(db: Queryable): Promise<Finding> {
+  const supported = await checkVersion(db)
+  return supported.level === 'fail' ? supported : checkMigrations(db, 'request log')
+}
+
+async function checkMigrations(
+  db: Queryable,
+  check: SharedCheck | 'request log' = 'schema',
+): Promise<Finding> {
   try {
     const { pending, newer, outdated } = await compareSchema(db, migrationsDirectory)
     if (outdated !== null) return fail(check, `${outdated}: install a newer release.`)

@@ -39,6 +39,14 @@ export async function openDatabase(
   }
 }
 
+/** Returns the main database, and that of the request log if it has one of its own. */
+export function databaseUrls(
+  { requestLogDatabaseUrl: calls }: Pick<Config, 'requestLogDatabaseUrl'>,
+  url: string,
+): string[] {
+  return calls === undefined ? [url] : [url, calls]
+}
+
 export const migrationsDirectory = join(import.meta.dirname, '../../migrations')
 
 /**

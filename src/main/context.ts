@@ -26,6 +26,8 @@ const root = join(import.meta.dirname, '../..')
 export interface ServiceOptions {
   config: Config
   db: Db
+  /** The database of the request log: `db`, if the operator named no other. */
+  callsDb: Db
   log: Log
   clock: Clock
   release: ReleaseFacts
@@ -60,16 +62,19 @@ export async function openContext(
   const release = readReleaseFacts(root)
   await openTraces(config, { log, metrics, closing, release: release.version })
   const watchPool = watchDatabase(log, metrics)
-  const opened = openDb({
-    url,
-    pooling: config.databasePooling,
-    connectionsMax: config.databaseConnectionsMax,
-    applicationName: 'assay',
-    ...watchPool('main'),
-  })
-  closing.defer(() => opened.close())
+  const openPool = (poolUrl: string, pool: string): Db => {
+    const connectionsMax = config.databaseConnectionsMax
+    const { databasePooling: pooling } = config
+    const options = { url: poolUrl, pooling, connectionsMax, applicationName: 'assay' }
+    const made = openDb({ ...options, ...watchPool(pool) })
+    closing.defer(() => made.close())
+    return made
+  }
+  const opened = openPool(url, 'main')
   const schema = watchSchema(opened, knownLevel(migrationsDirectory))
   const db = watchedDb(opened, schema)
+  const { requestLogDatabaseUrl: callsUrl } = config
+  const callsDb = callsUrl === undefined ? db : openPool(callsUrl, 'read calls')
   const x402 = await openPayments(config, { db, log, closing, metrics })
   const payeeWarning = missingPayee(config)
   if (payeeWarning !== null) log.info(payeeWarning)
@@ -79,6 +84,7 @@ export async function openContext(
   return {
     config,
     db,
+    callsDb,
     log,
     clock: systemClock,
     release,
@@ -105,29 +111,40 @@ const clockSkewMsMax = 30_000
  * machine's.
  */
 export async function refuseUnfitDatabase(
+  { db, callsDb, log }: Pick<ServiceOptions, 'db' | 'callsDb' | 'log'>,
+  { runsJobs }: { runsJobs: boolean },
+): Promise<void> {
+  await refuseUnfit(db, 'DATABASE_URL', { log, runsJobs })
+  if (callsDb !== db) await refuseUnfit(callsDb, 'REQUEST_LOG_DATABASE_URL', { log, runsJobs })
+}
+
+async function refuseUnfit(
   db: Db,
+  setting: string,
   { log, runsJobs }: { log: Log; runsJobs: boolean },
 ): Promise<void> {
   const { pending, newer, outdated } = await compareSchema(db, migrationsDirectory)
   if (outdated !== null) throw new Error(`Install a newer release: ${outdated}.`)
   if (newer.length > 0)
-    log.warn('the database has migrations of a newer release', { newer: newer.join(', ') })
+    log.warn('the database has migrations of a newer release', { setting, newer: newer.join(', ') })
   if (pending.length > 0)
-    throw new Error(`The database lacks ${pending.join(', ')}. Run \`assay migrate\` first.`)
-  if (runsJobs) await refuseForeignRole(db)
+    throw new Error(
+      `The database of ${setting} lacks ${pending.join(', ')}. Run \`assay migrate\` first.`,
+    )
+  if (runsJobs) await refuseForeignRole(db, setting)
   const [row] = await db.rows<{ now: Date }>(sql`select clock_timestamp() as now`)
   const skewMs = Math.abs((row?.now.getTime() ?? 0) - systemClock().getTime())
   if (skewMs > clockSkewMsMax)
     throw new Error(
-      `The clock of this machine and the database's differ by ${Math.round(skewMs / 1_000)} s.`,
+      `The clocks of this machine and of the database of ${setting} differ by ${Math.round(skewMs / 1_000)} s.`,
     )
 }
 
 /** Background jobs create and drop partitions, which only an owner of the tables may do. */
-async function refuseForeignRole(db: Db): Promise<void> {
+async function refuseForeignRole(db: Db, setting: string): Promise<void> {
   const tables = await findForeignTables(db)
   if (tables.length > 0)
     throw new Error(
-      `The role of DATABASE_URL does not own ${tables.slice(0, 3).join(', ')} and so cannot run background jobs. Use the role that ran \`assay migrate\`, or start \`assay serve --no-jobs\`.`,
+      `The role of ${setting} does not own ${tables.slice(0, 3).join(', ')} and so cannot run background jobs. Use the role that ran \`assay migrate\`, or start \`assay serve --no-jobs\`.`,
     )
 }

@@ -186,7 +186,7 @@ interface PageOptions
 }
 
 function servicePages(
-  { config, db, clock }: ServiceOptions,
+  { config, db, callsDb, clock }: ServiceOptions,
   { sandbox, library, provider, services, ...standard }: PageOptions,
 ): Endpoint[] {
   const { publicUrl, formerPublicUrls, sessions, mail, signUp, webhooks } = config
@@ -224,6 +224,7 @@ function servicePages(
       verify: standard.verifier.verify,
       prices: config.metering ? config.prices : null,
       requestLog: {
+        callsDb,
         requestLogDays: config.requestLogDays,
         routes: new Map(Object.entries(contract)),
         validSessions: (asked) => findValidSessionIds(db, asked, sessionTimes(sessions, clock())),

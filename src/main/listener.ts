@@ -133,7 +133,7 @@ function openCallLog(
   { context, url, closing, metrics }: ServingOptions,
 ): CallWriter {
   const db = openDb({
-    url,
+    url: config.requestLogDatabaseUrl ?? url,
     pooling: config.databasePooling,
     connectionsMax: 1,
     applicationName: 'assay request log',

@@ -8,7 +8,7 @@ import { createRequire } from 'node:module'
 import { hostname } from 'node:os'
 import { type Config, readConfig } from '../config/config.ts'
 import { openSigners } from '../credentials/signers.ts'
-import { migrateDatabase, openDatabase, reviveJobs } from '../database/open.ts'
+import { databaseUrls, migrateDatabase, openDatabase, reviveJobs } from '../database/open.ts'
 import { renderCommands } from '../demo/commands.ts'
 import { type Job, type JobRecords, runJobs } from '../platform/job-runner.ts'
 import { type Log, openLog } from '../platform/observability/log.ts'
@@ -60,10 +60,12 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   const database = await openDatabase(config, (line) => log.info(line))
   closing.defer(() => database.stop())
   if (stopSignals.first.aborted) return
-  if (database.embedded || options.demo) await migrateDatabase(database.url, config.databasePooling)
+  if (database.embedded || options.demo)
+    for (const url of databaseUrls(config, database.url))
+      await migrateDatabase(url, config.databasePooling)
   const metrics = createMetrics()
   const context = await openContext(config, { url: database.url, log, closing, signers, metrics })
-  await refuseUnfitDatabase(context.db, { log, runsJobs: options.jobs !== 'elsewhere' })
+  await refuseUnfitDatabase(context, { runsJobs: options.jobs !== 'elsewhere' })
   const hasDemo = options.demo && (await ensureDemo(context, database.url))
 
   const service = createService(context)

@@ -11,7 +11,7 @@ import { after, test } from 'node:test'
 import { Client } from 'pg'
 import { apiRights } from '../../src/database/api-role.ts'
 import { perform } from '../../src/operations/perform.ts'
-import { openDb, sql } from '../../src/platform/db/db.ts'
+import { type Db, openDb, sql } from '../../src/platform/db/db.ts'
 import { openReporting } from '../../src/reports/report.ts'
 import { readReportRequest } from '../../src/reports/report-request.ts'
 import { readFeed } from '../../src/webhooks/events/feed.ts'
@@ -44,10 +44,14 @@ import {
 
 const database = await testDatabase()
 const { db } = database
+/** The request log is in a database of its own in all these tests. */
+const callsDatabase = await testDatabase()
+const callsName = new URL(callsDatabase.url).pathname.slice(1)
 const role = await databaseRole(database.url)
 const folder = temporaryFolder()
 const owner: Env = {
   DATABASE_URL: database.url,
+  REQUEST_LOG_DATABASE_URL: callsDatabase.url,
   ASSAY_DATA_DIR: folder,
   PUBLIC_URL: publicUrl,
   TRUSTED_PROXIES: '127.0.0.1',
@@ -56,6 +60,7 @@ const owner: Env = {
 let client: Client | undefined
 after(async () => {
   await client?.end()
+  await callsDatabase.drop()
   await role.drop()
   await database.drop()
 })
@@ -72,7 +77,7 @@ test('1: a missing role and a role that can read everything are named and get no
   )
   assert.equal(row?.granted, false)
   assert.equal((await assay(['migrate', '--status', '--api-role', role.name], owner)).ended, 2)
-  const { DATABASE_URL: _, ...embedded } = owner
+  const { DATABASE_URL: _, REQUEST_LOG_DATABASE_URL: __, ...embedded } = owner
   assert.equal((await assay(['migrate', '--api-role', role.name], embedded)).ended, 2)
 })
 
@@ -228,6 +233,10 @@ const startAsRole = (): Promise<ServerProcess> =>
     {
       ...owner,
       DATABASE_URL: role.url,
+      REQUEST_LOG_DATABASE_URL: new URL(
+        new URL(callsDatabase.url).pathname + new URL(role.url).search,
+        role.url,
+      ).href,
       SECRETS_KEYRING: testRingText,
     },
     ['--no-jobs'],
@@ -260,10 +269,32 @@ test('a server with the role counts and charges every paid read, with and withou
     assert.equal((await read(poor.headers)).status, 402)
     assert.equal((await read(named(poor))).status, 402)
   }
-  assert.equal(
-    (await ask(base, { path: '/api/v1/candidates/nobody', headers: live.headers })).status,
-    404,
-  )
+  const missing = await ask(base, { path: '/api/v1/candidates/nobody', headers: live.headers })
+  assert.equal(missing.status, 404)
+  const { headers } = await newSession(db, { accountId: live.accountId })
+  await eventually('the dashboard shows the call of the other database', {
+    see: async () => {
+      const path = `/dashboard/requests/${String(missing.headers['x-request-id'])}`
+      return (await ask(base, { path, headers })).status === 200
+    },
+  })
+  await endedWell(server)
+  const logged = (of: Db) => of.rows(sql`select from request_log limit 1`)
+  assert.deepEqual([(await logged(db)).length, (await logged(callsDatabase.db)).length], [0, 1])
+})
+
+test('calls are answered while the database of the request log is away, and doctor names its setting', async () => {
+  const away = { ...owner, REQUEST_LOG_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }
+  const doctor = await assay(['doctor'], away)
+  assert.match(doctor.out, /^fail +request log .*Check REQUEST_LOG_DATABASE_URL/m)
+  const [live, server] = [await newKey(db, { credits: 1 }), await startAsRole()]
+  await callsDatabase.takeAway()
+  const read = await ask(server.base, { path: '/api/v1/candidates/ada', headers: live.headers })
+  assert.equal(read.status, 200)
+  const { headers } = await newSession(db, { accountId: live.accountId })
+  const page = await ask(server.base, { path: '/dashboard/requests', headers })
+  assert.equal(page.status, 503)
+  await onServer(database.url, `alter database ${callsName} allow_connections true`)
   await endedWell(server)
 })
 

@@ -133,7 +133,7 @@ test('1: an unreachable database is reported in one line', async () => {
 })
 
 test('migrate: --status lists pending migrations and ends with 1 until they are applied', async () => {
-  const { run } = await installation(await emptyDatabase())
+  const { run, env } = await installation(await emptyDatabase())
   const before = await run(['migrate', '--status'])
   assert.equal(before.code, 1)
   assert.match(before.out, /^pending 0001_/)
@@ -144,6 +144,14 @@ test('migrate: --status lists pending migrations and ends with 1 until they are 
   assert.equal(applied.length, readdirSync('migrations').length)
   assert.equal((await run(['migrate', '--status'])).code, 0)
   assert.match((await run(['migrate'])).out, /up to date/)
+  const calls = await emptyDatabase()
+  after(() => calls.drop())
+  Object.assign(env, { REQUEST_LOG_DATABASE_URL: calls.url })
+  assert.match((await run(['migrate', '--status'])).out, /up to date.*\nrequest log: pending 0001_/)
+  assert.equal((await run(['migrate', '--status'])).code, 1)
+  assert.match((await run(['migrate'])).out, /^The database is up to date\.\nrequest log: applied/)
+  assert.equal((await run(['migrate', '--status'])).code, 0)
+  assert.match((await run(['doctor'])).out, /^ok +request log +all are applied/m)
 })
 
 test('keys: the first key signs at once, the second is pending, and a revoked key needs --yes and stays revoked', async () => {

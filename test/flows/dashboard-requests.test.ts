@@ -440,7 +440,7 @@ test('one look serves all streams of a process: two statements, and each reader 
   let sessionLookUps = 0
   let callLookUps = 0
   const { follow } = liveCalls({
-    db: {
+    callsDb: {
       ...db,
       rows: (statement) => {
         callLookUps++

@@ -13,7 +13,11 @@ import { openSignInProvider } from '../../main/sign-in-provider.ts'
 import { openFilesMax } from '../../platform/open-files.ts'
 import { act, finish } from '../command.ts'
 import { openCommandDb, withServer } from '../context.ts'
-import { checkDatabase, type DatabaseCheckOptions } from '../doctor-database.ts'
+import {
+  checkDatabase,
+  checkRequestLogDatabase,
+  type DatabaseCheckOptions,
+} from '../doctor-database.ts'
 import { type Finding, fail, ok, warn } from '../doctor-finding.ts'
 import {
   checkDataFolder,
@@ -66,6 +70,7 @@ async function runAllChecks(env: Record<string, string | undefined>): Promise<Fi
     checkSignatureLibrary(),
     await checkScoringEngine(),
     ...(await checkDatabaseIfAny(config, { signers, isDemo })),
+    ...(await checkRequestLogIfApart(config)),
     await checkPort(config),
     ...checkOpenFiles(config, openFilesMax()),
   ]
@@ -132,11 +137,27 @@ async function checkDatabaseIfAny(
       return await checkDatabase(db, config, machine)
     })
   } catch (error) {
-    const { message, cause } = error instanceof Error ? error : new Error(String(error))
-    const why = cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : ''
-    const advice = why.includes('DATABASE_POOLING')
-      ? ''
-      : ' Check DATABASE_URL and that PostgreSQL runs.'
-    return [fail('database', `${message}${why}.${advice}`)]
+    return [unreachable('database', 'DATABASE_URL', error)]
   }
+}
+
+async function checkRequestLogIfApart(config: Config): Promise<Finding[]> {
+  const { requestLogDatabaseUrl: url, databasePooling: pooling } = config
+  if (url === undefined) return []
+  await using closing = new AsyncDisposableStack()
+  const db = openCommandDb({ url, pooling })
+  closing.defer(() => db.close())
+  const found = checkRequestLogDatabase(db)
+  return [
+    await found.catch((error) => unreachable('request log', 'REQUEST_LOG_DATABASE_URL', error)),
+  ]
+}
+
+function unreachable(check: string, setting: string, error: unknown): Finding {
+  const { message, cause } = error instanceof Error ? error : new Error(String(error))
+  const why = cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : ''
+  const advice = why.includes('DATABASE_POOLING')
+    ? ''
+    : ` Check ${setting} and that PostgreSQL runs.`
+  return fail(check, `${message}${why}.${advice}`)
 }

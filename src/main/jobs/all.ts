@@ -25,7 +25,7 @@ import { statusListJobs } from '../signing.ts'
 import { scoreJobs } from './scores.ts'
 
 export function backgroundJobs(
-  { config, db, log, clock, x402, engine: { engine } }: ServiceOptions,
+  { config, db, callsDb, log, clock, x402, engine: { engine } }: ServiceOptions,
   signing: Pick<Service, 'issuer' | 'whyUnsigned'>,
 ): Job[] {
   const vocabulary = loadReleasedVocabulary()
@@ -54,7 +54,11 @@ export function backgroundJobs(
     {
       name: 'keep days of the request log',
       everyMs: 3_600_000,
-      run: () => keepRequestLogDays(db, { days: config.requestLogDays, now: clock() }),
+      // After a change of the setting, the calls in the main database end as they would have.
+      run: async () => {
+        for (const each of new Set([db, callsDb]))
+          await keepRequestLogDays(each, { days: config.requestLogDays, now: clock() })
+      },
     },
     {
       name: 'delete old replays',

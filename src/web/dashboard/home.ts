@@ -12,6 +12,7 @@ import { accountsPath } from '../../accounts/sign-in.ts'
 import { findCreditAccount, findUsage } from '../../billing/api.ts'
 import { lastDays } from '../../billing/credits/usage-period.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
+import type { Queryable } from '../../platform/db/db.ts'
 import { type FailingNow, findActiveIds, findFailingNow } from '../../webhooks/api.ts'
 import { legend } from '../chart.ts'
 import { card, code, notice, pageHead, tiles } from '../components.ts'
@@ -32,13 +33,14 @@ const callsShown = 5
 const endedNamed = 20
 
 export interface HomeOptions extends PagesContext {
+  callsDb: Queryable
   routes: CalledRoutes
   /** Whether calls cost credits. */
   isMetered: boolean
 }
 
 export function homePage(context: HomeOptions): Endpoint[] {
-  const { db, publicUrl, routes, isMetered } = context
+  const { db, callsDb, publicUrl, routes, isMetered } = context
   return dashboardPage(context, {
     name: 'dashboardPage',
     path,
@@ -52,7 +54,7 @@ export function homePage(context: HomeOptions): Endpoint[] {
           findCreditAccount(db, userId),
           findFailingNow(db, { owner: { userId }, limit: failingMax }),
           findUsage(db, { ...period, accountId: userId }),
-          findEntries(db, { accountId: userId, before: null, limit: callsShown }),
+          findEntries(callsDb, { accountId: userId, before: null, limit: callsShown }),
           findInvitationsTo(db, { userId: ownId, now }),
         ])
       const valid = keys.filter((key) => isActive(key, now))

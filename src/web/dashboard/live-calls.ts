@@ -6,10 +6,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { findEntriesAfter, type LogEntry } from '../../accounts/api.ts'
 import type { SessionCaller } from '../../edge/http/callers.ts'
-import type { Db } from '../../platform/db/db.ts'
+import type { Queryable } from '../../platform/db/db.ts'
 
 export interface LiveCallsOptions {
-  db: Db
+  /** The database of the request log. */
+  callsDb: Queryable
   /** Returns the ids of the sessions that may still be used. */
   validSessions(sessions: readonly SessionCaller[]): Promise<ReadonlySet<string>>
 }
@@ -44,7 +45,7 @@ interface Following extends Reader {
   leave(error?: unknown): void
 }
 
-export function liveCalls({ db, validSessions }: LiveCallsOptions): LiveCalls {
+export function liveCalls({ callsDb, validSessions }: LiveCallsOptions): LiveCalls {
   const followers = new Set<Following>()
   let isLooking = false
 
@@ -54,7 +55,7 @@ export function liveCalls({ db, validSessions }: LiveCallsOptions): LiveCalls {
     const staying = looked.filter((follower) => followers.has(follower))
     if (staying.length === 0) return
     const calls = Map.groupBy(
-      await findEntriesAfter(db, startOf(staying), overlap + sentMax),
+      await findEntriesAfter(callsDb, startOf(staying), overlap + sentMax),
       ({ accountId }) => accountId,
     )
     for (const follower of staying) sendNews(follower, calls.get(follower.session.accountId) ?? [])

@@ -32,7 +32,7 @@ export interface DashboardOptions extends PagesContext {
   sessionRules: SessionRules
   sandbox: Sandbox
   verify: Verify
-  requestLog: Pick<RequestsOptions, 'requestLogDays' | 'validSessions' | 'routes'>
+  requestLog: Pick<RequestsOptions, 'callsDb' | 'requestLogDays' | 'validSessions' | 'routes'>
   /** Credits for a call of each meter. Null: calls are not metered. */
   prices: Prices | null
   performer: Performer<UserServices & WebhookServices & ReportServices>
@@ -50,10 +50,11 @@ export function dashboardPages({
   prices,
   ...context
 }: DashboardOptions): Endpoint[] {
+  const { callsDb, routes, requestLogDays } = requestLog
   return [
-    ...homePage({ ...context, routes: requestLog.routes, isMetered: prices !== null }),
+    ...homePage({ ...context, callsDb, routes, isMetered: prices !== null }),
     ...accountPage({ ...context, performer }),
-    ...usagePage({ ...context, requestLogDays: requestLog.requestLogDays, prices }),
+    ...usagePage({ ...context, callsDb, requestLogDays, prices }),
     ...requestsPages({ ...context, ...requestLog }),
     ...keysPage(context),
     ...newKeyPage({ ...context, performer }),

@@ -84,7 +84,7 @@ export function requestsPages(options: RequestsOptions): Endpoint[] {
 }
 
 function listPage(options: RequestsOptions): Endpoint[] {
-  const { db, requestLogDays: days, routes, publicUrl } = options
+  const { db, callsDb, requestLogDays: days, routes, publicUrl } = options
   return dashboardPage(options, {
     name: 'requestsPage',
     path,
@@ -99,10 +99,10 @@ function listPage(options: RequestsOptions): Endpoint[] {
       const before = /^[1-9][0-9]{0,14}$/.test(query.before ?? '') ? Number(query.before) : null
       const span = spanOf(chosen, now)
       const [{ entries: found, lookedTo }, keys, operations, counts] = await Promise.all([
-        findEntries(db, { ...filter, accountId, before, limit: pageLength + 1 }),
+        findEntries(callsDb, { ...filter, accountId, before, limit: pageLength + 1 }),
         findShownKeys(db, { accountId, now, endedMax: namedKeysMax }),
-        findCalledOperations(db, { accountId, limit: operationsOfCalls }),
-        isCounted(chosen) ? countByTime(db, { accountId, ...span }) : null,
+        findCalledOperations(callsDb, { accountId, limit: operationsOfCalls }),
+        isCounted(chosen) ? countByTime(callsDb, { accountId, ...span }) : null,
       ])
       const rows = found.slice(0, pageLength)
       const names = new Map(keys.map(({ id, name }) => [id, name]))
@@ -493,7 +493,7 @@ function statusBadge(status: number): Html {
 }
 
 function callPage(options: RequestsOptions): Endpoint[] {
-  const { db, publicUrl, routes, requestLogDays: days } = options
+  const { db, callsDb, publicUrl, routes, requestLogDays: days } = options
   return dashboardPage(options, {
     name: 'requestPage',
     path: `${path}/{requestId}`,
@@ -501,7 +501,7 @@ function callPage(options: RequestsOptions): Endpoint[] {
     pathParameters: requestIdPath,
     async show({ session: { accountId }, path: { requestId }, now }) {
       const [call, keys] = await Promise.all([
-        findEntry(db, { accountId, requestId }),
+        findEntry(callsDb, { accountId, requestId }),
         findShownKeys(db, { accountId, now, endedMax: namedKeysMax }),
       ])
       if (call === undefined)
@@ -534,7 +534,7 @@ ${card({
 /** Rows of a file. A sheet holds more, but a developer narrows the time first. */
 const csvRowsMax = 5_000
 
-function csvEndpoint({ publicUrl, db, clock }: RequestsOptions): Endpoint {
+function csvEndpoint({ publicUrl, db, callsDb, clock }: RequestsOptions): Endpoint {
   return endpoint({
     operationId: 'requests as CSV',
     method: 'GET',
@@ -551,7 +551,7 @@ function csvEndpoint({ publicUrl, db, clock }: RequestsOptions): Endpoint {
       const now = clock()
       const filter = filterAt(chosenOf(query), now)
       const [rows, keys] = await Promise.all([
-        findAllEntries(db, { ...filter, accountId, before: null, limit: csvRowsMax }),
+        findAllEntries(callsDb, { ...filter, accountId, before: null, limit: csvRowsMax }),
         findShownKeys(db, { accountId, now, endedMax: namedKeysMax }),
       ])
       return {

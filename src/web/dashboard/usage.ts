@@ -11,6 +11,7 @@ import {
 import type { Prices } from '../../billing/credits/meters.ts'
 import { lastDays } from '../../billing/credits/usage-period.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
+import type { Queryable } from '../../platform/db/db.ts'
 import { barChart, legend } from '../chart.ts'
 import {
   card,
@@ -39,6 +40,7 @@ const spans = [
 ]
 
 export interface UsagePageOptions extends PagesContext {
+  callsDb: Queryable
   /** Days that calls are kept: an older entry of the ledger leads to none. */
   requestLogDays: number
   /** Credits for a call of each meter. Null: calls are not metered. */
@@ -46,7 +48,7 @@ export interface UsagePageOptions extends PagesContext {
 }
 
 export function usagePage(context: UsagePageOptions): Endpoint[] {
-  const { db, requestLogDays, prices } = context
+  const { db, callsDb, requestLogDays, prices } = context
   return dashboardPage(context, {
     name: 'usagePage',
     path,
@@ -60,7 +62,7 @@ export function usagePage(context: UsagePageOptions): Endpoint[] {
       const [account, used, byStatus, ledger, keys] = await Promise.all([
         findCreditAccount(db, accountId),
         findUsage(db, period),
-        countByStatus(db, { accountId, since: new Date(now.getTime() - dayMs), until: now }),
+        countByStatus(callsDb, { accountId, since: new Date(now.getTime() - dayMs), until: now }),
         findLedger(db, { accountId, before, limit: pageLength + 1 }),
         findShownKeys(db, { accountId, now, endedMax: namedKeysMax }),
       ])

@@ -61,6 +61,7 @@ export async function startService(
   const service = createService({
     config,
     db,
+    callsDb: db,
     log,
     clock: systemClock,
     release,
