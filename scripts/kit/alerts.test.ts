@@ -353,12 +353,6 @@ faultFires(
   },
 )
 
-faultFires('the engine is recalled', ['AssayEngineRefused'], async () => {
-  const { engines } = await report(['engines', 'list'], env)
-  const [{ version, sha256 }] = engines as [{ version: string; sha256: string }]
-  await report(['engines', 'recall', version, sha256, '--reason', 'unfair', '--yes'], env)
-})
-
 faultFires(
   'the jobs process has neither key files nor a keyring',
   [
@@ -407,6 +401,13 @@ faultFires(
     await report(['keys', 'revoke', kid, '--yes'], env)
   },
 )
+
+// A score of a recalled engine gets no new credential, so this comes after the signing key.
+faultFires('the engine is recalled', ['AssayEngineRefused'], async () => {
+  const { engines } = await report(['engines', 'list'], env)
+  const [{ version, sha256 }] = engines as [{ version: string; sha256: string }]
+  await report(['engines', 'recall', version, sha256, '--reason', 'unfair', '--yes'], env)
+})
 
 faultFires(
   'PostgreSQL is stopped',

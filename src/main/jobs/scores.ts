@@ -87,7 +87,7 @@ async function replaceCredentials(
   signal: AbortSignal,
 ): Promise<void> {
   await markRevokedKeys(db, clock())
-  for (let named = 1; named > 0 && !signal.aborted; ) {
+  for (let hasMore = true; hasMore && !signal.aborted; ) {
     const by = await signing.issuer()
     if (by === undefined) {
       const waiting = await countDueReissues(db, clock())
@@ -96,10 +96,10 @@ async function replaceCredentials(
         `${waiting} public scores wait for a new credential, but ${signing.whyUnsigned()}.`,
       )
     }
-    named = await db.transaction(async (tx) => {
-      const { events } = await reissueSome(tx, by, { limit: batchMax, now: clock() })
-      return events.length
-    })
+    const { more } = await db.transaction((tx) =>
+      reissueSome(tx, by, { limit: batchMax, now: clock() }),
+    )
+    hasMore = more
   }
 }
 

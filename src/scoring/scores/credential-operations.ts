@@ -316,12 +316,11 @@ export const credentialsReissue = change({
   async run(tx, _, { now, services }) {
     const issuer = await services.issuer(tx)
     if ('refusal' in issuer) return issuer
-    const { snapshots, events } = await reissueSome(tx, issuer, { limit: batchMax, now })
+    const { snapshots, more } = await reissueSome(tx, issuer, { limit: batchMax, now })
     const count = snapshots.size
-    const more = { more: events.length > 0 }
-    if (count === 0) return unchanged({ reissued: 0 }, more)
+    if (count === 0) return unchanged({ reissued: 0 }, { more })
     const entry = { subjects: [issuer.signer.kid], details: { count } }
-    return changed({ reissued: count }, entry, more)
+    return changed({ reissued: count }, entry, { more })
   },
 })
 

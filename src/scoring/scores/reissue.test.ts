@@ -63,7 +63,7 @@ const batch = (from: Db = db, at = now, limit = 100) =>
 /** Does what the job does. */
 async function replaceAll(from: Db = db, at = now): Promise<void> {
   await markRevokedKeys(from, at)
-  while ((await batch(from, at, 2)).events.length > 0);
+  while ((await batch(from, at, 2)).more);
 }
 
 /** Returns what a reader of the worker's active score gets, or undefined if it is not public. */

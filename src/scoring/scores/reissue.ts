@@ -72,21 +72,27 @@ export interface Reissued {
   snapshots: ReadonlyMap<string, SharedSnapshot>
   /** One `score.revised` for each revoked credential. */
   events: NewEvent[]
+  /** Number of marks that the workers had. */
+  marks: number
 }
 
 /**
  * Issues new credentials for at most `limit` workers within the caller's transaction, and publishes
- * the events. Never waits for a worker that another transaction holds.
+ * the events. Never waits for a worker that another transaction holds. If `more` is true, call it
+ * again: workers whose locks another process has just given back have no marks any more, and others
+ * may wait behind them.
  */
 export async function reissueSome(
   tx: Tx,
   issuer: Issuer,
   { limit, now }: { limit: number; now: Date },
-): Promise<Reissued> {
+): Promise<Reissued & { more: boolean }> {
   await planAnew(tx)
-  const reissued = await reissueMarked(tx, issuer, await tryLockReissues(tx, { limit, now }), now)
+  const workerIds = await tryLockReissues(tx, { limit, now })
+  const reissued = await reissueMarked(tx, issuer, workerIds, now)
   await publishEvents(tx, reissued.events, now)
-  return reissued
+  const { marks, events } = reissued
+  return { ...reissued, more: workerIds.length > 0 && (marks === 0 || events.length > 0) }
 }
 
 /**
@@ -100,7 +106,7 @@ export async function reissueMarked(
   now: Date,
 ): Promise<Reissued> {
   const marks = workerIds.length === 0 ? [] : await findReissues(tx, workerIds)
-  if (marks.length === 0) return { snapshots: new Map(), events: [] }
+  if (marks.length === 0) return { snapshots: new Map(), events: [], marks: 0 }
   const workers = await findWorkerFacts(tx, [...new Set(marks.map(({ workerId }) => workerId))])
   const sharing = workers.filter((worker) => mayShare(worker, now))
   const usernames = new Map(sharing.map(({ workerId, username }) => [workerId, username]))
@@ -146,7 +152,7 @@ export async function reissueMarked(
     tx,
     marks.filter(({ workerId }) => current.has(workerId)),
   )
-  return { snapshots: reissued, events }
+  return { snapshots: reissued, events, marks: marks.length }
 }
 
 /** Returns what the credential of a score states. */
