@@ -216,6 +216,34 @@ begin
   return true;
 end
 $function$;
+CREATE OR REPLACE FUNCTION public.notice_hidden()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (select from changed) then
+    raise notice 'a public read shows less' using errcode = 'HIDES';
+  end if;
+  return null;
+end $function$;
+CREATE OR REPLACE FUNCTION public.notice_hidden_profile()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (select from changed join readable_profiles using (worker_id)) then
+    raise notice 'a public profile shows less' using errcode = 'HIDES';
+  end if;
+  return null;
+end $function$;
+CREATE OR REPLACE FUNCTION public.notice_revoked_key()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise notice 'a signing key is revoked' using errcode = 'HIDES';
+  return null;
+end $function$;
 CREATE OR REPLACE FUNCTION public.rate_ms(from_time timestamp with time zone, to_time timestamp with time zone)
  RETURNS integer
  LANGUAGE sql
@@ -1133,6 +1161,11 @@ create table readable_scores (
   snapshot_id bytea not null,
   verified_until timestamp with time zone not null
 );
+create table reader_beats (
+  reader uuid not null,
+  beat bigint not null,
+  at timestamp with time zone default now() not null
+);
 create table request_counts (
   account_id uuid not null,
   minute timestamp with time zone not null,
@@ -1667,6 +1700,7 @@ alter table readable_profiles add constraint readable_profiles_username_key UNIQ
 alter table readable_profiles add constraint readable_profiles_pkey PRIMARY KEY (worker_id);
 alter table readable_scores add constraint readable_scores_snapshot_id_verified_until_key UNIQUE (snapshot_id, verified_until);
 alter table readable_scores add constraint readable_scores_pkey PRIMARY KEY (worker_id);
+alter table reader_beats add constraint reader_beats_pkey PRIMARY KEY (reader);
 alter table request_counts add constraint request_counts_pkey PRIMARY KEY (account_id, minute, class);
 alter table request_counts add constraint request_counts_class_check CHECK (class = ANY (ARRAY[2, 4, 5]));
 alter table schema_migrations add constraint schema_migrations_pkey PRIMARY KEY (name);
@@ -2146,21 +2180,33 @@ CREATE TRIGGER readable_inserted AFTER INSERT ON public.identities REFERENCING N
 CREATE TRIGGER readable_updated AFTER UPDATE ON public.identities REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
 CREATE TRIGGER identity_changes_append_only BEFORE UPDATE ON public.identity_changes FOR EACH ROW WHEN (((new.actor <> 'erased'::text) OR ((to_jsonb(new.*) - 'actor'::text) <> (to_jsonb(old.*) - 'actor'::text)))) EXECUTE FUNCTION refuse_change('the history of identity checks is append-only');
 CREATE TRIGGER identity_changes_permanent BEFORE DELETE ON public.identity_changes FOR EACH ROW EXECUTE FUNCTION refuse_change('the history of identity checks is append-only');
+CREATE TRIGGER hides_deleted AFTER DELETE ON public.profile_skills REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION notice_hidden_profile();
+CREATE TRIGGER hides_updated AFTER UPDATE ON public.profile_skills REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION notice_hidden_profile();
 CREATE TRIGGER search_deleted AFTER DELETE ON public.profile_skills REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_on_change();
 CREATE TRIGGER search_inserted AFTER INSERT ON public.profile_skills REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_on_change();
 CREATE TRIGGER search_updated AFTER UPDATE ON public.profile_skills REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_on_change();
+CREATE TRIGGER hides_updated AFTER UPDATE ON public.profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION notice_hidden_profile();
 CREATE TRIGGER readable_deleted AFTER DELETE ON public.profiles REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
 CREATE TRIGGER readable_inserted AFTER INSERT ON public.profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
 CREATE TRIGGER readable_updated AFTER UPDATE ON public.profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
 CREATE TRIGGER search_deleted AFTER DELETE ON public.profiles REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_on_change();
 CREATE TRIGGER search_inserted AFTER INSERT ON public.profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_on_change();
 CREATE TRIGGER search_updated AFTER UPDATE ON public.profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_on_change();
+CREATE TRIGGER hides_deleted AFTER DELETE ON public.readable_profiles REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION notice_hidden();
+CREATE TRIGGER hides_updated AFTER UPDATE ON public.readable_profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION notice_hidden();
+CREATE TRIGGER hides_deleted AFTER DELETE ON public.readable_scores REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION notice_hidden();
+CREATE TRIGGER hides_updated AFTER UPDATE ON public.readable_scores REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION notice_hidden();
+CREATE TRIGGER hides_deleted AFTER DELETE ON public.score_credentials REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION notice_hidden();
+CREATE TRIGGER hides_updated AFTER UPDATE ON public.score_credentials REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION notice_hidden();
 CREATE TRIGGER score_credentials_revoked_final BEFORE UPDATE ON public.score_credentials FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION refuse_change('a revoked credential stays revoked');
 CREATE TRIGGER readable_deleted AFTER DELETE ON public.score_snapshots REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
 CREATE TRIGGER readable_inserted AFTER INSERT ON public.score_snapshots REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
 CREATE TRIGGER readable_updated AFTER UPDATE ON public.score_snapshots REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
 CREATE TRIGGER score_snapshots_ended_final BEFORE UPDATE ON public.score_snapshots FOR EACH ROW WHEN (((old.state <> 'active'::text) AND (new.state <> old.state))) EXECUTE FUNCTION refuse_change('a score that has ended stays ended');
 CREATE TRIGGER score_workings_final BEFORE UPDATE ON public.score_workings FOR EACH ROW EXECUTE FUNCTION refuse_change('the inputs of a score never change');
+CREATE TRIGGER hides_deleted AFTER DELETE ON public.search_entries REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION notice_hidden();
+CREATE TRIGGER hides_updated AFTER UPDATE ON public.search_entries REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION notice_hidden();
+CREATE TRIGGER hides_updated AFTER UPDATE ON public.signing_keys FOR EACH ROW WHEN (((old.revoked_at IS DISTINCT FROM new.revoked_at) OR (old.credentials_revoked_at IS DISTINCT FROM new.credentials_revoked_at))) EXECUTE FUNCTION notice_revoked_key();
 CREATE TRIGGER signing_keys_credentials_revoked_final BEFORE UPDATE ON public.signing_keys FOR EACH ROW WHEN (((old.credentials_revoked_at IS NOT NULL) AND (new.credentials_revoked_at IS DISTINCT FROM old.credentials_revoked_at))) EXECUTE FUNCTION refuse_change('the revoked credentials of a signing key stay revoked');
 CREATE TRIGGER signing_keys_revoked_final BEFORE UPDATE ON public.signing_keys FOR EACH ROW WHEN (((old.revoked_at IS NOT NULL) AND (new.revoked_at IS DISTINCT FROM old.revoked_at))) EXECUTE FUNCTION refuse_change('a revoked signing key stays revoked');
 CREATE TRIGGER source_changes_append_only BEFORE DELETE OR UPDATE ON public.source_changes FOR EACH ROW EXECUTE FUNCTION refuse_change('the history of a source is append-only');

@@ -16,6 +16,7 @@ import { inProcessRateLimiter } from '../src/edge/rate-limit/process-limiter.ts'
 import { databaseRateLimiter } from '../src/edge/rate-limit/shared-limiter.ts'
 import { createServer, type ServerOptions } from '../src/edge/server.ts'
 import { type Db, openDb } from '../src/platform/db/db.ts'
+import { readsOfPrimary } from '../src/platform/db/replicas.ts'
 import { refuse } from '../src/platform/errors.ts'
 import { openLog } from '../src/platform/observability/log.ts'
 import { createMetrics } from '../src/platform/observability/metrics.ts'
@@ -117,7 +118,7 @@ function oneByOne(db: Db, { url, publicUrl }: CreditsServerOrder): Parts {
 function singleReads(db: Db, publicUrl: string): CandidateReads {
   const origin = originOf(publicUrl)
   return {
-    search: (q, page) => candidateSearch(db, skillNames([]))(q, page),
+    search: (q, page) => candidateSearch(readsOfPrimary(db), skillNames([]))(q, page),
     async candidate(username) {
       const [row] = await findByUsername(db, [username], new Date())
       return row === undefined ? null : foundCandidate(row, origin)

@@ -6,6 +6,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { batched } from '../src/platform/batching.ts'
 import { type Db, sql } from '../src/platform/db/db.ts'
+import { readsOfPrimary } from '../src/platform/db/replicas.ts'
 import { candidateSearch } from '../src/workers/candidates/search.ts'
 import type { SkillNames } from '../src/workers/candidates/skill-names.ts'
 import { found } from '../test/support/build/candidates.ts'
@@ -34,7 +35,7 @@ export async function throughput(
   db: Db,
   { names, asked, edit }: ThroughputOrder,
 ): Promise<Finding[]> {
-  const search = candidateSearch(db, names)
+  const search = candidateSearch(readsOfPrimary(db), names)
   const shown = new Map<string, string[]>()
   for (const q of asked.flatMap(({ prefixes }) => prefixes))
     shown.set(q, await found(search, q, 18))

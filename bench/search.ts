@@ -15,6 +15,7 @@ import { Client } from 'pg'
 import flags from '../scripts/runtime/node-flags.json' with { type: 'json' }
 import { migrate } from '../src/database/migrate.ts'
 import { type Db, openDb, txOf } from '../src/platform/db/db.ts'
+import { readsOfPrimary } from '../src/platform/db/replicas.ts'
 import { loadReleasedVocabulary } from '../src/standard/releases.ts'
 import { foldTerm } from '../src/workers/candidates/fold.ts'
 import { candidateSearch, type SearchCandidates } from '../src/workers/candidates/search.ts'
@@ -53,7 +54,7 @@ async function benchOf(workers: number): Promise<void> {
     server = await start()
     const findings: Finding[] = []
     await withDb(server.url, async (db) => {
-      const search = candidateSearch(db, names)
+      const search = candidateSearch(readsOfPrimary(db), names)
       const asked = prefixesOf(workers)
       findings.push(...(await latencies(search, asked, 'cold')))
       findings.push(...(await latencies(search, asked, 'warm')))

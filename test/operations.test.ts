@@ -324,6 +324,7 @@ async function inVain(work: (db: Db, tx: Tx) => Promise<void>): Promise<void> {
   const all = database.db.transaction(async (tx) => {
     const within: Db = {
       ...tx,
+      untilShown: async () => {},
       close: async () => {},
       async transaction(step) {
         await tx.run(sql`savepoint operation`)

@@ -89,10 +89,9 @@ function countCommits(db: Db): { countingDb: Db; commits(): number } {
     return result
   }
   const countingDb: Db = {
-    rows: (statement) => db.rows(statement),
+    ...db,
     run: (statement) => counting(db.run(statement)),
-    transaction: (work) => counting(db.transaction(work)),
-    close: () => db.close(),
+    transaction: (work, options) => counting(db.transaction(work, options)),
   }
   return { countingDb, commits: () => count }
 }

@@ -103,6 +103,15 @@ export async function checkRequestLogDatabase(db: Queryable): Promise<Finding> {
   return supported.level === 'fail' ? supported : checkMigrations(db, 'request log')
 }
 
+export async function checkReplica(db: Queryable, check: string): Promise<Finding> {
+  const [row] = await db.rows<{ isReplica: boolean }>(
+    sql`select pg_is_in_recovery() as "isReplica" from (select count(*) from reader_beats) as some`,
+  )
+  if (row?.isReplica !== true)
+    return warn(check, 'it is no standby: name streaming replicas alone in DATABASE_READ_URLS.')
+  return ok(check, 'a standby that answers')
+}
+
 async function checkMigrations(
   db: Queryable,
   check: SharedCheck | 'request log' = 'schema',

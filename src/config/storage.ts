@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { type Pooling, poolings } from '../platform/db/session-settings.ts'
 import {
   integer,
+  list,
   oneOf,
   path,
   type Reading,
@@ -19,6 +20,14 @@ export const storageSettings = {
       'The database, PostgreSQL 15 to 18; without it an embedded PostgreSQL 18 runs in the data directory.',
     confidential: true,
     parse: postgresUrl,
+  }),
+  DATABASE_READ_URLS: setting({
+    default: '',
+    unit: 'postgres:// URLs, separated by commas',
+    effect:
+      'Streaming replicas of DATABASE_URL that answer public reads; what hides something then waits one second.',
+    confidential: true,
+    parse: (text) => list(text).map(postgresUrl),
   }),
   DATABASE_POOLING: setting({
     default: 'session',
@@ -55,6 +64,8 @@ function postgresUrl(text: string): string {
 export interface StorageConfig {
   /** Undefined: the embedded database. */
   databaseUrl: string | undefined
+  /** Empty: the database answers all reads. */
+  databaseReadUrls: readonly string[]
   databasePooling: Pooling
   /** Undefined: the request log is in the same database. */
   requestLogDatabaseUrl: string | undefined
@@ -64,8 +75,13 @@ export interface StorageConfig {
 
 export function readStorage(reading: Reading): StorageConfig {
   const { read, readOr } = readerOf(storageSettings, reading)
+  const databaseUrl = read('DATABASE_URL')
+  const databaseReadUrls = read('DATABASE_READ_URLS') ?? []
+  if (databaseReadUrls.length > 0 && databaseUrl === undefined)
+    reading.problems.push('DATABASE_READ_URLS needs DATABASE_URL, the database that they replicate')
   return {
-    databaseUrl: read('DATABASE_URL'),
+    databaseUrl,
+    databaseReadUrls,
     requestLogDatabaseUrl: read('REQUEST_LOG_DATABASE_URL'),
     databasePooling: readOr('DATABASE_POOLING'),
     databaseConnectionsMax: readOr('DATABASE_CONNECTIONS_MAX'),

@@ -24,6 +24,7 @@ import {
 } from '../../test/support/build/signing-keys.ts'
 import { type Answer, anybody } from '../edge/http/endpoint.ts'
 import { openDb } from '../platform/db/db.ts'
+import { readsOfPrimary } from '../platform/db/replicas.ts'
 import { scoreCredentialHandlers } from './handlers.ts'
 import { publishDueLists } from './publish-lists.ts'
 import { openRegistryCache } from './registry-cache.ts'
@@ -55,7 +56,7 @@ const serving = {
 }
 const handlersOf = (options: VerifierOptions & typeof serving) =>
   scoreCredentialHandlers({ ...options, verifier: openVerifier(options) })
-const handlers = handlersOf({ db, ...serving })
+const handlers = handlersOf({ reads: readsOfPrimary(db), ...serving })
 /** Nothing listens on port 1. */
 const away = openDb({
   url: 'postgres://nobody@127.0.0.1:1/none',
@@ -64,7 +65,7 @@ const away = openDb({
   onError: () => {},
 })
 after(() => away.close())
-const handlersWithoutDatabase = handlersOf({ db: away, ...serving })
+const handlersWithoutDatabase = handlersOf({ reads: readsOfPrimary(away), ...serving })
 
 interface Call {
   path?: Record<string, string>
@@ -106,7 +107,7 @@ async function withOwnRegistry(
     const ownCache = openRegistryCache(own.db, [publicUrl])
     await ownCache.refresh()
     const ownHandlers = handlersOf({
-      db: own.db,
+      reads: readsOfPrimary(own.db),
       ...serving,
       registryCache: ownCache,
     })
@@ -346,7 +347,7 @@ test('200: a key that is cached as pending verifies as soon as it is active, and
 
 test('200: the verdict is unknown_key if the database cannot be asked for a younger key', async () => {
   const blind = { ...serving, registryCache: openRegistryCache(away, [publicUrl]) }
-  const of = handlersOf({ db: away, ...blind })
+  const of = handlersOf({ reads: readsOfPrimary(away), ...blind })
   const answer = await call('verifyScoreCredential', { body: issued.credential }, of)
   assert.equal(bodyOf(answer).reason, 'unknown_key')
 })
@@ -414,7 +415,7 @@ test('200: the verifier description names the endpoint, the media types and the 
 })
 
 test('200: the verdict notes an engine that is not kept, only if the claims are signed', async () => {
-  const without = handlersOf({ db, ...serving, engines: new Set() })
+  const without = handlersOf({ reads: readsOfPrimary(db), ...serving, engines: new Set() })
   const verify = async (body: unknown, of = handlers) =>
     bodyOf(await call('verifyScoreCredential', { body }, of))
   const { credential } = await issueOne(db)

@@ -285,7 +285,12 @@ test('a key revocation does not deadlock with a transaction that revokes a crede
       second: (tx) => issueCredentials(tx, sound, newScores(1, { issuedAt: now })),
     },
     (tx) => {
-      const within: Db = { ...tx, transaction: (work) => work(tx), close: async () => {} }
+      const within: Db = {
+        ...tx,
+        transaction: (work) => work(tx),
+        untilShown: async () => {},
+        close: async () => {},
+      }
       return revokeSigningKey(contextAt(within, now), second.kid)
     },
   )

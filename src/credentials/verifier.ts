@@ -1,7 +1,7 @@
 /** The public verifier: verifies a presented credential against the live registry. */
 import { batched } from '../platform/batching.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Db } from '../platform/db/db.ts'
+import { lookUp, type PublicReads } from '../platform/db/replicas.ts'
 import { UnavailableError } from '../platform/errors.ts'
 import type { RegistryCache } from './registry-cache.ts'
 import type { VerifyResult } from './schema.ts'
@@ -10,7 +10,7 @@ import { findStatuses } from './store.ts'
 import { type RegisteredStatus, type StatusQuestion, verifyCredential } from './verify.ts'
 
 export interface VerifierOptions {
-  db: Db
+  reads: PublicReads
   registryCache: RegistryCache
   clock: Clock
   /** SHA-256 of every engine of this release and of earlier ones. */
@@ -24,7 +24,7 @@ export interface VerifierOptions {
 
 export interface Verifier {
   verify: Verify
-  /** Reads the database on every call; concurrent calls share a statement. */
+  /** Reads a database on every call; concurrent calls share a statement. */
   askStatus(question: StatusQuestion): Promise<RegisteredStatus>
 }
 
@@ -35,11 +35,17 @@ export type Verify = (
 ) => Promise<VerifyResult>
 
 export function openVerifier(options: VerifierOptions): Verifier {
-  const { db, registryCache, clock, engines, onUnregistered } = options
+  const { reads, registryCache, clock, engines, onUnregistered } = options
   const signatures = signatureCache()
   const askStatus = batched<StatusQuestion, RegisteredStatus>({
     name: 'credential status',
-    run: (questions) => findStatuses(db, questions),
+    async run(questions) {
+      const found = await lookUp(reads, questions, async (db, asked) =>
+        (await findStatuses(db, asked)).map((one) => (one.kind === 'unknown' ? undefined : one)),
+      )
+      return found.map((one) => one ?? { kind: 'unknown' })
+    },
+    batchesMax: reads.databases,
     deadline: 'databaseAnswer',
   })
   const verifyLive: Verify = async (presented, ambiguity) => {

@@ -18,6 +18,7 @@ const nothing = [] as const
 export const apiRights: Readonly<Record<string, readonly Right[]>> = {
   schema_migrations: read,
   process_heartbeats: ['select', 'insert', 'update'],
+  reader_beats: readAndWrite,
   status_changes: read,
   status_looks: read,
   backlog: read,

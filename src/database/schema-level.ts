@@ -81,10 +81,10 @@ export function watchedDb(db: Db, watch: SchemaWatch): Db {
     }
   }
   return {
+    ...db,
     rows: (statement) => watched(() => db.rows(statement)),
     run: (statement) => watched(() => db.run(statement)),
-    transaction: (work) => watched(() => db.transaction(work)),
-    close: () => db.close(),
+    transaction: (work, options) => watched(() => db.transaction(work, options)),
   }
 }
 

@@ -12,6 +12,7 @@ import type { ReleaseFacts } from '../discovery/release-manifest.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import { type Db, openDb, sql } from '../platform/db/db.ts'
+import { openReplicas, type PublicReads, readsOfPrimary } from '../platform/db/replicas.ts'
 import type { Job } from '../platform/job-runner.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
@@ -28,6 +29,7 @@ export interface ServiceOptions {
   db: Db
   /** The database of the request log: `db`, if the operator named no other. */
   callsDb: Db
+  reads: PublicReads
   log: Log
   clock: Clock
   release: ReleaseFacts
@@ -53,6 +55,8 @@ export interface AppContext extends ServiceOptions {
   schema: SchemaWatch
   /** Returns the options of a further pool. */
   watchPool: DatabaseWatch
+  /** Lets this process read the replicas, if there are any. */
+  replicaJobs: Job[]
 }
 
 export async function openContext(
@@ -75,6 +79,7 @@ export async function openContext(
   const db = watchedDb(opened, schema)
   const { requestLogDatabaseUrl: callsUrl } = config
   const callsDb = callsUrl === undefined ? db : openPool(callsUrl, 'read calls')
+  const { reads, replicaJobs } = openReads(config, { db, url, metrics, closing, watchPool, schema })
   const x402 = await openPayments(config, { db, log, closing, metrics })
   const payeeWarning = missingPayee(config)
   if (payeeWarning !== null) log.info(payeeWarning)
@@ -85,6 +90,7 @@ export async function openContext(
     config,
     db,
     callsDb,
+    reads,
     log,
     clock: systemClock,
     release,
@@ -95,7 +101,55 @@ export async function openContext(
     metrics,
     schema,
     watchPool,
+    replicaJobs,
   }
+}
+
+interface ReadsOptions extends Pick<ContextOptions, 'url' | 'metrics' | 'closing'> {
+  db: Db
+  schema: SchemaWatch
+  watchPool: DatabaseWatch
+}
+
+function openReads(
+  { databaseReadUrls: urls, databasePooling: pooling, databaseConnectionsMax }: Config,
+  { db, url, metrics, closing, watchPool, schema }: ReadsOptions,
+): Pick<AppContext, 'reads' | 'replicaJobs'> {
+  if (urls.length === 0) return { reads: readsOfPrimary(db), replicaJobs: [] }
+  const beatsDb = openDb({
+    url,
+    pooling,
+    connectionsMax: 1,
+    applicationName: 'assay beats',
+    ...watchPool('beats'),
+  })
+  closing.defer(() => beatsDb.close())
+  const replicas = openReplicas({
+    primary: db,
+    beatsDb,
+    urls,
+    connectionsMax: databaseConnectionsMax,
+    open(name, options) {
+      // The job of the leases says why a replica is not read.
+      const replica = openDb({ ...options, ...watchPool(name), onOutage: undefined })
+      return watchedDb(replica, schema)
+    },
+    count: metrics.counter({
+      name: 'database_reads_total',
+      help: 'Public reads, by the database that answered.',
+      labels: ['place'],
+    }),
+  })
+  closing.defer(() => replicas.close())
+  metrics.gauges(
+    {
+      name: 'database_replica_readable',
+      help: '1 while this process reads the replica, 0 while the primary reads for it.',
+      labels: ['replica'],
+    },
+    replicas.leases,
+  )
+  return { reads: replicas.reads, replicaJobs: [replicas.job] }
 }
 
 /** Returns the job that finds a newer schema if no readiness probe or statement finds it first. */

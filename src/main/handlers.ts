@@ -107,7 +107,7 @@ export function openServiceVerifier({
   ...options
 }: Pick<
   HandlerOptions,
-  'db' | 'clock' | 'log' | 'release' | 'metrics' | 'registryCache'
+  'reads' | 'clock' | 'log' | 'release' | 'metrics' | 'registryCache'
 >): Verifier {
   const count = metrics.counter({
     name: 'credentials_never_issued_total',
@@ -126,7 +126,7 @@ export function openServiceVerifier({
 
 /** Returns the reads of real candidates. */
 export function openCandidates(
-  options: Pick<ServiceOptions, 'config' | 'db' | 'clock' | 'signers'>,
+  options: Pick<ServiceOptions, 'config' | 'reads' | 'clock' | 'signers'>,
   vocabulary: Vocabulary,
 ): CandidateReads {
   const { config } = options

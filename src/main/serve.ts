@@ -90,6 +90,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<void
   const everyJobs = [
     ...service.servingJobs,
     schemaJob(context),
+    ...(serves ? context.replicaJobs : []),
     ...health.jobs,
     ...reviveJobs(database, service.registryCache.ageMs),
   ]
@@ -163,7 +164,7 @@ async function startChild(
   closing.defer(() => service.close())
   const own = { context, service, url, closing, metrics }
   const health = await openHealth(config, { ...own, serves: true, records: null })
-  const jobs = [...service.servingJobs, schemaJob(context), ...health.jobs]
+  const jobs = [...service.servingJobs, schemaJob(context), ...context.replicaJobs, ...health.jobs]
   stopJobsAtEnd(jobs, { log, closing })
   return listen(config, { ...own, health })
 }

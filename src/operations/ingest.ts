@@ -194,6 +194,9 @@ export async function ingestLines<Services>(
     await report(rejected, { tally, bytesRead, through: lines.at(-1)?.number ?? 0 })
   }
   await ingest.end?.(context.db, call.importId, context.clock())
+  // What a line withdraws may have been withdrawn a moment ago, by a call that was interrupted
+  // before all replicas showed it.
+  if (results.unchanged) await context.db.untilShown()
   return tally
 }
 

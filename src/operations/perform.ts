@@ -130,6 +130,10 @@ export async function performAny<Services>(
       if (caller.requestId !== undefined) await nameRequest(tx, caller.requestId)
       return runBatch(tx, operation, { input, context: contextAt(), key, isDryRun })
     })
+    const changedNothing = 'refusal' in result || result.entries.length === 0
+    // An earlier call may have hidden the same a moment ago, and be waiting until no replica shows
+    // it. Calls with a key hide nothing.
+    if (changedNothing && !isDryRun && caller.kind !== 'key') await performer.db.untilShown()
     if ('refusal' in result) return result
     if (!isDryRun) await result.after?.()
     total = total === null ? result.output : withSums(operation.output, total, result.output)

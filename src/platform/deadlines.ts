@@ -8,6 +8,8 @@ import { UnavailableError } from './errors.ts'
 const own = {
   /** A database call that a caller waits for. Two of them fit into the second of decision D13. */
   databaseAnswer: 450,
+  /** A replica. Shorter than `databaseAnswer`, so that the primary can still answer. */
+  replicaAnswer: 300,
   /** A call that waits for its batch and for the batch's answer. */
   batch: 800,
   /** A free connection of the pool. */

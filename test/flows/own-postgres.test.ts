@@ -99,6 +99,7 @@ void describe('on a PostgreSQL with default settings', { skip: missingPostgres }
       synchronous_commit: 'off',
       jit: 'on',
       plan_cache_mode: 'force_custom_plan',
+      client_min_messages: 'warning',
     }
     for (const [name, value] of Object.entries(contrary))
       await onServer(server.url, `alter database contrary set ${name} = ${value}`)

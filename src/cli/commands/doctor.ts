@@ -15,6 +15,7 @@ import { act, finish } from '../command.ts'
 import { openCommandDb, withServer } from '../context.ts'
 import {
   checkDatabase,
+  checkReplica,
   checkRequestLogDatabase,
   type DatabaseCheckOptions,
 } from '../doctor-database.ts'
@@ -71,6 +72,7 @@ async function runAllChecks(env: Record<string, string | undefined>): Promise<Fi
     await checkScoringEngine(),
     ...(await checkDatabaseIfAny(config, { signers, isDemo })),
     ...(await checkRequestLogIfApart(config)),
+    ...(await checkReplicas(config)),
     await checkPort(config),
     ...checkOpenFiles(config, openFilesMax()),
   ]
@@ -151,6 +153,20 @@ async function checkRequestLogIfApart(config: Config): Promise<Finding[]> {
   return [
     await found.catch((error) => unreachable('request log', 'REQUEST_LOG_DATABASE_URL', error)),
   ]
+}
+
+/** A replica that is not read costs nothing but speed, because the primary reads for it. */
+async function checkReplicas({ databaseReadUrls: urls }: Config): Promise<Finding[]> {
+  const checks = urls.map(async (url, i) => {
+    const check = `replica ${i + 1}`
+    await using closing = new AsyncDisposableStack()
+    const db = openCommandDb({ url, pooling: 'session', connectionsMax: 1 })
+    closing.defer(() => db.close())
+    return await checkReplica(db, check).catch((error) =>
+      warn(check, unreachable(check, 'DATABASE_READ_URLS', error).message),
+    )
+  })
+  return Promise.all(checks)
 }
 
 function unreachable(check: string, setting: string, error: unknown): Finding {

@@ -9,7 +9,7 @@ import { purchasesEnd } from '../../billing/credits/metering.ts'
 import { sweepRateWindows } from '../../edge/rate-limit/shared-limiter.ts'
 import { deleteOldReplays } from '../../operations/api.ts'
 import type { Clock } from '../../platform/clock.ts'
-import type { Db } from '../../platform/db/db.ts'
+import { answeringNobody, type Db } from '../../platform/db/db.ts'
 import type { Job } from '../../platform/job-runner.ts'
 import type { Log } from '../../platform/observability/log.ts'
 import { sweepReports } from '../../reports/retention.ts'
@@ -37,9 +37,9 @@ export function backgroundJobs(
     {
       name: 'index candidates',
       everyMs: 1_000,
-      run: searchIndexer(db, skillNames(vocabulary.records)),
+      run: searchIndexer(answeringNobody(db), skillNames(vocabulary.records)),
     },
-    ...scoreJobs({ db, clock, log, rules, signing }),
+    ...scoreJobs({ db: answeringNobody(db), clock, log, rules, signing }),
     ...creditJobs({ db, log, clock }),
     {
       name: 'sweep agent decision reports',

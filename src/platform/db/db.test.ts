@@ -7,7 +7,17 @@ import { eventually } from '../../../test/support/start/processes.ts'
 import { timeoutMultiplier } from '../../../test/support/start/timeout-multiplier.ts'
 import { setTimeoutMultiplier } from '../deadlines.ts'
 import { UnavailableError } from '../errors.ts'
-import { type DbOptions, fragment, openDb, type PoolCounts, sql, sqlState } from './db.ts'
+import {
+  type DbOptions,
+  fragment,
+  openDb,
+  type PoolCounts,
+  sql,
+  sqlState,
+  type TransactionOptions,
+} from './db.ts'
+import { leaseMs } from './lease.ts'
+import { openReplicas } from './replicas.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -264,4 +274,41 @@ test('503: a call waits half a second for a connection and no longer', async (t)
   await one.transaction(async () => {
     await assert.rejects(one.rows(sql`select 1`), UnavailableError)
   })
+})
+
+test('a change that hides something waits for the leases of replicas, and only while a process reads them', async () => {
+  const hide = async (options?: TransactionOptions): Promise<number> => {
+    const beganAt = performance.now()
+    await db.transaction(
+      (tx) => tx.run(sql`do $$ begin raise notice 'hidden' using errcode = 'HIDES'; end $$`),
+      options,
+    )
+    return performance.now() - beganAt
+  }
+  assert.ok((await hide()) < leaseMs)
+  const places: string[] = []
+  // The primary itself is as good as a replica that never lags. Nothing listens on port 1.
+  const { reads, job, leases, close } = openReplicas({
+    primary: db,
+    beatsDb: open(),
+    urls: [database.url, 'postgres://nobody@127.0.0.1:1/none'],
+    connectionsMax: 1,
+    open: (_, options) => openDb({ ...options, onError: () => {} }),
+    count: (place) => void places.push(place),
+  })
+  const read = () => reads.at.rows(sql`select 1 as one`)
+  const beat = () => assert.rejects(job.run(new AbortController().signal), /replica 2 is not read/)
+  await beat()
+  await read()
+  await beat()
+  await read()
+  assert.deepEqual(leases(), { 'replica 1': 1, 'replica 2': 0 })
+  const [waitedMs, unawaitedMs] = await Promise.all([hide(), hide({ isAwaited: false })])
+  assert.ok(waitedMs >= leaseMs, `waited ${waitedMs} ms`)
+  assert.ok(unawaitedMs < leaseMs)
+  // The lease has run out meanwhile.
+  await read()
+  assert.deepEqual(places, ['primary', 'replica 1', 'primary'])
+  await close()
+  assert.ok((await hide()) < leaseMs)
 })

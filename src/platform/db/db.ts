@@ -3,11 +3,13 @@
  * Every wait has a deadline. If the database is unreachable, calls throw `UnavailableError`, and
  * they succeed again without a restart once it is back (decision D13).
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { sha256Hex } from '../crypto/bytes.ts'
 import { deadlineMs } from '../deadlines.ts'
 import { UnavailableError } from '../errors.ts'
 import { activeSpan, type Span, startSpan, traced } from '../observability/tracing.ts'
+import { hideWaitMs, readerAgeMaxMs } from './lease.ts'
 import { refuseSharedSessions } from './pooling.ts'
 import { type Pooling, type SessionLimits, settingStatement } from './session-settings.ts'
 
@@ -33,10 +35,32 @@ export interface Tx extends Queryable {
 export interface Db extends Queryable {
   /**
    * Runs `work` in one transaction. Commits when it returns and rolls back when it throws. Repeats
-   * it after a serialization failure or a deadlock.
+   * it after a serialization failure or a deadlock. If it hid something from public reads, returns
+   * once no replica shows it (see `untilShown`).
    */
-  transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
+  transaction<Result>(
+    work: (tx: Tx) => Promise<Result>,
+    options?: TransactionOptions,
+  ): Promise<Result>
+  /**
+   * Returns once every read that starts later sees what was committed before this call: at once if
+   * no process reads replicas, otherwise when the leases of now have run out.
+   */
+  untilShown(): Promise<void>
   close(): Promise<void>
+}
+
+export interface TransactionOptions {
+  /** False: nobody is told when the transaction ends, so it does not wait for replicas. */
+  isAwaited?: boolean
+}
+
+/**
+ * Returns a database for background jobs. They answer nobody, and with the wait a job that replaces
+ * many scores would stand still most of the time.
+ */
+export function answeringNobody(db: Db): Db {
+  return { ...db, transaction: (work) => db.transaction(work, { isAwaited: false }) }
 }
 
 /** SQL text without values that several statements share, such as a list of columns. */
@@ -124,6 +148,8 @@ export interface DbOptions extends Partial<SessionLimits> {
   /** Receives the cause of each `UnavailableError`: what PostgreSQL or the driver said. */
   onOutage?: ((cause: unknown) => void) | undefined
   meter?: DbMeter | undefined
+  /** Runs before each use of a connection. The call fails with what it throws. */
+  admit?(client: object, rows: Queryable['rows']): Promise<void>
 }
 
 /** Measures a pool. */
@@ -143,6 +169,13 @@ export interface PoolCounts {
   waiting: number
 }
 
+/** SQLSTATE of the notice that migrations/0052_reader_beats.sql sends. */
+const hidesCode = 'HIDES'
+
+const readersStatement = sql`
+  select 1 from reader_beats where at > now() - make_interval(secs => ${readerAgeMaxMs / 1_000})
+  limit 1`
+
 export function openDb(options: DbOptions): Db {
   const { statementTimeoutMs = deadlineMs('statement') } = options
   const { connectionWaitMs = deadlineMs('connection') } = options
@@ -161,7 +194,7 @@ export function openDb(options: DbOptions): Db {
     pipeline: pooling !== 'session',
     types: columnTypes,
   })
-  const { meter, onOutage = () => {} } = options
+  const { meter, admit, onOutage = () => {} } = options
   meter?.watch(() => ({
     inUse: pool.totalCount - pool.idleCount,
     idle: pool.idleCount,
@@ -184,6 +217,14 @@ export function openDb(options: DbOptions): Db {
   // next statement fails; without this listener the process would end.
   pool.on('connect', (client) => client.on('error', () => {}))
 
+  /** Connections whose transaction hid something. */
+  const hiding = new WeakSet<pg.ClientBase>()
+  pool.on('connect', (client) => {
+    client.on('notice', ({ code }) => {
+      if (code === hidesCode) hiding.add(client)
+    })
+  })
+
   const connected = isSession
     ? preparedConnections(pool, { url, limits, waitMs: connectionWaitMs })
     : () => pool.connect()
@@ -201,6 +242,7 @@ export function openDb(options: DbOptions): Db {
     }
     let broken: Error | undefined
     try {
+      await admit?.(client, async (statement) => rowsOf(await send(client, statement)))
       return await use(client)
     } catch (error) {
       const isLost = isConnectionError(error)
@@ -216,13 +258,37 @@ export function openDb(options: DbOptions): Db {
     }
   }
 
+  /** Runs `use`, which commits. If it hid something, waits until no replica shows it. */
+  async function committing<Result>(
+    use: (client: pg.PoolClient) => Promise<Result>,
+    { isAwaited = true }: TransactionOptions = {},
+  ): Promise<Result> {
+    const { result, hides } = await retrying(() =>
+      withClient(async (client) => {
+        hiding.delete(client)
+        const made = await use(client)
+        return { result: made, hides: hiding.has(client) }
+      }),
+    )
+    if (hides && isAwaited) await untilShown()
+    return result
+  }
+
+  async function untilShown(): Promise<void> {
+    // If the database does not say whether there are readers, there may be some.
+    const readers = await rows(readersStatement).catch(() => [{}])
+    if (readers.length > 0) await pause(hideWaitMs)
+  }
+
+  const rows: Queryable['rows'] = (statement) =>
+    committing(async (client) => rowsOf(await sendAlone(client, statement)))
+
   return {
-    rows: (statement) =>
-      retrying(() => withClient(async (client) => rowsOf(await sendAlone(client, statement)))),
-    run: (statement) =>
-      retrying(() => withClient(async (client) => countOf(await sendAlone(client, statement)))),
-    transaction: (work) =>
-      retrying(() => withClient((client) => transact(client, { begin, send }, work))),
+    rows,
+    run: (statement) => committing(async (client) => countOf(await sendAlone(client, statement))),
+    transaction: (work, options) =>
+      committing((client) => transact(client, { begin, send }, work), options),
+    untilShown,
     close() {
       closing = true
       return pool.end()

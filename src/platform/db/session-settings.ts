@@ -31,6 +31,8 @@ export const requiredSettings: Readonly<Record<string, string>> = {
   jit: 'off',
   // Planning a search for each call costs more time than the better plan saves.
   plan_cache_mode: 'force_generic_plan',
+  // A transaction that hides something says so in a notice.
+  client_min_messages: 'notice',
 }
 
 export interface SessionLimits {

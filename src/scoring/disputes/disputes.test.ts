@@ -28,6 +28,7 @@ import { inTurn } from '../../../test/support/fault/in-turn.ts'
 import { everythingStored } from '../../../test/support/oracle/everything-stored.ts'
 import { perform, performAny } from '../../operations/perform.ts'
 import { sql, type Tx } from '../../platform/db/db.ts'
+import { readsOfPrimary } from '../../platform/db/replicas.ts'
 import { candidateReads } from '../../workers/candidates/reads.ts'
 import { findWorkerFacts } from '../../workers/store.ts'
 import { moveIdentity } from '../scores/keep-sharing.ts'
@@ -325,7 +326,7 @@ test('an upheld identity dispute takes nothing back if the verification was revo
 
 test('a restricted dispute hides score, detail and credential until it ends, even if the score changes meanwhile', async () => {
   const reads = candidateReads({
-    db,
+    reads: readsOfPrimary(db),
     names,
     origin: issuer.origin,
     formerOrigins: [],

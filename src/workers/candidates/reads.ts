@@ -5,14 +5,10 @@ import type { ProofForm } from '../../credentials/proof.ts'
 import type { Signers } from '../../credentials/signers.ts'
 import { batched } from '../../platform/batching.ts'
 import type { Clock } from '../../platform/clock.ts'
-import type { Db } from '../../platform/db/db.ts'
-import { candidateDetail, type PublicRow, publicScore, type ScoreRow } from './public-read.ts'
-import {
-  findBySnapshot,
-  findByUsername,
-  findIssuedCredentials,
-  type IssuedRow,
-} from './public-store.ts'
+import type { Queryable } from '../../platform/db/db.ts'
+import { lookUp, type PublicReads } from '../../platform/db/replicas.ts'
+import { candidateDetail, type PublicRow, publicScore } from './public-read.ts'
+import { findBySnapshot, findByUsername, findIssuedCredentials } from './public-store.ts'
 import type { CandidateDetail, PublicScore } from './schema.ts'
 import { candidateSearch, type SearchCandidates } from './search.ts'
 import type { SkillNames } from './skill-names.ts'
@@ -44,7 +40,7 @@ export type CredentialRead =
   | { missing: 'score' | 'credential' | 'key' }
 
 export interface ReadsOptions {
-  db: Db
+  reads: PublicReads
   names: SkillNames
   origin: Origin
   /** Former addresses of this deployment. Their credentials are shown as they were issued. */
@@ -54,33 +50,32 @@ export interface ReadsOptions {
 }
 
 export function candidateReads(options: ReadsOptions): CandidateReads {
-  const { db, names, origin, formerOrigins, signers, clock } = options
-  const byUsername = batched<string, PublicRow | undefined>({
-    name: 'candidates',
-    run: async (usernames) => {
-      const rows = await findByUsername(db, [...new Set(usernames)], clock())
-      const found = new Map(rows.map((row) => [row.username, row]))
-      return usernames.map((username) => found.get(username))
-    },
-  })
-  const bySnapshot = batched<string, ScoreRow | undefined>({
-    name: 'scores',
-    run: async (ids) => {
-      const rows = await findBySnapshot(db, [...new Set(ids)], clock())
-      const found = new Map(rows.map((row) => [row.snapshot.id, row]))
-      return ids.map((id) => found.get(id))
-    },
-  })
-  const issuedBySnapshot = batched<string, IssuedRow | undefined>({
-    name: 'issued credentials',
-    run: async (ids) => {
-      const rows = await findIssuedCredentials(db, [...new Set(ids)], clock())
-      const found = new Map(rows.map((row) => [row.snapshotId, row]))
-      return ids.map((id) => found.get(id))
-    },
-  })
+  const { reads, names, origin, formerOrigins, signers, clock } = options
+  /** Reads the rows of a key that public reads may show. */
+  const batchedReads = <Row>(
+    name: string,
+    find: (db: Queryable, keys: readonly string[], now: Date) => Promise<Row[]>,
+    keyOf: (row: Row) => string,
+  ) =>
+    batched<string, Row | undefined>({
+      name,
+      batchesMax: reads.databases,
+      run: (keys) =>
+        lookUp(reads, keys, async (db, wanted) => {
+          const rows = await find(db, [...new Set(wanted)], clock())
+          const found = new Map(rows.map((row) => [keyOf(row), row]))
+          return wanted.map((key) => found.get(key))
+        }),
+    })
+  const byUsername = batchedReads('candidates', findByUsername, (row) => row.username)
+  const bySnapshot = batchedReads('scores', findBySnapshot, (row) => row.snapshot.id)
+  const issuedBySnapshot = batchedReads(
+    'issued credentials',
+    findIssuedCredentials,
+    (row) => row.snapshotId,
+  )
   return {
-    search: candidateSearch(db, names),
+    search: candidateSearch(reads, names),
     async candidate(username) {
       const row = await byUsername(username)
       return row === undefined ? null : foundCandidate(row, origin)

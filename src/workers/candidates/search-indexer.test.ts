@@ -21,6 +21,7 @@ import fc from '../../../test/support/oracle/fc.ts'
 import { type Seeker, searchByHand } from '../../../test/support/oracle/search-oracle.ts'
 import { testDatabase } from '../../../test/support/start/database.ts'
 import { sql, type Tx } from '../../platform/db/db.ts'
+import { readsOfPrimary } from '../../platform/db/replicas.ts'
 import { recordConsent } from '../consent.ts'
 import { candidateSearch } from './search.ts'
 import { adoptVocabulary, indexQueuedWorkers, withSearchIndex } from './search-indexer.ts'
@@ -30,7 +31,7 @@ const database = await testDatabase()
 const { db } = database
 after(() => database.drop())
 const indexedDb = indexed(db)
-const search = candidateSearch(db, names)
+const search = candidateSearch(readsOfPrimary(db), names)
 
 beforeEach(async () => {
   await db.run(sql`truncate workers, usernames, search_entries, search_terms, search_queue cascade`)

@@ -28,13 +28,13 @@ import { postingsOf } from './terms.ts'
 export function withSearchIndex(db: Db, names: () => SkillNames): Db {
   return {
     ...db,
-    transaction: (work) =>
+    transaction: (work, options) =>
       db.transaction(async (tx) => {
         const result = await work(tx)
         const changed = await takeOwnQueued(tx)
         if (changed.length > 0) await indexWorkers(tx, changed, names())
         return result
-      }),
+      }, options),
   }
 }
 

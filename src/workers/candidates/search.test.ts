@@ -6,6 +6,7 @@ import fc from '../../../test/support/oracle/fc.ts'
 import { type Seeker, searchByHand } from '../../../test/support/oracle/search-oracle.ts'
 import { testDatabase } from '../../../test/support/start/database.ts'
 import { sql } from '../../platform/db/db.ts'
+import { readsOfPrimary } from '../../platform/db/replicas.ts'
 import type { SearchResult } from './schema.ts'
 import { candidateSearch, indexSearchOf, searchOf } from './search.ts'
 import { placeOfCursor, start } from './search-hit.ts'
@@ -15,7 +16,7 @@ import { skillNames } from './skill-names.ts'
 const database = await testDatabase()
 const { db } = database
 after(() => database.drop())
-const search = candidateSearch(db, names)
+const search = candidateSearch(readsOfPrimary(db), names)
 
 beforeEach(async () => {
   await db.run(sql`truncate workers, usernames, search_entries, search_terms, search_queue cascade`)
@@ -314,7 +315,7 @@ test('a vocabulary with accents is found with and without them', async () => {
     { label: 'Jå', aliases: ['aa java'] },
   ]
   const accentedNames = skillNames(accented)
-  const accentedSearch = candidateSearch(db, accentedNames)
+  const accentedSearch = candidateSearch(readsOfPrimary(db), accentedNames)
   const workers = fc.uniqueArray(seeker, { selector: ({ username }) => username, maxLength: 20 })
   const queries = fc.array(fc.oneof(phrase, fc.constantFrom('java writing', 'jave', 'jáv', 'jå')), {
     minLength: 12,
@@ -450,7 +451,7 @@ test('an order of the words that begins no term costs one look into each kind, a
       return Number(counted?.scans)
     }
     const before = await scansUntilNow()
-    await candidateSearch(tx, names)('zz yy xx', { limit: 18 })
+    await candidateSearch(readsOfPrimary(tx), names)('zz yy xx', { limit: 18 })
     return (await scansUntilNow()) - before
   })
   const [kinds, orders, scansForHandles] = [8, 6, 3]

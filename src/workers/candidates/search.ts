@@ -1,7 +1,7 @@
 /** Searches candidates. Concurrent searches are batched into one statement. */
 import { isDeepStrictEqual } from 'node:util'
 import { batched } from '../../platform/batching.ts'
-import type { Queryable } from '../../platform/db/db.ts'
+import type { PublicReads } from '../../platform/db/replicas.ts'
 import { foldText } from '../../platform/fold-text.ts'
 import { foldAccents, foldTerm, wordOrders } from './fold.ts'
 import { placeOf } from './place-of.ts'
@@ -40,12 +40,12 @@ export interface PageRequest {
 
 export type SearchCandidates = (q: string, page: PageRequest) => Promise<FoundPage>
 
-export function candidateSearch(db: Queryable, names: SkillNames): SearchCandidates {
+export function candidateSearch(reads: PublicReads, names: SkillNames): SearchCandidates {
   const find = batched<IndexSearch, SearchHit[]>({
     name: 'candidate search',
     batchMax: 32,
-    batchesMax: 2,
-    run: (searches) => findHits(db, searches),
+    batchesMax: 2 * reads.databases,
+    run: (searches) => findHits(reads.at, searches),
   })
   return async (q, { limit, after = start }) => {
     const search = searchOf(q)

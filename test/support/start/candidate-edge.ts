@@ -4,6 +4,8 @@ import { openSandbox } from '../../../src/demo/sandbox/open.ts'
 import type { PresentedKey } from '../../../src/edge/http/callers.ts'
 import { endpointsOf } from '../../../src/edge/http/endpoint.ts'
 import type { ServerOptions } from '../../../src/edge/server.ts'
+import type { Queryable } from '../../../src/platform/db/db.ts'
+import { readsOfPrimary } from '../../../src/platform/db/replicas.ts'
 import { loadReleasedVocabulary } from '../../../src/standard/releases.ts'
 import { candidateContract } from '../../../src/workers/candidates/contract.ts'
 import { candidateHandlers } from '../../../src/workers/candidates/handlers.ts'
@@ -33,7 +35,7 @@ const limits = { ...readConfig({}), keyLimits: rates, agentReportLimits: rates }
 
 /** Starts the routes. Stop them with `after(() => edge.stop())`. */
 export function startCandidates(
-  reads: Pick<ReadsOptions, 'db'> & Partial<ReadsOptions>,
+  { db, ...options }: { db: Queryable } & Partial<ReadsOptions>,
   server: Partial<ServerOptions> = {},
 ): Promise<TestEdge> {
   const live = candidateReads({
@@ -42,7 +44,8 @@ export function startCandidates(
     formerOrigins: [],
     signers: { of: () => Promise.resolve(undefined) },
     clock: () => now,
-    ...reads,
+    reads: readsOfPrimary(db),
+    ...options,
   })
   return startEdge({
     endpoints: endpointsOf(candidateContract, candidateHandlers({ live, sandbox }), limits),

@@ -21,6 +21,7 @@ import { createServer } from '../../../src/edge/server.ts'
 import { createService, type Service } from '../../../src/main/http-app.ts'
 import { openEngine } from '../../../src/main/scoring-engine.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
+import { readsOfPrimary } from '../../../src/platform/db/replicas.ts'
 import { type Log, openLog } from '../../../src/platform/observability/log.ts'
 import { createMetrics } from '../../../src/platform/observability/metrics.ts'
 import { statusPages } from '../../../src/web/public/status.ts'
@@ -62,6 +63,7 @@ export async function startService(
     config,
     db,
     callsDb: db,
+    reads: readsOfPrimary(db),
     log,
     clock: systemClock,
     release,

@@ -149,10 +149,10 @@ const keptMs = 30 * 24 * 3_600_000
 /** For statements that a payer waits for. A statement that exceeds its deadline may take effect. */
 function withDeadlines(db: Db): Db {
   return {
+    ...db,
     rows: (statement) => withDeadline(db.rows(statement), 'databaseAnswer'),
     run: (statement) => withDeadline(db.run(statement), 'databaseAnswer'),
     transaction: (work) => withDeadline(db.transaction(work), 'databaseAnswer'),
-    close: () => db.close(),
   }
 }
 
