@@ -27,7 +27,7 @@ import { type FieldForm, fieldForms } from '../src/operations/text-input.ts'
 import { type Db, sql, type Tx } from '../src/platform/db/db.ts'
 import { errorTable } from '../src/platform/errors.ts'
 import { loadEngine } from '../src/scoring/scores/engine.ts'
-import { keyOperations } from '../src/scoring/scores/key-operations.ts'
+import { keysCreate } from '../src/scoring/scores/key-operations.ts'
 import { recomputeOperations } from '../src/scoring/scores/recompute-operations.ts'
 import { scoresRecordExport } from '../src/scoring/scores/reports/operations.ts'
 import { fanOutEvents } from '../src/webhooks/events/fan-out.ts'
@@ -36,7 +36,7 @@ import { everythingStored } from './support/oracle/everything-stored.ts'
 import { type TestDatabase, testDatabase } from './support/start/database.ts'
 
 /** Those of the command line alone: they handle files of its machine, or use its processors. */
-const commandOperations = [...keyOperations, ...recomputeOperations, scoresRecordExport]
+const commandOperations = [keysCreate, ...recomputeOperations, scoresRecordExport]
 
 /** Those with an operator route, and those without one. */
 const every = [...allOperations, ...ownOperations, ...commandOperations]
@@ -304,6 +304,8 @@ const refusedOnDemo: Readonly<Record<string, string>> = {
   'payments close': 'payment_not_found',
   'payments refunded': 'payment_not_found',
   'credentials revoke-of-key': 'signing_key_not_found',
+  'keys revoke': 'signing_key_not_found',
+  'keys rotate': 'signing_key_not_pending',
   'api-keys find': 'api_key_not_found',
 }
 

@@ -12,6 +12,7 @@ for (const { name, load } of commands) {
     const verbs = declared.commands.length === 0 ? [declared] : declared.commands
     for (const command of verbs) {
       const args = wordsOf(exampleOf(command)).slice(verbs[0] === declared ? 2 : 3)
+      assert.ok(!args.some((word) => word.startsWith('[')), 'a list is words')
       let isRun = false
       command.action(() => {
         isRun = true

@@ -329,7 +329,7 @@ function exampleOf(operation: Operation<Services>): string {
   const { name, example } = operation
   const forms = fieldForms(operation)
   const positional = positionalOf(operation)
-  const words = positional.map((field) => quoted(Reflect.get(example, field)))
+  const words = positional.flatMap((field) => [Reflect.get(example, field)].flat().map(quoted))
   for (const [field, value] of Object.entries(example)) {
     const isDefault = JSON.stringify(value) === JSON.stringify(forms[field]?.default)
     if (positional.includes(field) || isDefault) continue

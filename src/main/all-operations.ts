@@ -23,6 +23,7 @@ import { sourceOperations } from '../scoring/evidence/operations.ts'
 import { credentialOperations } from '../scoring/scores/credential-operations.ts'
 import { engineOperations } from '../scoring/scores/engine-operations.ts'
 import { scoresExplain } from '../scoring/scores/explain-operation.ts'
+import { keyOperations } from '../scoring/scores/key-operations.ts'
 import { scoreOperations } from '../scoring/scores/operations.ts'
 import { measureOperations } from '../scoring/scores/reports/measure-operations.ts'
 import { reportOperations as reportsForAuditors } from '../scoring/scores/reports/operations.ts'
@@ -54,6 +55,7 @@ export const allOperations: readonly Operation<Services>[] = [
   ...measureOperations,
   ...credentialOperations,
   ...engineOperations,
+  ...keyOperations,
   ...accountOperations,
   accountsMembers,
   ...memberOperations,

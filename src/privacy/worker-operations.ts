@@ -64,7 +64,7 @@ const workersList = read({
   path: {},
   input: {
     hidden: flagField('only workers whose score is not public'),
-    find: findField('whose username or name begins so, or whose external id it is'),
+    find: findField('whose username or name begins so, or whose id or external id it is'),
     limit: limitField,
     after: afterField,
   },

@@ -2,6 +2,7 @@
  * SQL of the table `workers`, and reads of a worker across the tables of the module.
  * `profile-store.ts`, `consent-store.ts` and `identity-store.ts` write the other tables.
  */
+import { uuidForm } from '../edge/http/fields.ts'
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { Consent } from './consent-store.ts'
 import type { WorkerFacts } from './gate.ts'
@@ -111,6 +112,8 @@ export async function findWorkersLike(
       union
       select p.worker_id from workers w join profiles p on p.worker_id = w.id
       where w.external_id = ${text}
+      union
+      select worker_id from profiles where worker_id = ${uuidForm.test(text) ? text : null}::uuid
     )
     select f.worker_id as "workerId" from found f
     where (${after}::uuid is null or f.worker_id < ${after})

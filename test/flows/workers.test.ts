@@ -289,6 +289,8 @@ test('list: workers by the beginning of a name and by external id, and those who
     ['%', []],
   ] as const)
     assert.deepEqual((await found('--find', text)).toSorted(), usernames, text)
+  const [{ workerId }] = (await report('workers', 'list', '--find', 'hr-2')).workers
+  assert.deepEqual(await found('--find', workerId.toUpperCase()), ['adam'])
   assert.deepEqual(await found('--limit', '3'), all.slice(0, 3))
   assert.deepEqual(await found('--hidden'), all)
 

@@ -4,11 +4,15 @@ import { findKeys, type RegisteredKey } from '../../credentials/api.ts'
 import { makeKeyFile, readSigners } from '../../credentials/key-files.ts'
 import { publishedBeforeUseSeconds } from '../../credentials/rotate-keys.ts'
 import type { SigningKey } from '../../credentials/trust.ts'
-import { wireTime } from '../../platform/clock.ts'
 import { counted } from '../../platform/counted.ts'
 import { countDueReissues, countPublicScoresOf, waitForReissues } from '../../scoring/api.ts'
 import { credentialsReissue } from '../../scoring/scores/credential-operations.ts'
-import { keysCreate, keysRevoke, keysRotate } from '../../scoring/scores/key-operations.ts'
+import {
+  keysCreate,
+  keysRevoke,
+  keysRotate,
+  renderKey,
+} from '../../scoring/scores/key-operations.ts'
 import { markRevokedKeys } from '../../scoring/scores/reissue.ts'
 import { parseKid } from '../args.ts'
 import { act, command } from '../command.ts'
@@ -106,7 +110,7 @@ function list(): Promise<Outcome> {
     const signers = await readSigners(config.signingKeysDir)
     const unregistered = [...signers.keys()].filter((kid) => !keys.some((key) => key.kid === kid))
     const registered = keys.map((key) => ({
-      ...reportOf(key),
+      ...renderKey(key),
       isOnThisMachine: signers.has(key.kid),
     }))
     const rows = [
@@ -121,18 +125,6 @@ function list(): Promise<Outcome> {
     const none = 'There is no signing key yet. Run `assay keys create`.'
     return listed({ keys: registered, unregistered }, { rows, columns, none })
   })
-}
-
-function reportOf(key: RegisteredKey) {
-  return {
-    kid: key.kid,
-    state: key.state,
-    createdAt: wireTime(key.createdAt),
-    activatedAt: key.activatedAt && wireTime(key.activatedAt),
-    retiredAt: key.retiredAt && wireTime(key.retiredAt),
-    revokedAt: key.revokedAt && wireTime(key.revokedAt),
-    credentialsRevokedAt: key.credentialsRevokedAt && wireTime(key.credentialsRevokedAt),
-  }
 }
 
 interface RevokeFlags {

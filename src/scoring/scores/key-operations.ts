@@ -1,21 +1,19 @@
-/**
- * The operations on signing keys. They have no operator route: the command line handles the file of
- * a key, and asks before it revokes one.
- */
+/** The operations on signing keys. */
 import { Type } from 'typebox'
-import { findKeys } from '../../credentials/api.ts'
+import { findKeys, type RegisteredKey } from '../../credentials/api.ts'
 import {
   createSigningKey,
   revokeSigningKey,
   rotateSigningKeys,
 } from '../../credentials/rotate-keys.ts'
 import { keyStates } from '../../credentials/trust.ts'
-import { flagField, orNull } from '../../operations/fields.ts'
+import { flagField, orNull, time } from '../../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../../operations/operation.ts'
+import { wireTime } from '../../platform/clock.ts'
 import { refuse } from '../../platform/errors.ts'
 import { closedObject } from '../../platform/json/closed-object.ts'
 
-const { change } = operationsFor<object>()
+const { read, change } = operationsFor<object>()
 
 export const kidField = Type.String({
   pattern: '(?:^|#)z6Mk[1-9A-HJ-NP-Za-km-z]{44}$',
@@ -90,4 +88,52 @@ export const keysRevoke = change({
   },
 })
 
-export const keyOperations = [keysCreate, keysRotate, keysRevoke] as const
+const stateTime = orNull(time, 'Null before.')
+
+/** The command of this name also looks for the file of each key. */
+const keysList = read({
+  name: 'keys list',
+  http: 'GET /keys',
+  summary: 'List the signing keys',
+  who: { operator: 'viewer' },
+  path: {},
+  input: {},
+  output: closedObject({
+    keys: Type.Array(
+      closedObject({
+        kid: Type.String(),
+        state: Type.Enum([...keyStates]),
+        createdAt: time,
+        activatedAt: stateTime,
+        retiredAt: stateTime,
+        revokedAt: stateTime,
+        credentialsRevokedAt: stateTime,
+      }),
+    ),
+  }),
+  refusals: [],
+  example: {},
+  none: 'There is no signing key yet. Run `assay keys create`.',
+  columns: {
+    kid: 'kid',
+    state: 'state',
+    since: ({ createdAt, activatedAt, retiredAt, revokedAt }) =>
+      revokedAt ?? retiredAt ?? activatedAt ?? createdAt,
+  },
+  run: async (db) => ({ keys: (await findKeys(db)).map(renderKey) }),
+})
+
+export function renderKey(key: RegisteredKey) {
+  return {
+    kid: key.kid,
+    state: key.state,
+    createdAt: wireTime(key.createdAt),
+    activatedAt: key.activatedAt && wireTime(key.activatedAt),
+    retiredAt: key.retiredAt && wireTime(key.retiredAt),
+    revokedAt: key.revokedAt && wireTime(key.revokedAt),
+    credentialsRevokedAt: key.credentialsRevokedAt && wireTime(key.credentialsRevokedAt),
+  }
+}
+
+/** `keys create` is of the command line alone, which makes the file of the key. */
+export const keyOperations = [keysList, keysRotate, keysRevoke] as const
