@@ -29,5 +29,8 @@ export const workersImport: Ingest<
     consents: [{ permission: 'score_sharing', textVersion: '2026-05' }],
   },
   read: readRegistration,
+  // Without an external id, a line may name a worker that another names by its external id.
+  namesOf: ({ externalId, profile: { username } }) =>
+    externalId === null ? null : [`id ${externalId}`, `username ${username}`],
   apply: (tx, registrations, { by, now }) => importWorkers(tx, registrations, { by, at: now }),
 }
