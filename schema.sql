@@ -258,6 +258,7 @@ AS $function$
 declare
   worker_ids uuid[] := array(select distinct worker_id from changed);
 begin
+  if tg_op = 'INSERT' then worker_ids := without_new_workers(worker_ids); end if;
   if cardinality(worker_ids) > 0 then perform readable_refresh(worker_ids); end if;
   return null;
 end
@@ -513,6 +514,7 @@ AS $function$
 declare
   worker_ids uuid[] := array(select distinct worker_id from changed);
 begin
+  if tg_op = 'INSERT' then worker_ids := without_new_workers(worker_ids); end if;
   if cardinality(worker_ids) > 0 then perform search_requeue(worker_ids); end if;
   return null;
 end
@@ -718,15 +720,19 @@ CREATE OR REPLACE FUNCTION public.search_requeue(worker_ids uuid[])
  SET enable_mergejoin TO 'off'
 AS $function$
 begin
-  perform search_remove(worker_ids);
-  insert into search_queue (worker_id, marked_in)
-  select w.id, pg_current_xact_id() from workers w
+  insert into search_queue (worker_id, marked_in, is_new)
+  select w.id, pg_current_xact_id(), not exists (
+    select from search_entries e where e.worker_id = w.id)
+  from workers w
   where w.id = any(worker_ids) and w.onboarded_at is not null
     and exists (select from profiles p where p.worker_id = w.id)
     and (select count(*) from consents c where c.worker_id = w.id and c.granted
       and c.permission in ('public_profile', 'search_listing')) = 2
   order by w.id
-  on conflict (worker_id) do update set marked_in = excluded.marked_in;
+  on conflict (worker_id) do update
+    set marked_in = excluded.marked_in, is_new = search_queue.is_new and excluded.is_new
+    where search_queue.marked_in <> excluded.marked_in;
+  perform search_remove(worker_ids);
 end
 $function$;
 CREATE OR REPLACE FUNCTION public.search_skill_name(of_kind match_kind, query text, exact_labels text, hits_max integer)
@@ -811,6 +817,22 @@ begin
     raise exception 'not all that was wanted is granted' using errcode = 'RL001';
   end if;
   return true;
+end
+$function$;
+CREATE OR REPLACE FUNCTION public.without_new_workers(worker_ids uuid[])
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ STABLE
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+begin
+  return array(
+    select worker_id from unnest(worker_ids) as inserted(worker_id)
+    where exists (select from profiles p where p.worker_id = inserted.worker_id)
+      or not exists (select from workers w where w.id = inserted.worker_id
+        and w.xmin = pg_current_xact_id()::xid));
 end
 $function$;
 
@@ -1273,7 +1295,9 @@ create table search_entries (
 );
 create table search_queue (
   worker_id uuid not null,
-  marked_in xid8 not null
+  marked_in xid8 not null,
+  is_new boolean default false not null,
+  queued_at timestamp with time zone default now() not null
 );
 create table search_terms (
   kind match_kind not null,
@@ -1867,7 +1891,6 @@ alter table api_keys add constraint api_keys_predecessor_fkey FOREIGN KEY (prede
 alter table audit_log add constraint audit_log_prev_seq_prev_hash_fkey FOREIGN KEY (prev_seq, prev_hash) REFERENCES audit_log(seq, hash);
 alter table consent_changes add constraint consent_changes_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table consents add constraint consents_worker_id_consent_version_permission_granted_fkey FOREIGN KEY (worker_id, consent_version, permission, granted) REFERENCES consent_changes(worker_id, consent_version, permission, granted);
-alter table consents add constraint consents_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table credit_accounts add constraint credit_accounts_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id);
 alter table credit_archived_sums add constraint credit_archived_sums_month_fkey FOREIGN KEY (month) REFERENCES credit_archives(month);
 alter table credit_audits add constraint credit_audits_account_id_fkey FOREIGN KEY (account_id) REFERENCES credit_accounts(account_id);
@@ -1883,7 +1906,6 @@ alter table evidence add constraint evidence_source_id_fkey FOREIGN KEY (source_
 alter table evidence add constraint evidence_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table evidence_private add constraint evidence_private_evidence_id_fkey FOREIGN KEY (evidence_id) REFERENCES evidence(evidence_id);
 alter table identities add constraint identities_worker_id_change_state_fkey FOREIGN KEY (worker_id, change, state) REFERENCES identity_changes(worker_id, change, state);
-alter table identities add constraint identities_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table identity_changes add constraint identity_changes_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table invitation_links add constraint invitation_links_invitation_id_fkey FOREIGN KEY (invitation_id) REFERENCES invitations(id) ON DELETE CASCADE;
 alter table invitations add constraint invitations_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id);
@@ -1893,7 +1915,6 @@ alter table memberships add constraint memberships_account_id_fkey FOREIGN KEY (
 alter table memberships add constraint memberships_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 alter table operators add constraint operators_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 alter table profile_skills add constraint profile_skills_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES profiles(worker_id) ON DELETE CASCADE;
-alter table profiles add constraint profiles_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table profiles add constraint profiles_worker_id_username_sha256_fkey FOREIGN KEY (worker_id, username_sha256) REFERENCES usernames(worker_id, username_sha256);
 alter table readable_profiles add constraint readable_profiles_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table readable_scores add constraint readable_scores_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);

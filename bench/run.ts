@@ -17,6 +17,7 @@ const benches = [
   'pages',
   'recompute',
   'growth',
+  'first-load',
   'search',
   'hidden',
   'credits',

@@ -3,8 +3,8 @@
  * does it. The limit beside it: PostgreSQL alone copies the same rows into `search_terms` from
  * another table.
  */
-import { type Db, openDb, sql } from '../src/platform/db/db.ts'
-import { type NewEntry, replaceEntries } from '../src/workers/candidates/store.ts'
+import { type Db, openDb, sql, type Tx } from '../src/platform/db/db.ts'
+import { insertEntries, insertTerms, type NewEntry } from '../src/workers/candidates/store.ts'
 import type { Finding } from './measure.ts'
 
 export interface IndexingOrder {
@@ -32,7 +32,7 @@ export async function indexing(url: string, order: IndexingOrder): Promise<Findi
     Array.from({ length: batchSize }, (_, i) => order.entryOf(order.from + batch * batchSize + i))
   const ours = Array.from({ length: batches }, (_, batch) => made(batch))
   const indexed = await perSecond(ours, (entries) =>
-    db.transaction((tx) => replaceEntries(tx, [], entries)),
+    db.transaction((tx) => addEntries(tx, entries)),
   )
   await db.run(sql`
     create unlogged table bench_terms (batch int, kind match_kind, term text collate "C", rank smallint, username text collate "C")`)
@@ -52,6 +52,14 @@ export async function indexing(url: string, order: IndexingOrder): Promise<Findi
     { name: 'their rows copied by PostgreSQL alone', value: copied, unit: 'people/s' },
     { name: 'put into the index / copied', value: indexed / copied, unit: '×' },
   ]
+}
+
+export async function addEntries(tx: Tx, entries: readonly NewEntry[]): Promise<void> {
+  await insertEntries(tx, entries)
+  await insertTerms(
+    tx,
+    entries.map(({ workerId }) => workerId),
+  )
 }
 
 async function stage(db: Db, batch: number, entries: readonly NewEntry[]): Promise<void> {

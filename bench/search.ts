@@ -21,11 +21,11 @@ import { foldTerm } from '../src/workers/candidates/fold.ts'
 import { candidateSearch, type SearchCandidates } from '../src/workers/candidates/search.ts'
 import { entryOf } from '../src/workers/candidates/search-indexer.ts'
 import { skillNames } from '../src/workers/candidates/skill-names.ts'
-import { replaceEntries } from '../src/workers/candidates/store.ts'
+import { removeEntries } from '../src/workers/candidates/store.ts'
 import { program } from '../test/support/start/program.ts'
 import { endWithBench, startPostgres } from './children.ts'
 import { type Finding, report } from './measure.ts'
-import { indexing } from './search-indexing.ts'
+import { addEntries, indexing } from './search-indexing.ts'
 import { type Asked, throughput } from './search-throughput.ts'
 import { type BenchWorker, populationOf } from './search-workers.ts'
 
@@ -140,14 +140,17 @@ async function insert(
   const entries = workers.map((worker, i) =>
     entryOf(workerIdOf(from + i), { ...worker, avatarUrl: null }, names),
   )
-  await replaceEntries(txOf(client), [], entries)
+  await addEntries(txOf(client), entries)
 }
 
 /** Saves a profile anew. */
 function edit(db: Db, n: number): Promise<void> {
   const workerId = workerIdOf(n)
   const entry = entryOf(workerId, { ...workerOf(n), avatarUrl: null }, names)
-  return db.transaction((tx) => replaceEntries(tx, [workerId], [entry]))
+  return db.transaction(async (tx) => {
+    await removeEntries(tx, [workerId])
+    await addEntries(tx, [entry])
+  })
 }
 
 function workerIdOf(n: number): string {
@@ -299,7 +302,7 @@ async function imports(dataDir: string, folder: string, from: number): Promise<F
   const child = endWithBench(
     spawn(
       process.execPath,
-      [...flags.flatMemory, program, 'workers', 'import', '--from', file, '--by', 'bench'],
+      [...flags.import, program, 'workers', 'import', '--from', file, '--by', 'bench'],
       {
         stdio: ['ignore', 'ignore', 'inherit'],
         env: { PATH: process.env.PATH, ASSAY_DATA_DIR: dataDir },

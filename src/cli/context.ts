@@ -12,7 +12,7 @@ import { counted } from '../platform/counted.ts'
 import { type Db, openDb } from '../platform/db/db.ts'
 import type { Pooling } from '../platform/db/session-settings.ts'
 import { deadlineMs, setTimeoutMultiplier } from '../platform/deadlines.ts'
-import { withSearchIndex } from '../workers/candidates/search-indexer.ts'
+import { indexNewWorkers, withSearchIndex } from '../workers/candidates/search-indexer.ts'
 import type { SkillNames } from '../workers/candidates/skill-names.ts'
 import { failure, interrupted } from './fail.ts'
 import { note } from './output.ts'
@@ -22,6 +22,8 @@ export interface CommandContext extends BatchContext {
   config: Config
   /** Aborted by Ctrl-C and SIGTERM. */
   signal: AbortSignal
+  /** Indexes the workers that `defersIndex` left in the queue. */
+  indexNewWorkers(): Promise<void>
 }
 
 interface ContextOptions {
@@ -32,6 +34,8 @@ interface ContextOptions {
   watchesSignal?: boolean
   /** Concurrent transactions, 2 by default. */
   connectionsMax?: number
+  /** Leaves the workers that search did not find before to `indexNewWorkers`. */
+  defersIndex?: boolean
 }
 
 /** Reads the settings of this process and applies its time limits. Throws `ConfigError`. */
@@ -48,21 +52,32 @@ export function settings(): Config {
  */
 export async function withContext<Result>(
   work: (context: CommandContext) => Promise<Result>,
-  { watchesSignal = false, connectionsMax }: ContextOptions = {},
+  { watchesSignal = false, connectionsMax, defersIndex = false }: ContextOptions = {},
 ): Promise<Result> {
   const config = settings()
   return withServer(config, async ({ url, embedded }, signal) => {
     if (embedded) await migrateDatabase(url, config.databasePooling)
     await using closing = new AsyncDisposableStack()
     const opened = openCommandDb({ url, pooling: config.databasePooling, connectionsMax })
+    let read: SkillNames | undefined
+    // Read once, and only if the command changes workers.
+    const names = () => (read ??= releasedSkillNames())
     closing.defer(() => opened.close())
     const { pending, outdated } = await compareSchema(opened, migrationsDirectory)
     if (outdated !== null) throw failure(`Install a newer release: ${outdated}.`)
-    const db = watchedDb(opened, watchSchema(opened, knownLevel(migrationsDirectory)))
+    const watched = watchedDb(opened, watchSchema(opened, knownLevel(migrationsDirectory)))
+    const db = withSearchIndex(watched, names, defersIndex)
     if (pending.length > 0)
       throw failure(`The database lacks ${pending.join(', ')}. Run \`assay migrate\`.`)
     const { countingDb, commits } = countCommits(db)
-    const result = work({ db: countingDb, actor: operator(), clock: systemClock, config, signal })
+    const result = work({
+      db: countingDb,
+      actor: operator(),
+      clock: systemClock,
+      config,
+      signal,
+      indexNewWorkers: () => indexNewWorkers(watched, names),
+    })
     if (watchesSignal) return await result
     const interruption = untilAborted(signal).then(async () => {
       // A transaction that has begun ends first. If it was the last one, the command is done.
@@ -114,10 +129,7 @@ export async function withServer<Result>(
   }
 }
 
-/**
- * Opens the database with a timeout for bulk statements. When a transaction commits, the workers
- * that it changed are in the search index.
- */
+/** Opens the database with a timeout for bulk statements. */
 export function openCommandDb({
   url,
   pooling,
@@ -127,7 +139,7 @@ export function openCommandDb({
   pooling: Pooling
   connectionsMax?: number | undefined
 }): Db {
-  const db = openDb({
+  return openDb({
     url,
     pooling,
     connectionsMax,
@@ -135,7 +147,4 @@ export function openCommandDb({
     statementTimeoutMs: deadlineMs('commandStatement'),
     onError: (error) => note(`a database connection was lost: ${error.message}`),
   })
-  let names: SkillNames | undefined
-  // Read once, and only if the command changes workers.
-  return withSearchIndex(db, () => (names ??= releasedSkillNames()))
 }

@@ -94,10 +94,11 @@ export async function importLines(
           progress.update(lines, bytesRead)
         },
       )
+      if (!dryRun) await context.indexNewWorkers()
       const ms = performance.now() - startedAt
       return renderSummary(tally, { interrupted: signal.aborted, dryRun, errorsFile, ms })
     },
-    { watchesSignal: true },
+    { watchesSignal: true, defersIndex: true },
   )
 }
 

@@ -47,7 +47,7 @@ export function findConsentChanges(
 
 /**
  * Records changes and updates the current consents. The changes of one worker must stand in
- * ascending order of their versions.
+ * ascending order of their versions, and each permission of a worker may occur once.
  */
 export async function insertConsentChanges(
   tx: Tx,
@@ -69,6 +69,15 @@ export async function insertConsentChanges(
       ${column('granted')}::boolean[], ${column('textVersion')}::text[])
     on conflict (worker_id, permission) do update set granted = excluded.granted,
       text_version = excluded.text_version, consent_version = excluded.consent_version`)
+}
+
+/** Raises the consent version of each worker to that of its last change. */
+export async function raiseConsentVersions(
+  tx: Tx,
+  changes: readonly ConsentChange[],
+): Promise<void> {
+  const workerIds = changes.map(({ workerId }) => workerId)
+  const versions = changes.map(({ consentVersion }) => consentVersion)
   await tx.run(sql`
     update workers w set consent_version = new.version
     from (select worker_id, max(version) as version

@@ -12,7 +12,12 @@ import { wireTime } from '../platform/clock.ts'
 import type { Tx } from '../platform/db/db.ts'
 import type { Refusal } from '../platform/errors.ts'
 import { publishEvents } from '../webhooks/events/outbox.ts'
-import { type ConsentChange, findConsents, insertConsentChanges } from './consent-store.ts'
+import {
+  type ConsentChange,
+  findConsents,
+  insertConsentChanges,
+  raiseConsentVersions,
+} from './consent-store.ts'
 import type { Permission } from './schema.ts'
 import { completeOnboarding, findWorkerId, lockWorker, lockWorkers } from './store.ts'
 import { unknownWorker } from './username.ts'
@@ -82,14 +87,44 @@ export async function recordConsents(
     changes.push({ workerId, permission, granted, previousGranted, textVersion, consentVersion })
   }
   if (changes.length === 0) return []
-  await insertConsentChanges(tx, changes, attribution)
+  await raiseConsentVersions(tx, changes)
+  await writeChanges(tx, changes, attribution)
+  return changes
+}
+
+/**
+ * Grants the first consents of workers that this transaction has inserted. Their rows have the
+ * consent version already.
+ */
+export async function grantToNewWorkers(
+  tx: Tx,
+  workers: readonly {
+    workerId: string
+    consents: readonly { permission: Permission; textVersion: string }[]
+  }[],
+  attribution: Attribution,
+): Promise<void> {
+  const changes = workers.flatMap(({ workerId, consents }) =>
+    consents.map((consent, i) => {
+      const consentVersion = i + 1
+      return { workerId, ...consent, granted: true, previousGranted: null, consentVersion }
+    }),
+  )
+  if (changes.length > 0) await writeChanges(tx, changes, attribution)
+}
+
+async function writeChanges(
+  tx: Tx,
+  changes: readonly ConsentChange[],
+  attribution: Attribution,
+): Promise<void> {
   const { at } = attribution
+  await insertConsentChanges(tx, changes, attribution)
   await publishEvents(
     tx,
     changes.filter(isForReceivers).map((change) => consentChanged(change, at)),
     at,
   )
-  return changes
 }
 
 function isForReceivers({ granted, previousGranted }: ConsentChange): boolean {

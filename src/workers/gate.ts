@@ -15,7 +15,7 @@ export interface WorkerFacts {
   identity: StoredIdentity | null
 }
 
-export interface ListingFacts {
+interface ListingFacts {
   onboarded: boolean
   consents: Readonly<Record<'public_profile' | 'search_listing', boolean>>
 }
@@ -40,7 +40,7 @@ export interface Readable {
 }
 
 /** Returns whether search may return the worker. */
-export function mayBeFound({ onboarded, consents }: ListingFacts): boolean {
+function mayBeFound({ onboarded, consents }: ListingFacts): boolean {
   return onboarded && consents.public_profile && consents.search_listing
 }
 

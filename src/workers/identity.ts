@@ -74,12 +74,21 @@ export async function verifyFirst(
   const workerIds = workers.map(({ workerId }) => workerId)
   await lockWorkers(tx, workerIds)
   const known = new Set((await findIdentities(tx, workerIds)).map((row) => row.workerId))
-  const fresh = workers.filter(({ workerId }) => !known.has(workerId))
-  if (fresh.length === 0) return []
-  const changes = fresh.flatMap(({ workerId, until }) => [
+  const unverified = workers.filter(({ workerId }) => !known.has(workerId))
+  await verifyNewWorkers(tx, unverified, { by, at })
+  return unverified.map(({ workerId }) => workerId)
+}
+
+/** Verifies workers that have no verification, under their locks. */
+export async function verifyNewWorkers(
+  tx: Tx,
+  workers: readonly { workerId: string; until: Date }[],
+  attribution: Attribution,
+): Promise<void> {
+  if (workers.length === 0) return
+  const changes = workers.flatMap(({ workerId, until }) => [
     { workerId, change: 1, state: 'pending' as const, verifiedUntil: null },
     { workerId, change: 2, state: 'verified' as const, verifiedUntil: until },
   ])
-  await insertIdentityChanges(tx, changes, { by, at })
-  return fresh.map(({ workerId }) => workerId)
+  await insertIdentityChanges(tx, changes, attribution)
 }

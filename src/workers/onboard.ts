@@ -21,7 +21,13 @@ export async function acceptTerms(
 }
 
 /** Lists the requirements that the worker still has to meet before it is onboarded. */
-export function missingFor({ onboardedAt, termsAcceptedAt, consents }: Worker): string[] {
+export function missingFor({
+  onboardedAt,
+  termsAcceptedAt,
+  consents,
+}: Pick<Worker, 'onboardedAt' | 'termsAcceptedAt'> & {
+  consents: { public_profile?: { granted: boolean } }
+}): string[] {
   if (onboardedAt !== null) return []
   return [
     ...(termsAcceptedAt === null ? ['terms'] : []),

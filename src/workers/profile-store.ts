@@ -60,17 +60,19 @@ export async function writeProfiles(
       member_since = excluded.member_since, updated_at = excluded.updated_at`)
 }
 
-/** Replaces all skills in the profiles of these workers. */
-export async function writeSkills(
+/** Deletes all skills in the profiles of these workers. */
+export async function deleteSkills(tx: Tx, workerIds: readonly string[]): Promise<void> {
+  await tx.run(sql`delete from profile_skills where worker_id = any(${workerIds}::uuid[])`)
+}
+
+/** Inserts the skills of profiles that have none. */
+export async function insertSkills(
   tx: Tx,
   workers: readonly { workerId: string; skills: readonly ProfileSkill[] }[],
 ): Promise<void> {
   const rows = workers.flatMap(({ workerId, skills }) =>
     skills.map((skill, i) => ({ workerId, ...skill, place: i + 1 })),
   )
-  await tx.run(sql`
-    delete from profile_skills
-    where worker_id = any(${workers.map((worker) => worker.workerId)}::uuid[])`)
   if (rows.length === 0) return
   const column = <Name extends keyof (typeof rows)[number]>(name: Name) => rows.map((r) => r[name])
   await tx.run(sql`

@@ -2,20 +2,19 @@
  * Registration of workers, one batch a transaction. A line names its worker by the external id, or
  * by the username if it has no external id. A repeated line changes nothing.
  *
- * Writes every table of the module in the order workers, usernames, profiles, skills, terms,
- * consents, identities. A crash before the commit leaves nothing of the batch.
+ * Writes every table of the module. A crash before the commit leaves nothing of the batch.
  */
 import { planAnew, type Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import { monthOf } from '../platform/instant.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
-import { type Attribution, recordConsents } from './consent.ts'
+import { type Attribution, grantToNewWorkers, recordConsents } from './consent.ts'
 import { findConsents } from './consent-store.ts'
 import { editProfiles } from './edit-profile.ts'
-import { verifyFirst } from './identity.ts'
-import { acceptTerms } from './onboard.ts'
+import { verifyFirst, verifyNewWorkers } from './identity.ts'
+import { acceptTerms, missingFor } from './onboard.ts'
 import type { Profile } from './profile.ts'
-import { takeUsernames, writeProfiles, writeSkills } from './profile-store.ts'
+import { insertSkills, takeUsernames, writeProfiles } from './profile-store.ts'
 import type { Registration } from './registration.ts'
 import {
   completeOnboarding,
@@ -100,13 +99,20 @@ async function registerSome(
     }),
     attribution.at,
   )
-  for (const [n, { i, worker }] of known.entries()) {
-    const { workerId } = worker
+  const edited = known.flatMap((one, n) => {
     const edit = edits[n]
-    if (edit === 'changed') answers[i] = { workerId, result: 'updated' }
-    if (edit === 'unchanged') answers[i] = { workerId, result: 'unchanged' }
+    const { workerId } = one.worker
+    return edit === undefined || edit === 'username_taken' ? [] : { ...one, workerId, edit }
+  })
+  const decided = await applyFirstDecisions(
+    tx,
+    edited.map(({ workerId, registration }) => ({ ...registration, workerId })),
+    attribution,
+  )
+  for (const { i, workerId, edit } of edited) {
+    const isSame = edit === 'unchanged' && !decided.has(workerId)
+    answers[i] = { workerId, result: isSame ? 'unchanged' : 'updated' }
   }
-  await applyFirstDecisions(tx, { answers, registrations: some }, attribution)
   return answers
 }
 
@@ -135,33 +141,60 @@ async function lockNamedWorkers(
 }
 
 /**
- * Creates workers and returns their ids in order, with null if another worker has the external id
- * or the username.
+ * Creates workers with everything that their lines hold, each row inserted once and complete.
+ * Returns their ids in order, with null if another worker has the external id or the username.
  */
 async function createWorkers(
   tx: Tx,
   registrations: readonly Registration[],
-  { at }: Attribution,
+  attribution: Attribution,
 ): Promise<(string | null)[]> {
   if (registrations.length === 0) return []
-  const fresh = registrations.map(({ externalId, profile }) => {
-    const { username } = profile
-    return { workerId: uuidV7(at), externalId, username, profile: wholeProfile(profile, at) }
-  })
+  const { at } = attribution
+  const fresh = registrations.map((registration) => newWorkerOf(registration, at))
   const inserted = new Set(await insertWorkers(tx, fresh, at))
   const workers = fresh.filter(({ workerId }) => inserted.has(workerId))
   const named = await takeUsernames(tx, workers, at)
   const nameless = [...inserted].filter((workerId) => !named.has(workerId))
   if (nameless.length > 0) await deleteNewWorkers(tx, nameless)
   const created = workers.filter(({ workerId }) => named.has(workerId))
+  // Consents and identities come before the profiles: without a profile, they open no gate that the
+  // triggers would have to record.
+  await grantToNewWorkers(tx, created, attribution)
+  await verifyNewWorkers(tx, created.flatMap(verificationOf), attribution)
   await writeProfiles(tx, created, at)
-  const skilled = created.filter(({ profile }) => profile.skills.length > 0)
-  if (skilled.length > 0)
-    await writeSkills(
-      tx,
-      skilled.map(({ workerId, profile }) => ({ workerId, skills: profile.skills })),
-    )
+  await insertSkills(
+    tx,
+    created.map(({ workerId, profile: { skills } }) => ({ workerId, skills })),
+  )
   return fresh.map(({ workerId }) => (named.has(workerId) ? workerId : null))
+}
+
+function newWorkerOf(registration: Registration, at: Date) {
+  const { externalId, profile, terms, consents, verifiedUntil } = registration
+  const termsAcceptedAt = terms?.acceptedAt ?? null
+  const isPublic = consents.some(({ permission }) => permission === 'public_profile')
+  const given = { termsAcceptedAt, consents: { public_profile: { granted: isPublic } } }
+  const isComplete = missingFor({ onboardedAt: null, ...given }).length === 0
+  return {
+    workerId: uuidV7(at),
+    externalId,
+    termsVersion: terms?.version ?? null,
+    termsAcceptedAt,
+    onboardedAt: isComplete ? at : null,
+    consentVersion: consents.length,
+    username: profile.username,
+    profile: wholeProfile(profile, at),
+    consents,
+    verifiedUntil,
+  }
+}
+
+function verificationOf({
+  workerId,
+  verifiedUntil: until,
+}: Pick<Registration, 'verifiedUntil'> & { workerId: string }) {
+  return until === null ? [] : { workerId, until }
 }
 
 /** Completes the profile of a new worker. `memberSince` defaults to the current month. */
@@ -171,38 +204,22 @@ function wholeProfile(given: Registration['profile'], at: Date): Profile {
 }
 
 /**
- * Applies terms, consents and identity checks of the registrations that were not refused. A worker
- * that one of them changes counts as updated.
+ * Applies terms, consents and identity checks to workers that were registered before. Returns the
+ * ids of the workers that one of them changes.
  */
 async function applyFirstDecisions(
   tx: Tx,
-  { answers, registrations }: { answers: Registered[]; registrations: readonly Registration[] },
+  workers: readonly (Registration & { workerId: string })[],
   attribution: Attribution,
-): Promise<void> {
-  const workers = registrations.flatMap((registration, i) => {
-    const answer = answers[i]
-    return answer === undefined || 'refused' in answer
-      ? []
-      : { ...registration, workerId: answer.workerId }
-  })
-  const changed = new Set([
-    ...(await acceptTerms(
-      tx,
-      workers.flatMap(({ workerId, terms }) => (terms === null ? [] : { workerId, ...terms })),
-      attribution.at,
-    )),
+): Promise<Set<string>> {
+  const accepted = workers.flatMap(({ workerId, terms }) =>
+    terms === null ? [] : { workerId, ...terms },
+  )
+  return new Set([
+    ...(await acceptTerms(tx, accepted, attribution.at)),
     ...(await grantFirst(tx, workers, attribution)),
-    ...(await verifyFirst(
-      tx,
-      workers.flatMap(({ workerId, verifiedUntil: until }) =>
-        until === null ? [] : { workerId, until },
-      ),
-      attribution,
-    )),
+    ...(await verifyFirst(tx, workers.flatMap(verificationOf), attribution)),
   ])
-  for (const [i, answer] of answers.entries())
-    if ('workerId' in answer && answer.result === 'unchanged' && changed.has(answer.workerId))
-      answers[i] = { ...answer, result: 'updated' }
 }
 
 /**

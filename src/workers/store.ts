@@ -210,10 +210,16 @@ export async function findWorkerId(db: Queryable, username: string): Promise<str
   return row?.workerId ?? null
 }
 
-export interface NewWorker {
-  workerId: string
-  externalId: string | null
-}
+export interface NewWorker
+  extends Pick<
+    Worker,
+    | 'workerId'
+    | 'externalId'
+    | 'termsVersion'
+    | 'termsAcceptedAt'
+    | 'onboardedAt'
+    | 'consentVersion'
+  > {}
 
 /**
  * Inserts workers and returns the ids of the inserted rows. A worker whose external id is taken is
@@ -224,11 +230,14 @@ export async function insertWorkers(
   workers: readonly NewWorker[],
   at: Date,
 ): Promise<string[]> {
+  const column = <Name extends keyof NewWorker>(name: Name) => workers.map((w) => w[name])
   const rows = await tx.rows<{ id: string }>(sql`
-    insert into workers (id, external_id, registered_at)
-    select id, external_id, ${at}
-    from unnest(${workers.map((worker) => worker.workerId)}::uuid[],
-      ${workers.map((worker) => worker.externalId)}::text[]) as new(id, external_id)
+    insert into workers (id, external_id, terms_version, terms_accepted_at, onboarded_at,
+      consent_version, registered_at)
+    select *, ${at} from unnest(${column('workerId')}::uuid[], ${column('externalId')}::text[],
+      ${column('termsVersion')}::text[], ${column('termsAcceptedAt')}::timestamptz[],
+      ${column('onboardedAt')}::timestamptz[], ${column('consentVersion')}::int[])
+      as new(id, external_id)
     order by external_id
     on conflict (external_id) do nothing
     returning id`)

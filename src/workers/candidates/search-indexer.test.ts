@@ -24,8 +24,14 @@ import { sql, type Tx } from '../../platform/db/db.ts'
 import { readsOfPrimary } from '../../platform/db/replicas.ts'
 import { recordConsent } from '../consent.ts'
 import { candidateSearch } from './search.ts'
-import { adoptVocabulary, indexQueuedWorkers, withSearchIndex } from './search-indexer.ts'
+import {
+  adoptVocabulary,
+  indexNewWorkers,
+  indexQueuedWorkers,
+  withSearchIndex,
+} from './search-indexer.ts'
 import { skillNames } from './skill-names.ts'
+import { holdNewQueued } from './store.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -282,4 +288,108 @@ async function take(
   const request = { permission: 'search_listing', textVersion, by: 'test', at: now } as const
   await setConsent(indexedDb, username, request)
   workers.set(username, { ...known, listed: change.listed })
+}
+
+const deferring = withSearchIndex(db, () => names, true)
+const queueEarlier = sql`update search_queue set queued_at = queued_at - interval '31 seconds'`
+
+test('an import leaves new workers to its end, and indexes edited workers with their batch', async () => {
+  await registerSeekers(db, [ada])
+  const edited = publicLine({ ...ada, title: 'Countess' })
+  const fresh = publicLine({ username: 'grace', displayName: 'Grace Hopper' })
+  await register(deferring, [edited, fresh])
+  assert.deepEqual(await find('countess'), ['ada'])
+  assert.deepEqual([await find('grace'), (await rows())?.queue], [[], 1])
+  await indexNewWorkers(db, () => names)
+  assert.deepEqual([await find('grace'), (await rows())?.queue], [['grace'], 0])
+})
+
+test('the jobs process indexes the new workers of an import only if the import seems to have died', async () => {
+  await register(deferring, [publicLine(ada)])
+  assert.deepEqual([await indexQueuedWorkers(db, names), await find('ada')], [0, []])
+  await db.run(queueEarlier)
+  await db.transaction(async (tx) => {
+    await holdNewQueued(tx)
+    assert.equal(await indexQueuedWorkers(db, names), 0)
+  })
+  assert.deepEqual([await indexQueuedWorkers(db, names), await find('ada')], [1, ['ada']])
+})
+
+test('a worker who withdraws a consent before the import ends is never found', async () => {
+  await register(deferring, [publicLine(ada), publicLine({ ...ada, username: 'grace' })])
+  const request = { permission: 'search_listing', textVersion: null, by: 'test', at: now } as const
+  await setConsent(deferring, 'ada', request)
+  const withdraw = (tx: Tx) => recordConsent(tx, 'grace', request)
+  await inTurn(db, withdraw, () => indexNewWorkers(db, () => names))
+  assert.deepEqual(await rows(), { terms: 0, entries: 0, queue: 0 })
+})
+
+const permissions = ['public_profile', 'search_listing', 'score_sharing']
+const wholeLine = fc.record({
+  profile,
+  consents: fc.shuffledSubarray(permissions),
+  hasTerms: fc.boolean(),
+  isVerified: fc.boolean(),
+})
+type Lines = Record<string, unknown>[]
+const ways: ((lines: Lines) => Promise<unknown>)[] = [
+  (lines) => register(indexedDb, lines),
+  (lines) => register(deferring, lines).then(() => indexNewWorkers(db, () => names)),
+  async (lines) => {
+    for (const { username, displayName, skills, consents, ...more } of lines)
+      for (const part of [{}, { skills }, { consents }, more])
+        await register(indexedDb, [line({ username, displayName, ...part })])
+  },
+]
+
+test('workers registered at once, in an import, or field by field have the same rows and are found alike', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(wholeLine, { minLength: 1, maxLength: 4 }), async (workers) => {
+      const lines = workers.map(({ profile: { title, ...shown }, ...given }, i) => {
+        const { terms, identity } = publicLine()
+        return line({
+          username: `java-${i}`,
+          ...shown,
+          ...(title !== null && { title }),
+          consents: given.consents.map((permission) => ({ permission, textVersion: '1' })),
+          ...(given.hasTerms && { terms }),
+          ...(given.isVerified && { identity }),
+        })
+      })
+      const states: unknown[] = []
+      for (const registerLines of ways) {
+        await db.run(sql`
+          truncate workers, usernames, search_entries, search_terms, webhook_events cascade`)
+        await registerLines(lines)
+        states.push(await everything())
+      }
+      for (const state of states) assert.deepEqual(state, states[0])
+    }),
+    { numRuns: 30 },
+  )
+})
+
+/** Returns every row about workers except ids. */
+function everything(): Promise<object[]> {
+  return db.rows<object>(sql`
+    select to_jsonb(w) - 'id' as worker, to_jsonb(p) - 'worker_id' as profile,
+      to_jsonb(e) - 'worker_id' as entry, to_jsonb(i) - 'worker_id' as identity,
+      exists (select from readable_profiles r where r.worker_id = w.id) as readable,
+      (select jsonb_agg(to_jsonb(s) - 'worker_id' order by place) from profile_skills s
+        where s.worker_id = w.id) as skills,
+      (select jsonb_agg(to_jsonb(c) - 'worker_id' order by consent_version) from consents c
+        where c.worker_id = w.id) as consents,
+      (select jsonb_agg(to_jsonb(c) - 'worker_id' order by consent_version) from consent_changes c
+        where c.worker_id = w.id) as consent_changes,
+      (select jsonb_agg(to_jsonb(c) - 'worker_id' order by change) from identity_changes c
+        where c.worker_id = w.id) as identity_changes,
+      (select jsonb_agg((v.body::jsonb -> 'data') - 'workerId' order by seq) from webhook_events v
+        where v.worker_id = w.id) as events,
+      (select jsonb_agg(to_jsonb(t) order by kind, term, rank) from search_terms t
+        where t.username = p.username) as terms,
+      (select count(*) from search_queue) as queue
+    from workers w join profiles p on p.worker_id = w.id
+    left join search_entries e on e.worker_id = w.id
+    left join identities i on i.worker_id = w.id
+    order by p.username`)
 }

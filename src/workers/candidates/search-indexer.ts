@@ -3,18 +3,24 @@
  *
  * Any statement that changes a profile, a skill or a consent fires triggers that remove the worker
  * from the index and add it to search_queue. Commands use a database from `withSearchIndex`, which
- * indexes the workers of each transaction before its commit. The jobs process indexes the workers
- * that other programs leave in the queue, and all workers if the vocabulary has changed. After a
- * crash the queue holds the workers that are still to be indexed.
+ * indexes the workers of each transaction before its commit. An import leaves the workers that
+ * search did not find before in the queue, and indexes all of them in the end. The jobs process
+ * indexes the workers that other programs leave in the queue, and all workers if the vocabulary has
+ * changed. After a crash the queue holds the workers that are still to be indexed.
  */
 import { type Db, planAnew, type Tx } from '../../platform/db/db.ts'
-import { mayBeFound } from '../gate.ts'
-import { findWorkers, lockWorkers, type Worker } from '../store.ts'
+import { lockWorkers } from '../store.ts'
 import type { SearchHit } from './search-hit.ts'
 import type { SkillNames } from './skill-names.ts'
 import {
+  areNewLeft,
+  countQueued,
+  findListed,
+  holdNewQueued,
+  insertEntries,
+  insertTerms,
   type NewEntry,
-  replaceEntries,
+  removeEntries,
   replaceVocabulary,
   takeOwnQueued,
   takeQueued,
@@ -23,15 +29,16 @@ import { postingsOf } from './terms.ts'
 
 /**
  * Wraps a database, so that each transaction indexes the workers that it changes. `names` is called
- * only if a transaction has changed a worker.
+ * only if a transaction has changed a worker. `defersNew` leaves the workers that search did not
+ * find before to `indexNewWorkers`.
  */
-export function withSearchIndex(db: Db, names: () => SkillNames): Db {
+export function withSearchIndex(db: Db, names: () => SkillNames, defersNew = false): Db {
   return {
     ...db,
     transaction: (work, options) =>
       db.transaction(async (tx) => {
         const result = await work(tx)
-        const changed = await takeOwnQueued(tx)
+        const changed = await takeOwnQueued(tx, defersNew)
         if (changed.length > 0) await indexWorkers(tx, changed, names())
         return result
       }, options),
@@ -47,16 +54,48 @@ const batchMax = 256
 export async function indexQueuedWorkers(db: Db, names: SkillNames): Promise<number> {
   for (let indexed = 0; ; ) {
     const taken = await db.transaction(async (tx) => {
-      await planAnew(tx)
-      const workerIds = await takeQueued(tx, batchMax)
-      // The lock waits for transactions that change these workers, so their changes are read.
-      if (workerIds.length > 0) await lockWorkers(tx, workerIds)
-      if (workerIds.length > 0) await indexWorkers(tx, workerIds, names)
-      return workerIds.length
+      const takesNew = await areNewLeft(tx)
+      return takeAndIndex(tx, { limit: batchMax, takesNew }, names)
     })
     indexed += taken
     if (taken < batchMax) return indexed
   }
+}
+
+/** Bounds the locks, and the time for which a change of one of the workers waits. */
+const partMax = 100_000
+
+/**
+ * Indexes all queued workers in two large parts at a time: while the database inserts the terms of
+ * one part, this process makes those of the other. Changes of these workers wait for their part.
+ */
+export async function indexNewWorkers(db: Db, names: () => SkillNames): Promise<void> {
+  const queued = await countQueued(db)
+  if (queued === 0) return
+  const limit = Math.min(partMax, Math.ceil(queued / 2))
+  const indexParts = async (): Promise<void> => {
+    for (let taken = limit; taken === limit; )
+      taken = await db.transaction(async (tx) => {
+        await holdNewQueued(tx)
+        return takeAndIndex(tx, { limit, takesNew: true }, names())
+      })
+  }
+  await Promise.all([indexParts(), indexParts()])
+}
+
+/** Indexes workers of the queue, and returns their number. */
+async function takeAndIndex(
+  tx: Tx,
+  which: { limit: number; takesNew: boolean },
+  names: SkillNames,
+): Promise<number> {
+  await planAnew(tx)
+  const workerIds = await takeQueued(tx, which)
+  if (workerIds.length === 0) return 0
+  // The lock waits for transactions that change these workers, so their changes are read.
+  await lockWorkers(tx, workerIds)
+  await indexWorkers(tx, workerIds, names)
+  return workerIds.length
 }
 
 /**
@@ -80,12 +119,17 @@ export function searchIndexer(db: Db, names: SkillNames): () => Promise<unknown>
   }
 }
 
+/** The entries that one statement inserts. */
+const entriesMax = 1_000
+
 async function indexWorkers(tx: Tx, workerIds: readonly string[], names: SkillNames) {
-  const workers = await findWorkers(tx, { workerIds })
-  const entries = workers
-    .filter(isListed)
-    .map(({ workerId, profile }) => entryOf(workerId, profile, names))
-  await replaceEntries(tx, workerIds, entries)
+  await removeEntries(tx, workerIds)
+  for (let from = 0; from < workerIds.length; from += entriesMax) {
+    const found = await findListed(tx, workerIds.slice(from, from + entriesMax))
+    const entries = found.map(({ workerId, hit }) => entryOf(workerId, hit, names))
+    if (entries.length > 0) await insertEntries(tx, entries)
+  }
+  await insertTerms(tx, workerIds)
 }
 
 export function entryOf(
@@ -95,14 +139,4 @@ export function entryOf(
 ): NewEntry {
   const hit = { username, displayName, title, avatarUrl, skills }
   return { workerId, username, hit, postings: postingsOf(hit, names) }
-}
-
-function isListed({ onboardedAt, consents }: Worker): boolean {
-  return mayBeFound({
-    onboarded: onboardedAt !== null,
-    consents: {
-      public_profile: consents.public_profile?.granted ?? false,
-      search_listing: consents.search_listing?.granted ?? false,
-    },
-  })
 }
