@@ -30,6 +30,7 @@ export {
   findEntry,
   type LogEntry,
   lookedAtMax,
+  type StatusCount,
 } from './request-log/store.ts'
 export {
   countSessionsIn,

@@ -18,7 +18,7 @@ export interface NewEntry {
 }
 
 /**
- * Writes a batch in one statement, and counts its calls by account, minute and class of status. The
+ * Writes a batch in one statement, and counts its calls by account, minute and status. The
  * rows are counted in the order of their key, so two processes cannot deadlock.
  */
 export async function insertEntries(db: Queryable, entries: readonly NewEntry[]): Promise<void> {
@@ -36,8 +36,7 @@ export async function insertEntries(db: Queryable, entries: readonly NewEntry[])
         ${column('durationUs')}::integer[], ${column('network')}::text[])
       returning account_id, at, status, seq)
     insert into request_counts as c (account_id, minute, class, calls, first_seq, last_seq)
-    select account_id, date_trunc('minute', at),
-      case when status < 400 then 2 when status < 500 then 4 else 5 end, count(*), min(seq), max(seq)
+    select account_id, date_trunc('minute', at), status, count(*), min(seq), max(seq)
     from written group by 1, 2, 3 order by 1, 2, 3
     on conflict (account_id, minute, class) do update set calls = c.calls + excluded.calls,
       first_seq = least(c.first_seq, excluded.first_seq),
@@ -143,8 +142,8 @@ export async function findAllEntries(db: Queryable, wanted: EntriesWanted): Prom
 
 const place = fragment`row_number() over (order by seq desc)::int as place,`
 
-/** Rows of `request_counts` in which the edge of a time is looked for: at least 20 minutes. */
-const edgeRows = 60
+/** Rows of `request_counts` in which the edge of a time is looked for: about 20 minutes. */
+const edgeRows = 300
 
 /**
  * Returns the first and the last call that can be within a time. Nodes write their batches out of
@@ -201,24 +200,23 @@ export async function findEntry(
 }
 
 export interface StatusCount {
-  /** The status as text. */
+  /** The status as text: 404, or 4xx for calls that an earlier release counted. */
   group: string
   calls: number
-  credits: number
 }
 
-/** Counts the calls of an account in [since, until) by status, as far as they are kept. */
+/** Counts the calls of an account in the minutes from `since` to `until` by status. Reads no call. */
 export function countByStatus(
   db: Queryable,
   { accountId, since, until }: { accountId: string; since: Date; until: Date },
 ): Promise<StatusCount[]> {
   return db.rows<StatusCount>(sql`
-    select status::text as "group", calls, credits from (
-      select status, count(*)::int as calls, sum(credits)::int as credits
-      from request_log
-      where account_id = ${accountId} and at >= ${since} and at < ${until}
-      group by status
-    ) counted order by status`)
+    select case when class < 10 then class || 'xx' else class::text end as "group",
+      sum(calls)::int as calls
+    from request_counts
+    where account_id = ${accountId} and minute >= date_trunc('minute', ${since}::timestamptz)
+      and minute < ${until}
+    group by class order by class`)
 }
 
 /** Counts of one bucket of time. */
@@ -236,9 +234,9 @@ export function countByTime(
 ): Promise<CountedCalls[]> {
   return db.rows<CountedCalls>(sql`
     select date_bin(make_interval(secs => ${bucketS}), minute, ${from}::timestamptz) as "from",
-      coalesce(sum(calls) filter (where class = 2), 0)::int as answered,
-      coalesce(sum(calls) filter (where class = 4), 0)::int as refused,
-      coalesce(sum(calls) filter (where class = 5), 0)::int as failed
+      coalesce(sum(calls) filter (where class = 2 or class between 100 and 399), 0)::int as answered,
+      coalesce(sum(calls) filter (where class = 4 or class between 400 and 499), 0)::int as refused,
+      coalesce(sum(calls) filter (where class = 5 or class >= 500), 0)::int as failed
     from request_counts
     where account_id = ${accountId} and minute >= ${from} and minute < ${to}
     group by 1 order by 1`)

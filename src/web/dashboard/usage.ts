@@ -1,6 +1,6 @@
 /** The page of usage and credits: the balance, the calls by day, what they were, and the ledger. */
 import { Type } from 'typebox'
-import { countByStatus, findShownKeys } from '../../accounts/api.ts'
+import { countByStatus, findShownKeys, type StatusCount } from '../../accounts/api.ts'
 import {
   findCreditAccount,
   findLedger,
@@ -216,8 +216,11 @@ export function usageChart(
 /** No row holds one card beside an empty place. */
 const groupColumns: Readonly<Record<number, string>> = { 3: 'third', 4: 'half' }
 
-type Group = Pick<UsageOf, 'group' | 'calls' | 'credits'>
+interface Group extends StatusCount {
+  credits?: number
+}
 
+/** Shows calls by group, and their credits if they are known. */
 function groupCard(
   title: string,
   rows: readonly Group[],
@@ -228,11 +231,13 @@ function groupCard(
     isFlush: true,
     body: table<Group>({
       label: title,
-      rows: rows.toSorted((a, b) => b.credits - a.credits || b.calls - a.calls),
+      rows: rows.toSorted((a, b) => (b.credits ?? 0) - (a.credits ?? 0) || b.calls - a.calls),
       columns: [
         { head, cell: ({ group }) => name(group) },
         { head: 'Calls', isNumber: true, cell: ({ calls }) => count(calls) },
-        { head: 'Credits', isNumber: true, cell: ({ credits }) => count(credits) },
+        ...(rows.some(({ credits }) => credits !== undefined)
+          ? [{ head: 'Credits', isNumber: true, cell: ({ credits = 0 }: Group) => count(credits) }]
+          : []),
       ],
     }),
   })
