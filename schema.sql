@@ -1726,7 +1726,7 @@ alter table readable_scores add constraint readable_scores_snapshot_id_verified_
 alter table readable_scores add constraint readable_scores_pkey PRIMARY KEY (worker_id);
 alter table reader_beats add constraint reader_beats_pkey PRIMARY KEY (reader);
 alter table request_counts add constraint request_counts_pkey PRIMARY KEY (account_id, minute, class);
-alter table request_counts add constraint request_counts_class_check CHECK (class = ANY (ARRAY[2, 4, 5]));
+alter table request_counts add constraint request_counts_class_check CHECK (class >= 2 AND class <= 599) NOT VALID;
 alter table schema_migrations add constraint schema_migrations_pkey PRIMARY KEY (name);
 alter table score_credentials add constraint score_credentials_credential_id_key UNIQUE (credential_id);
 alter table score_credentials add constraint score_credentials_place UNIQUE (list_id, list_index) INCLUDE (kid);

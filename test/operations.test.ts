@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
+import { Command } from 'commander'
 import { Compile } from 'typebox/compile'
 import { ownOperations } from '../src/accounts/member-operations.ts'
 import { actions } from '../src/audit/actions.ts'
+import { commands } from '../src/cli/commands.ts'
 import { readConfig } from '../src/config/config.ts'
 import { accountName } from '../src/demo/account.ts'
 import { prepareDemo } from '../src/demo/prepare.ts'
@@ -53,6 +55,25 @@ test('names and routes are unique, and the path of a route names exactly the pat
     const parameters = [...route.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter)
     assert.deepEqual(parameters, Object.keys(path), name)
   }
+})
+
+test('every operation of operators is a command', async () => {
+  const declared = await Promise.all(
+    commands.map(async ({ name, load }) => {
+      const noun = new Command(name)
+      ;(await load()).declareCommand(noun)
+      return noun.commands.map((verb) => `${name} ${verb.name()}`)
+    }),
+  )
+  const names = new Set([...allOperations, ...commandOperations].map(({ name }) => name))
+  // Commands that perform these are called otherwise.
+  assert.deepEqual([...names.difference(new Set(declared.flat()))].sort(), [
+    'scores export-page',
+    'scores mark',
+    'scores recompute',
+    'scores record-export',
+    'service status',
+  ])
 })
 
 test('the example of each operation is valid input', () => {

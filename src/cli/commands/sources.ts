@@ -1,12 +1,7 @@
 /** `assay sources`: the senders of evidence, and how far each is trusted. */
 import type { Command } from 'commander'
 import { sourcesImport } from '../../scoring/evidence/evidence-ingests.ts'
-import {
-  sourcesList,
-  sourcesRegister,
-  sourcesResume,
-  sourcesSuspend,
-} from '../../scoring/evidence/operations.ts'
+import { sourceOperations, sourcesRegister } from '../../scoring/evidence/operations.ts'
 import { sourceKindNames } from '../../scoring/evidence/source-kinds.ts'
 import { sourcesReport } from '../../scoring/scores/reports/measure-operations.ts'
 import { byOption, formatOption } from '../args.ts'
@@ -40,7 +35,8 @@ export function declareCommand(sources: Command): void {
     .option(...byOption)
     .action(act(register))
 
-  declareOperations(sources, [sourcesList, sourcesSuspend, sourcesResume, sourcesReport])
+  const others = sourceOperations.filter((operation) => operation !== sourcesRegister)
+  declareOperations(sources, [...others, sourcesReport])
 }
 
 interface SourceFlags {

@@ -140,7 +140,7 @@ const registered = closedObject({
   suspendedAt: orNull(time, 'Null unless the source is suspended.'),
 })
 
-export const sourcesList = read({
+const sourcesList = read({
   name: 'sources list',
   http: 'GET /sources',
   summary: 'Show every source',
