@@ -1,5 +1,6 @@
 /** Bodies and answers of lines at the edge, without a database. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { after, test } from 'node:test'
 import { Type } from 'typebox'
 import { openRaw, post, request, startEdge } from '../../test/support/start/edge.ts'
@@ -7,6 +8,9 @@ import { linesType } from './http/contract.ts'
 import { endpoint } from './http/endpoint.ts'
 import type { LinesBody } from './http/lines.ts'
 import { streamedBody } from './request-body.ts'
+
+/** Lets a handler take no further piece until its server stops. */
+let isHeld = false
 
 /** Counts the bytes of its body, and sends a line for each piece. */
 const counting = endpoint({
@@ -33,6 +37,7 @@ const counting = endpoint({
           for await (const chunk of (body as LinesBody).chunks(stream.ended)) {
             bytes += chunk.length
             stream.send({ bytes })
+            if (isHeld) await once(stream.ended, 'abort')
           }
           return { done: true, bytes }
         } catch (error) {
@@ -121,6 +126,20 @@ test('a server that stops ends a stream with an error line; a sender that leaves
   await open.closed
   assert.match(open.received(), /\{"error":"unavailable".*"bytes":3\}/)
   assert.match(edge.logged(), /a stream of lines broke off/)
+})
+
+test('a server that stops finishes each body that has arrived, and takes new ones until its delay is over', async () => {
+  const edge = await startEdge({ endpoints: [counting] })
+  const [whole, later] = [await counted(edge), await counted(edge)]
+  isHeld = true
+  const question = post('/count', 'abc', [`Content-Type: ${linesType}`])
+  whole.send(question)
+  await whole.see(/\{"bytes":3\}/)
+  const drained = edge.drain(500)
+  later.send(question)
+  await drained
+  isHeld = false
+  for (const one of [whole, later]) assert.match(one.received(), /\{"done":true,"bytes":3\}/)
 })
 
 test('a sender may be silent for 30 seconds, or send a kilobyte a second', async () => {

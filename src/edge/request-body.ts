@@ -168,7 +168,10 @@ export async function* streamedBody(
   try {
     for (;;) {
       const startedAt = now()
-      const next = await withinMs(leftMs, signal, chunks.next())
+      // A whole body is at hand, so a server that stops finishes it.
+      const next = await (request.complete
+        ? chunks.next()
+        : withinMs(leftMs, signal, chunks.next()))
       if (next.done === true) return
       bytes += next.value.length
       if (bytes > bytesMax) throw new RefusedError(bodyTooLarge(bytesMax))

@@ -176,11 +176,12 @@ export function createServer(options: ServerOptions): Server {
         return
       }
       isDraining = true
-      streams.end()
-      lines.end()
       // These requests began before the drain. Their connections must close after the response.
       for (const { response } of edge.pending) response.shouldKeepAlive = false
       await wait(delayMs)
+      // Until now, a proxy that asks no more for readiness sent new ones here.
+      streams.end()
+      lines.end()
       // Closing resets the connections that wait to be accepted. Just after the loop has looked for
       // new ones, there are the fewest.
       await nextTurn()
