@@ -1,12 +1,28 @@
 /**
  * `npm run chaos [-- NAME…]`: crashes and races in many rounds, of every module or of the named
- * ones, and `npm run kit`.
+ * ones, and `npm run kit`. `short` is every part with few rounds, for which five minutes are
+ * enough.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-const known = ['credits', 'webhooks', 'clients', 'kit']
+const parts = ['credits', 'webhooks', 'clients', 'failover', 'soak']
+const known = [...parts, 'kit', 'short']
+
+const few = {
+  CHAOS_SERVER_KILLS: '2',
+  CHAOS_POSTGRES_KILLS: '1',
+  CHAOS_RACES: '5',
+  CHAOS_REVOCATIONS: '20',
+  CHAOS_JOBS_KILLS: '1',
+  CHAOS_DELIVERING_POSTGRES_KILLS: '1',
+  CHAOS_LOAD_SECONDS: '3',
+  CHAOS_FEED_EVENTS: '2000',
+  CHAOS_CLIENT_CALLS: '1000',
+  CHAOS_FAULTS: '2',
+  CHAOS_SOAK_MINUTES: '1',
+}
 
 const named = process.argv.slice(2)
 const unknown = named.filter((name) => !known.includes(name))
@@ -14,9 +30,17 @@ if (unknown.length > 0) {
   process.stderr.write(`No chaos called ${unknown.join(', ')}. There are: ${known.join(', ')}.\n`)
   process.exit(2)
 }
-for (const name of named.length > 0 ? named : known) {
+const isShort = named.includes('short')
+const run = isShort ? parts : named.length > 0 ? named : [...parts, 'kit']
+for (const name of run) {
   const file = name === 'kit' ? '../kit/run.ts' : `${name}.ts`
-  const child = spawn(process.execPath, [join(import.meta.dirname, file)], { stdio: 'inherit' })
+  const began = performance.now()
+  const env = { ...(isShort && few), ...process.env }
+  const child = spawn(process.execPath, [join(import.meta.dirname, file)], {
+    stdio: 'inherit',
+    env,
+  })
   const [code] = await once(child, 'exit')
   if (code !== 0) process.exitCode = 1
+  process.stdout.write(`${name}: ${((performance.now() - began) / 1_000).toFixed(0)} s\n`)
 }

@@ -17,7 +17,7 @@ import {
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { postgresUser } from '../../../src/database/embedded/binaries.ts'
-import { eventually, freePort } from './processes.ts'
+import { childrenOf, eventually, freePort } from './processes.ts'
 
 const versions = globSync('/usr/lib/postgresql/*/bin/postgres')
   .map((path) => Number(path.split('/')[4]))
@@ -102,20 +102,30 @@ export async function startPgBouncer(
   return { url, stop }
 }
 
+export interface Guarded {
+  /** Ends it with SIGTERM or SIGKILL, and waits for its end. */
+  stop(): Promise<void>
+  kill(): Promise<void>
+  /** The id of its first process. */
+  pid(): Promise<number>
+}
+
 /**
  * Starts a program that needs no root in a folder of `ownedFolder`, with the file `log` there for
- * its output. Both functions wait for its end.
+ * its output. `on` is the machine that it runs on.
  */
 export function startGuarded(
   place: string,
   command: readonly string[],
-): { stop: () => Promise<void>; kill: () => Promise<void> } {
+  on?: { enter: readonly string[] },
+): Guarded {
   const log = openSync(join(place, 'log'), 'a')
   // The shell stops the program when its own input ends, so the program never outlives a test run,
   // not even a killed one.
   const guard = '"$@" & pid=$!; read -r signal; kill -"${signal:-TERM}" $pid; wait $pid'
-  const child = spawn('/bin/sh', ['-c', guard, 'sh', ...command], {
-    ...runAs(),
+  const child = spawn('/bin/sh', ['-c', guard, 'sh', ...(on?.enter ?? []), ...command], {
+    // Only root may enter another machine. `enter` takes that right away.
+    ...(on === undefined && runAs()),
     cwd: place,
     env: { PATH: process.env.PATH, HOME: place },
     stdio: ['pipe', log, log],
@@ -126,7 +136,14 @@ export function startGuarded(
     child.stdin?.end(signal)
     await ended
   }
-  return { stop: () => end(''), kill: () => end('KILL') }
+  const pid = async () => {
+    const first = () => childrenOf(child.pid ?? 0)
+    const { value } = await eventually(`${command[0]} starts`, {
+      see: async () => (await first())[0],
+    })
+    return value as number
+  }
+  return { stop: () => end(''), kill: () => end('KILL'), pid }
 }
 
 /** Returns an unprivileged user if the tests run as root, because neither program runs as root. */
