@@ -17,6 +17,7 @@ import {
 } from '../scoring/disputes/operations.ts'
 import { findWorkerFacts } from '../workers/store.ts'
 import { moreField } from './fields.ts'
+import { type Ingest, ingestLines } from './ingest.ts'
 import { changed, operationsFor, unchanged } from './operation.ts'
 import { operatorEndpoints } from './operator-routes.ts'
 import { type OperationCaller, perform, performAny, whyForbidden } from './perform.ts'
@@ -356,4 +357,66 @@ test('a dry run shows no secret: the one that it makes never works', async () =>
     output: { secret: '(not made)' },
   })
   assert.deepEqual(await performAny(plain, make, admin, {}), { output: { secret: 'a-secret' } })
+})
+
+/** Applies two batches of one line each, and returns what happened in their order. */
+async function applyTwo(names: readonly [string, string]): Promise<string[]> {
+  const happened: string[] = []
+  const second = Promise.withResolvers<void>()
+  const ingest: Ingest<object, { name: string }, 'done', 'workers.imported'> = {
+    name: 'test import',
+    http: 'POST /test',
+    summary: 'Test',
+    who: { operator: 'admin' },
+    audit: 'workers.imported',
+    line: Type.Any(),
+    lineBytesMax: 100,
+    batchMax: 1,
+    results: ['done'],
+    example: {},
+    read: (value) => value as { name: string },
+    namesOf: ({ name }) => [name],
+    async apply(tx) {
+      const isFirst = happened.length === 0
+      happened.push(`${isFirst ? 'first' : 'second'} begins`)
+      if (isFirst && names[0] !== names[1]) {
+        await second.promise
+        throw new Error('the first batch fails')
+      }
+      second.resolve()
+      await tx.rows(sql`select 1`)
+      happened.push(`${isFirst ? 'first' : 'second'} ends`)
+      return unchanged([{ result: 'done' as const }])
+    },
+  }
+  const batches = names.map((name, i) => ({
+    lines: [{ number: i + 1, bytes: Buffer.from(name), isTooLong: false }],
+    bytesRead: i,
+  }))
+  const parseLine = (bytes: Uint8Array) => ({ value: { name: Buffer.from(bytes).toString() } })
+  const context = { db, clock: () => now, actor: 'test' }
+  await ingestLines(context, ingest, { by: 'test', services: {} }, { batches, parseLine }, () => {
+    happened.push('reported')
+  }).catch((error: Error) => happened.push(error.message))
+  return happened
+}
+
+test('an import begins a batch beside the one before, and after an error ends it before the import fails', async () => {
+  assert.deepEqual(await applyTwo(['ada', 'grace']), [
+    'first begins',
+    'second begins',
+    'second ends',
+    'the first batch fails',
+  ])
+})
+
+test('an import begins a batch that names the same worker after the one before', async () => {
+  assert.deepEqual(await applyTwo(['ada', 'ada']), [
+    'first begins',
+    'first ends',
+    'reported',
+    'second begins',
+    'second ends',
+    'reported',
+  ])
 })
