@@ -468,6 +468,7 @@ export function drive(features: readonly Feature[]): Drive {
   const doneAt = new Map<string, number[]>()
   const failed: string[] = []
   const stopping = new AbortController()
+  after(() => stopping.abort())
   const caller = async ({ name, pauseMs, call }: Feature) => {
     const count = counts.get(name) ?? assert.fail()
     while (!stopping.signal.aborted) {

@@ -49,7 +49,7 @@ import {
 } from './features.ts'
 
 const minutes = roundsOf('CHAOS_SOAK_MINUTES', 30)
-const capacitySeconds = 20
+const capacitySeconds = Math.min(20, 5 * minutes)
 const sampleMs = 15_000
 /** Samples after a start in which caches fill. */
 const warmUpShare = 0.25
