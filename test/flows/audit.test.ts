@@ -54,7 +54,7 @@ async function unguarded(statement: string): Promise<void> {
 
 test('every operator action writes one entry; a command without effect writes none', async () => {
   const { applied } = await report('migrate')
-  const migrated = await listed('--action', 'database.migrated')
+  const migrated = await listed('--action', 'database.migrated', '--limit', '200')
   assert.deepEqual(
     migrated.reverse().flatMap(({ subjects }) => JSON.parse(subjects)),
     applied,
