@@ -20,6 +20,7 @@ const benches = [
   'first-load',
   'search',
   'hidden',
+  'replicas',
   'credits',
   'webhooks',
   'x402',

@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-const parts = ['credits', 'webhooks', 'clients', 'failover', 'soak']
+const parts = ['credits', 'webhooks', 'clients', 'replicas', 'failover', 'soak']
 const known = [...parts, 'kit', 'short']
 
 const few = {
@@ -21,6 +21,7 @@ const few = {
   CHAOS_FEED_EVENTS: '2000',
   CHAOS_CLIENT_CALLS: '1000',
   CHAOS_FAULTS: '2',
+  CHAOS_HIDES: '200',
   CHAOS_SOAK_MINUTES: '1',
 }
 
