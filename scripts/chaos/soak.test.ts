@@ -230,12 +230,10 @@ async function figuresOf(db: Db, watched: readonly Watched[], calls: number): Pr
 function ratesOf(samples: readonly Figures[]): Figures[] {
   return samples.slice(4).map(({ at, values }, i) => {
     const before = samples[i] as Figures
-    const minutesBetween = (at - before.at) / 60_000
     const since = (name: string) => (values.get(name) ?? 0) - (before.values.get(name) ?? 0)
     const rates = new Map(values)
     for (const name of ['calls', 'wal', 'size']) rates.delete(name)
-    rates.set('calls a minute', since('calls') / minutesBetween)
-    rates.set('write-ahead log a minute, MiB', since('wal') / 1_048_576 / minutesBetween)
+    rates.set('write-ahead log, bytes a call', since('wal') / since('calls'))
     rates.set('growth of tables and indexes, bytes a call', since('size') / since('calls'))
     return { at, values: rates }
   })
