@@ -59,10 +59,13 @@ const growthMax = 0.05
 const folder = temporaryFolder()
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
-/** Sends requests to the proxy. Connections of one address are kept. */
+/**
+ * Sends requests to the proxy. Connections of one address are kept for less time than the proxy
+ * keeps them: if both end at the same moment, a request meets the end of its connection.
+ */
 function proxyAsk(port: number): Ask {
   const tls = { host: '127.0.0.1', port, servername: hostName, ca: testAuthority().cert }
-  const kept = new Agent({ keepAlive: true, maxSockets: 64, timeout: 30_000 })
+  const kept = new Agent({ keepAlive: true, maxSockets: 64, timeout: 20_000 })
   return async ({ method = 'GET', path, headers = {}, body }, from) => {
     const sent = request({
       ...tls,
