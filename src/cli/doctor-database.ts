@@ -105,7 +105,7 @@ export async function checkRequestLogDatabase(db: Queryable): Promise<Finding> {
 
 export async function checkReplica(db: Queryable, check: string): Promise<Finding> {
   const [row] = await db.rows<{ isReplica: boolean }>(
-    sql`select pg_is_in_recovery() as "isReplica" from (select count(*) from reader_beats) as some`,
+    sql`select pg_is_in_recovery() as "isReplica" from (select count(*) from reader_beats) as beats`,
   )
   if (row?.isReplica !== true)
     return warn(check, 'it is no standby: name streaming replicas alone in DATABASE_READ_URLS.')

@@ -38,7 +38,7 @@ import { ingestEvidence } from '../scoring/evidence/ingest-evidence.ts'
 import type { EvidenceLine } from '../scoring/evidence/schema.ts'
 import { changeConsent, moveIdentity, registerWorkers } from '../scoring/scores/keep-sharing.ts'
 import { reassignEvidence } from '../scoring/scores/reassign-evidence.ts'
-import { indexQueuedWorkers } from '../workers/candidates/search-indexer.ts'
+import { indexNewWorkers } from '../workers/candidates/search-indexer.ts'
 import { eraseWorker } from './erase-worker.ts'
 import { exportWorker } from './export-worker.ts'
 
@@ -369,7 +369,7 @@ test('erase: a worker without consent loses a credential issued by hand, without
 
 test('erase: the worker’s id stays in the books and in no other table', async () => {
   const { workerId, username } = await canaryWorker()
-  await indexQueuedWorkers(db, names)
+  await indexNewWorkers(db, () => names)
   // The worker is due for scoring again; no job may look for it later.
   await addEvidence(db, workerId, [{ externalId: 'canary-unscored' }])
   const held = await tablesWith(new RegExp(workerId))

@@ -408,6 +408,7 @@ test('a server without jobs shows that no process, or only one without keys, doe
 
 /** Settings without which some metrics do not exist. */
 const everyMetric = {
+  DATABASE_READ_URLS: 'postgres://127.0.0.1:1/none',
   METRICS_PORT: '0',
   TRACES_URL: 'http://127.0.0.1:1/v1/traces',
   SMTP_URL: 'smtp://127.0.0.1:1',

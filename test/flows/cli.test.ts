@@ -151,7 +151,10 @@ test('migrate: --status lists pending migrations and ends with 1 until they are 
   assert.equal((await run(['migrate', '--status'])).code, 1)
   assert.match((await run(['migrate'])).out, /^The database is up to date\.\nrequest log: applied/)
   assert.equal((await run(['migrate', '--status'])).code, 0)
-  assert.match((await run(['doctor'])).out, /^ok +request log +all are applied/m)
+  Object.assign(env, { DATABASE_READ_URLS: calls.url })
+  const doctor = (await run(['doctor'])).out
+  assert.match(doctor, /^ok +request log +all are applied/m)
+  assert.match(doctor, /^warn +replica 1 +it is no standby/m)
 })
 
 test('keys: the first key signs at once, the second is pending, and a revoked key needs --yes and stays revoked', async () => {

@@ -160,7 +160,7 @@ test('an operator’s database without migrations is not changed; the named comm
   const env = { ASSAY_DATA_DIR: folder, DATABASE_URL: database.url, PUBLIC_URL: publicUrl }
   const { ended, out } = await assay(['serve'], env)
   assert.equal(ended, 1)
-  assert.match(whyEnded(out), /^The database lacks 0001_\S+.*`assay migrate`/)
+  assert.match(whyEnded(out), /^The database of DATABASE_URL lacks 0001_\S+.*`assay migrate`/)
   await report(['migrate'], env)
   const server = await startServer(env)
   server.signal('SIGINT')
