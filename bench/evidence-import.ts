@@ -86,7 +86,7 @@ async function runImport(): Promise<Run> {
   const child = endWithBench(
     spawn(
       process.execPath,
-      [...flags.import, '--import', tell, program, 'evidence', 'import', '--from', file],
+      [...flags.flatMemory, '--import', tell, program, 'evidence', 'import', '--from', file],
       {
         stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
         env,

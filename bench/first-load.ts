@@ -76,12 +76,11 @@ interface Run {
 
 async function assay(...args: string[]): Promise<Run> {
   const tell = `data:text/javascript,process.on('exit',()=>process.send(process.resourceUsage()))`
-  const ofNode = args[1] === 'import' ? flags.import : flags.flatMemory
   const env = { PATH: process.env.PATH, ASSAY_DATA_DIR: dataDir, PUBLIC_URL: publicUrl }
   const before = databaseSeconds(dataDir)
   const startedAt = performance.now()
   const child = endWithBench(
-    spawn(process.execPath, [...ofNode, '--import', tell, program, ...args], {
+    spawn(process.execPath, [...flags.flatMemory, '--import', tell, program, ...args], {
       env,
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     }),

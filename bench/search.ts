@@ -302,7 +302,7 @@ async function imports(dataDir: string, folder: string, from: number): Promise<F
   const child = endWithBench(
     spawn(
       process.execPath,
-      [...flags.import, program, 'workers', 'import', '--from', file, '--by', 'bench'],
+      [...flags.flatMemory, program, 'workers', 'import', '--from', file, '--by', 'bench'],
       {
         stdio: ['ignore', 'ignore', 'inherit'],
         env: { PATH: process.env.PATH, ASSAY_DATA_DIR: dataDir },

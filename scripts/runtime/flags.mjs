@@ -14,9 +14,6 @@
  * first size, and collect the old generation each time it has doubled instead of quadrupled: a jobs
  * process with 100,000 waiting deliveries holds 205 MB at most, and 254 MB without them. A server
  * does without, because collections would take its time.
- *
- * `import` is the same for commands that read a file: with a young generation of one megabyte,
- * garbage collection took a third of their processor time.
  */
 import { readFileSync } from 'node:fs'
 
@@ -24,9 +21,3 @@ import { readFileSync } from 'node:fs'
 const text = readFileSync(new URL('node-flags.json', import.meta.url), 'utf8')
 
 export const flags = JSON.parse(text)
-
-/** Returns the flags of `assay` with these arguments. */
-export function flagsOf([command, verb]) {
-  if (command === 'serve') return flags.serve
-  return verb === 'import' ? flags.import : flags.flatMemory
-}

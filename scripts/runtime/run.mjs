@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { flags, flagsOf } from './flags.mjs'
+import { flags } from './flags.mjs'
 import { compileCache, ensureFolder, ensureInstalled } from './install.mjs'
 import { ensureProgram } from './program.mjs'
 
@@ -30,7 +30,11 @@ const foldersOfBenches = { x402: x402Peer, sdk: sdkTools }
 const commands = {
   start: { args: (more, program) => [...flags.serve, program, 'serve', '--demo', ...more] },
   assay: {
-    args: (more, program) => [...flagsOf(more), program, ...more],
+    args: (more, program) => [
+      ...(more[0] === 'serve' ? flags.serve : flags.flatMemory),
+      program,
+      ...more,
+    ],
     cwd: process.cwd(),
   },
   generate: { args: (more) => [join(root, 'scripts/generate/generate.ts'), ...more] },

@@ -38,7 +38,8 @@ export const storageSettings = {
   REQUEST_LOG_DATABASE_URL: setting({
     default: 'the database of DATABASE_URL',
     unit: 'postgres:// URL',
-    effect: 'Another database for the request log, which is 40 % of what a paid read writes.',
+    effect:
+      'Another database for the request log of developers, which every call with a key writes.',
     confidential: true,
     parse: postgresUrl,
   }),

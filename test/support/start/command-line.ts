@@ -41,20 +41,10 @@ export function commandLine(databaseUrl: string): CommandLine {
     TIMEOUT_MULTIPLIER: String(timeoutMultiplier),
   }
   const start = (args: readonly string[]): ChildProcess =>
-    spawn(
-      process.execPath,
-      [
-        ...(args[1] === 'import' ? flags.import : flags.flatMemory),
-        '--import',
-        tellPeak,
-        program,
-        ...args,
-      ],
-      {
-        cwd: folder,
-        env,
-      },
-    )
+    spawn(process.execPath, [...flags.flatMemory, '--import', tellPeak, program, ...args], {
+      cwd: folder,
+      env,
+    })
   return {
     folder,
     env,

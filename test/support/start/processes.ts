@@ -53,9 +53,8 @@ const common: Env = {
 export type Child = ChildProcessByStdio<Writable, Readable, Readable>
 
 /** Returns the flags with which scripts/runtime/run.mjs runs the command. */
-function launchFlags([command, verb]: readonly string[]): string[] {
-  const ofAll = verb === 'import' ? flags.import : flags.flatMemory
-  return [...flags.every, ...(command === 'serve' ? flags.serve : ofAll)]
+function launchFlags([command]: readonly string[]): string[] {
+  return [...flags.every, ...(command === 'serve' ? flags.serve : flags.flatMemory)]
 }
 
 /**
