@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ensureBundledPackages } from './bundled-packages.mjs'
 import { flags } from './flags.mjs'
 import { compileCache, ensureFolder, ensureInstalled } from './install.mjs'
 import { ensureProgram } from './program.mjs'
@@ -22,10 +23,12 @@ const x402Peer = 'bench/peers/x402-express'
 /** Folders that a benchmark needs. */
 const foldersOfBenches = { x402: x402Peer, sdk: sdkTools }
 
+const useBundles = `--import=${join(root, 'scripts/runtime/use-bundled-packages.mjs')}`
+
 /**
  * `args`: the arguments of Node, made from those that were given and the file of the program.
  * `folders`: folders with their own packages, installed on demand. `cwd`: base of relative paths in
- * the arguments, if it is not the project's folder.
+ * the arguments, if it is not the project's folder. `hasBundles`: it loads packages from bundles.
  */
 const commands = {
   start: { args: (more, program) => [...flags.serve, program, 'serve', '--demo', ...more] },
@@ -51,7 +54,10 @@ const commands = {
   },
   chaos: { args: (more) => [join(root, 'scripts/chaos/run.ts'), ...more] },
   kit: { args: (more) => [join(root, 'scripts/kit/run.ts'), ...more] },
-  mutants: { args: (more) => [join(root, 'scripts/mutants/run.ts'), ...more] },
+  mutants: {
+    args: (more) => [useBundles, join(root, 'scripts/mutants/run.ts'), ...more],
+    hasBundles: true,
+  },
   bench: {
     args: (more) => [join(root, 'bench/run.ts'), ...more],
     folders: (more) => {
@@ -64,7 +70,7 @@ const commands = {
     args: (more) => [join(root, 'scripts/demo-x402.ts'), ...more],
     folders: () => [x402Client],
   },
-  test: { args: testArguments, folders: () => clientsOfTests },
+  test: { args: testArguments, folders: () => clientsOfTests, hasBundles: true },
 }
 
 const allTests = ['src/**/*.test.ts', 'packages/**/*.test.ts', 'test/**/*.test.ts']
@@ -73,7 +79,7 @@ function testArguments(more) {
   const files = more.some((arg) => !arg.startsWith('-')) ? [] : allTests
   const setup = `--test-global-setup=${join(root, 'test/support/start/server.ts')}`
   const reporter = `--test-reporter=${join(root, 'scripts/runtime/test-reporter.mjs')}`
-  return ['--test', setup, '--test-concurrency=3', reporter, ...more, ...files]
+  return ['--test', useBundles, setup, '--test-concurrency=3', reporter, ...more, ...files]
 }
 
 export async function run(name, more) {
@@ -88,7 +94,11 @@ export async function run(name, more) {
     const program = await ensureProgram(root)
     const args = [...flags.every, ...command.args(more, program)]
     const launcher = { ASSAY_LAUNCHER_PID: String(process.pid), ASSAY_PROGRAM: program }
-    const env = { NODE_COMPILE_CACHE: compileCache(root), ...process.env, ...launcher }
+    const bundles = command.hasBundles
+      ? { ASSAY_BUNDLED_PACKAGES: await ensureBundledPackages(root) }
+      : {}
+    const cache = { NODE_COMPILE_CACHE: compileCache(root) }
+    const env = { ...cache, ...process.env, ...launcher, ...bundles }
     passOn(spawn(node, args, { stdio: 'inherit', cwd: command.cwd ?? root, env }))
   } catch (error) {
     console.error(error.message)
