@@ -6,8 +6,8 @@
  * `serve` is for the service. V8 learns while the service starts that the objects of a function
  * stay, and then puts also those of requests among the old objects, which keep everything that they
  * refer to until a full collection. One start in ten served public documents at 0.6 of the rate of
- * the others; without this rule (pretenuring) all starts are equal. The demo collects garbage once,
- * after it has filled the database.
+ * the others; without this rule (pretenuring) all starts are equal. The server collects
+ * garbage once, before it listens.
  *
  * `flatMemory` is for commands that run as long as their input. V8 lets the garbage of a long run
  * grow by a hundred megabytes between collections. These flags keep the young generation at its

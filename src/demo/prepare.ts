@@ -62,9 +62,6 @@ export async function prepareDemo(options: DemoOptions): Promise<boolean> {
     if (await isComplete(options)) return
     log.info('making the demo')
     await makeDemo({ ...options, engine })
-    // Without this the server keeps the memory of the seeding until it is under pressure. The
-    // function exists if Node runs with --expose-gc, as `npm start` runs it.
-    globalThis.gc?.()
     log.info('the demo is made')
   })
   return true

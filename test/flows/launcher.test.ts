@@ -42,13 +42,28 @@ test('SIGTERM of npm, which ends only its shell: the server drains and ends as w
   await server.ended
 })
 
+const launcher = join(import.meta.dirname, '../../bin/assay.mjs')
+
+/** Returns what `doctor` says about a port. */
+async function portFinding(port: number): Promise<string> {
+  const { out } = await assay(['doctor', '--json'], { ...env, PORT: String(port) })
+  const { findings } = JSON.parse(out) as { findings: { check: string; message: string }[] }
+  return findings.find(({ check }) => check === 'port')?.message ?? ''
+}
+
+test('without npm, the launcher becomes the server, so no second process stays', async () => {
+  const server = await startServer(env, [], launcher)
+  assert.match(
+    await portFinding(server.port),
+    new RegExp(`is held by the server with process id ${server.pid}$`),
+  )
+  server.signal('SIGTERM')
+  await server.ended
+})
+
 test('doctor: a server whose launcher was killed is named by process id while it holds the port', async () => {
-  const server = await startServer(env, [], join(import.meta.dirname, '../../bin/assay.mjs'))
-  const port = async () => {
-    const { out } = await assay(['doctor', '--json'], { ...env, PORT: String(server.port) })
-    const { findings } = JSON.parse(out) as { findings: { check: string; message: string }[] }
-    return findings.find(({ check }) => check === 'port')?.message ?? ''
-  }
+  const server = await startServer({ ...env, npm_lifecycle_event: 'assay' }, [], launcher)
+  const port = () => portFinding(server.port)
   assert.match(await port(), /is held by the server with process id \d+$/)
   server.signal('SIGKILL')
   await eventually('the launcher is gone', { see: async () => !isAlive(server.pid) })
