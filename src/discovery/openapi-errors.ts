@@ -21,6 +21,7 @@ const onlyWhere: Partial<Record<ErrorName, (operation: Shape) => boolean>> = {
   // verification is a finding, not an error.
   invalid_field: () => false,
   agent_reporting_locked: () => false,
+  owner_required: () => false,
   webhooks_not_configured: () => false,
   signing_not_configured: () => false,
   invalid_idempotency_key: (operation) =>
