@@ -112,7 +112,7 @@ export const commands: readonly CommandRow[] = [
     name: 'api-keys',
     description: 'API keys of accounts',
     load: fromOperations(
-      async () => (await import('../accounts/access/key-operations.ts')).apiKeyOperations,
+      async () => (await import('../accounts/access/api-key-operations.ts')).apiKeyOperations,
     ),
   },
   {

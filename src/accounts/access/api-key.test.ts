@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from '../../../test/support/oracle/fc.ts'
 import { checkInput } from '../../operations/perform.ts'
 import { bearerKey, isApiKey, keyDigest, newApiKey, shownKey } from './api-key.ts'
-import { apiKeysCreate } from './key-operations.ts'
+import { apiKeysCreate } from './api-key-operations.ts'
 
 test('a key has its published form and checksum, and 1,000 keys are distinct', () => {
   const keys = new Set(Array.from({ length: 1_000 }, () => newApiKey('live')))

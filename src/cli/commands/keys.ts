@@ -7,13 +7,13 @@ import type { SigningKey } from '../../credentials/trust.ts'
 import { counted } from '../../platform/counted.ts'
 import { countDueReissues, countPublicScoresOf, waitForReissues } from '../../scoring/api.ts'
 import { credentialsReissue } from '../../scoring/scores/credential-operations.ts'
+import { markRevokedKeys } from '../../scoring/scores/reissue.ts'
 import {
   keysCreate,
   keysRevoke,
   keysRotate,
   renderKey,
-} from '../../scoring/scores/key-operations.ts'
-import { markRevokedKeys } from '../../scoring/scores/reissue.ts'
+} from '../../scoring/scores/signing-key-operations.ts'
 import { parseKid } from '../args.ts'
 import { act, command } from '../command.ts'
 import { type CommandContext, withContext } from '../context.ts'

@@ -25,8 +25,8 @@ import {
   evidenceNamesField,
   findNamedEvidence,
 } from '../evidence/evidence-names.ts'
-import { sourceIdField } from '../evidence/operations.ts'
 import { revocationReasons } from '../evidence/schema.ts'
+import { sourceIdField } from '../evidence/source-operations.ts'
 import { knownSources } from '../evidence/source-store.ts'
 import { evidenceStates, findEvidencePage, findUnrevokedOfSource } from '../evidence/store.ts'
 import { unknownSource } from '../evidence/suspend-source.ts'

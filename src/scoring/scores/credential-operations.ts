@@ -36,9 +36,9 @@ import type { Queryable } from '../../platform/db/db.ts'
 import { type Refusal, refuse } from '../../platform/errors.ts'
 import { closedObject } from '../../platform/json/closed-object.ts'
 import { usernameDigest, usernameField } from '../../workers/username.ts'
-import { exampleKid, kidField } from './key-operations.ts'
 import { reissueSome, revokeNamedCredentials } from './reissue.ts'
 import { countDueReissues } from './reissue-store.ts'
+import { exampleKid, kidField } from './signing-key-operations.ts'
 
 export interface CredentialServices {
   credentials: {

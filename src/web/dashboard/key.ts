@@ -1,5 +1,5 @@
 /** The page of one API key: its rights, its rotation, its end. */
-import { apiKeysRevoke, apiKeysRotate } from '../../accounts/access/key-operations.ts'
+import { apiKeysRevoke, apiKeysRotate } from '../../accounts/access/api-key-operations.ts'
 import { activeKeysMax, isActive } from '../../accounts/access/manage.ts'
 import { keyIdPath } from '../../accounts/access/schema.ts'
 import { findOwnKey, type StoredKey } from '../../accounts/api.ts'

@@ -1,6 +1,6 @@
 /** The page on which an API key is created. The key is the answer to the form. */
 import { randomUUID } from 'node:crypto'
-import { apiKeysCreate } from '../../accounts/access/key-operations.ts'
+import { apiKeysCreate } from '../../accounts/access/api-key-operations.ts'
 import { activeKeysMax, formKeyId } from '../../accounts/access/manage.ts'
 import { keyNameLengthMax } from '../../accounts/access/schema.ts'
 import { type Scope, scopes } from '../../edge/http/callers.ts'
