@@ -29,7 +29,6 @@ export const accountsMembers = read({
   summary: 'Show the users who may sign in for an account, and the open invitations',
   who: { operator: 'viewer', member: 'member' },
   path: { account },
-  input: {},
   output: closedObject({
     members: Type.Array(
       closedObject({
@@ -85,7 +84,6 @@ export const membersRemove = change({
   summary: 'Remove a member from an account, and end the sessions in it',
   who: { operator: 'support', member: 'owner' },
   path: { account, email },
-  input: {},
   positional: ['email'],
   output: closedObject({ userId: Type.String() }),
   refusals: ['account_not_found', 'member_not_found', 'last_owner'],
@@ -123,7 +121,6 @@ export const membersMakeOwner = change({
   summary: 'Make a member of an account an owner as well',
   who: { operator: 'support', member: 'owner' },
   path: { account, email },
-  input: {},
   positional: ['email'],
   output: closedObject({ userId: Type.String(), changed: Type.Boolean() }),
   refusals: ['account_not_found', 'member_not_found'],
@@ -184,11 +181,8 @@ export const membersLeave = change({
   http: 'POST /members/leave',
   summary: 'Leave the account, and end the own sessions in it',
   who: { member: 'member' },
-  path: {},
-  input: {},
   output: closedObject({ userId: Type.String() }),
   refusals: ['member_not_found', 'last_owner'],
-  example: {},
   audit: 'users.left',
   async run(tx, _, context) {
     const [userId, accountId] = [userOf(context), accountOf(context)]
@@ -206,7 +200,6 @@ export const membersAccept = change({
   summary: 'Accept an invitation to the own address',
   who: { member: 'member' },
   path: { invitationId },
-  input: {},
   output: closedObject({ accountId: Type.String() }),
   refusals: ['invitation_not_found', 'members_maximum'],
   example: { invitationId: '01a2cf10-1c2a-7d0e-8a5f-4f8de5d2a901' },
@@ -231,7 +224,6 @@ export const membersDecline = change({
   summary: 'Decline an invitation to the own address',
   who: { member: 'member' },
   path: { invitationId },
-  input: {},
   output: closedObject({ accountId: Type.String() }),
   refusals: ['invitation_not_found'],
   example: { invitationId: '01a2cf10-1c2a-7d0e-8a5f-4f8de5d2a901' },

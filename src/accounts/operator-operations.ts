@@ -60,7 +60,6 @@ const operatorsWithdraw = change({
   summary: 'Take the operator role from a user',
   who: { operator: 'admin' },
   path: { email: { ...email, 'x-shown-by': 'operators list' } },
-  input: {},
   output: operatorChange,
   refusals: ['user_not_found'],
   example: { email: 'ada@example.com' },
@@ -82,10 +81,8 @@ const operatorsList = read({
   http: 'GET /operators',
   summary: 'Show the users with an operator role',
   who: { operator: 'viewer' },
-  path: {},
   input: { limit: limitField, after: afterField },
   output: closedObject({ operators: Type.Array(operator), next: nextField }),
-  refusals: [],
   example: { limit: 200 },
   none: 'No user has an operator role. Run `assay operators grant`.',
   columns: {

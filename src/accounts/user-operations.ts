@@ -150,7 +150,6 @@ export const usersResend = change({
   summary: 'Mail an open invitation again, or make a new link of it',
   who: { operator: 'support', member: 'owner' },
   path: { account, email },
-  input: {},
   positional: ['email'],
   output: closedObject({ invitationId: Type.String(), mailed, url }),
   refusals: ['account_not_found', 'invitation_not_found', 'rate_limited'],
@@ -175,7 +174,6 @@ export const usersWithdraw = change({
   summary: 'Withdraw an open invitation, so that its link does not work any more',
   who: { operator: 'support', member: 'owner' },
   path: { account, email },
-  input: {},
   positional: ['email'],
   output: closedObject({
     account: Type.String({ description: 'The name of the account.' }),
@@ -224,7 +222,6 @@ export const usersList = read({
   http: 'GET /users',
   summary: 'Show every user, the accounts and the sessions',
   who: { operator: 'viewer' },
-  path: {},
   input: {
     find: findField('a part of the mail address or of the name'),
     limit: { ...limitField, default: 1_000 },
@@ -236,7 +233,6 @@ export const usersList = read({
     ),
   },
   output: closedObject({ users: Type.Array(listedUser), next: nextField }),
-  refusals: [],
   example: { find: '@example.org', limit: 1_000 },
   none: 'There is no user yet. Run `assay users invite EMAIL --account NAME`.',
   columns: {
@@ -261,7 +257,6 @@ export const usersShow = read({
   summary: 'Show a user, the accounts and the sessions',
   who: { operator: 'viewer' },
   path: { email },
-  input: {},
   output: closedObject({ user: listedUser }),
   refusals: ['user_not_found'],
   example: { email: 'ada@example.org' },
@@ -321,7 +316,6 @@ export const usersDisable = change({
   summary: 'End every session of a user, and let the user sign in no more',
   who: { operator: 'support' },
   path: { email },
-  input: {},
   output: userChange,
   refusals: ['user_not_found'],
   example: { email: 'ada@example.org' },
@@ -347,7 +341,6 @@ export const usersEnable = change({
   summary: 'Let a disabled user sign in again',
   who: { operator: 'support' },
   path: { email },
-  input: {},
   output: userChange,
   refusals: ['user_not_found'],
   example: { email: 'ada@example.org' },
@@ -369,7 +362,6 @@ export const usersErase = change({
   summary: 'Delete a user, with memberships, invitations, sessions and waiting mails',
   who: { operator: 'admin' },
   path: { email },
-  input: {},
   output: closedObject({
     userId: orNull(Type.String(), 'Null: there were invitations alone.'),
     invitations: Type.Integer(),

@@ -62,11 +62,7 @@ export const serviceStatus = read({
   http: 'GET /status',
   summary: 'Show processes, jobs, queues, books, keys and failing endpoints on one screen',
   who: { operator: 'viewer' },
-  path: {},
-  input: {},
   output: status,
-  refusals: [],
-  example: {},
   finding: 'needs',
   renderLines({ processes, jobs, queues, keys, booksDiffering, disputesOverdue, webhooks, needs }) {
     const serving = processes.filter(({ serves }) => serves).length

@@ -18,7 +18,6 @@ export const auditVerify = read({
   http: 'GET /audit/verification',
   summary: 'Check that the audit log is whole',
   who: { operator: 'viewer' },
-  path: {},
   input: {
     expect: Type.Optional(
       Type.String({
@@ -37,8 +36,6 @@ export const auditVerify = read({
       orNull(Type.Integer(), 'Entries after the expected one; null if none was expected.'),
     ),
   }),
-  refusals: [],
-  example: {},
   finding: 'broken',
   renderLines({ broken, entries = 0, head = '', since = null }) {
     if (broken !== undefined)
@@ -79,7 +76,6 @@ export const auditList = read({
   http: 'GET /audit',
   summary: 'Show the audit log, the newest first',
   who: { operator: 'viewer' },
-  path: {},
   input: {
     since: Type.Optional(timeField('a day or a time in UTC')),
     action: Type.Optional(
@@ -94,7 +90,6 @@ export const auditList = read({
     ),
   },
   output: closedObject({ entries: Type.Array(entry), next: nextField }),
-  refusals: [],
   example: { action: 'keys.rotated', since: '2026-05-14', limit: 50 },
   none: 'No entry matches.',
   columns: {

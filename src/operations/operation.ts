@@ -73,27 +73,35 @@ type RowOf<Output> = {
   [Name in keyof Output]: Output[Name] extends (infer Row)[] ? Row : never
 }[keyof Output]
 
+/** The members that a declaration leaves out if they are empty. */
+interface Filled<
+  Path extends TProperties = TProperties,
+  Input extends TProperties = TProperties,
+  Refused extends ErrorName = ErrorName,
+> {
+  /** Path parameters in their order. They are the arguments of the command, too. */
+  path: Path
+  /** Flags, fields of the form, members of the body; of a read, query parameters. */
+  input: Input
+  refusals: readonly Refused[]
+  /** Input of the example in the help and in the document. */
+  example: Static<TObject<Path & Input>>
+}
+
 interface Common<
   Path extends TProperties,
   Input extends TProperties,
   Output extends TObject,
   Refused extends ErrorName,
-> {
+> extends Partial<Filled<Path, Input, Refused>> {
   /** The words of the command line, such as `webhooks pause`; also the operation id. */
   name: string
   http: `${'GET' | 'POST' | 'DELETE'} /${string}`
   summary: string
   who: Who
-  /** Path parameters in their order. They are the arguments of the command, too. */
-  path: Path
-  /** Flags, fields of the form, members of the body; of a read, query parameters. */
-  input: Input
   /** Arguments of the command if they are not the path parameters. */
-  positional?: readonly (keyof (Path & Input) & string)[]
+  positional?: readonly (keyof NoInfer<Path & Input> & string)[]
   output: Output
-  refusals: readonly Refused[]
-  /** Input of the example in the help and in the document. */
-  example: Static<TObject<Path & Input>>
   /**
    * The member of the output that an operator must look at. If it is there and not empty, the
    * command ends with 1; if such a read fails, with 2.
@@ -147,11 +155,12 @@ export interface Change<
 }
 
 /** The members that differ with the types of input and output. */
-type Typed = 'positional' | 'example' | 'finding' | 'renderLines' | 'columns'
+type Typed = 'positional' | 'finding' | 'renderLines' | 'columns' | keyof Filled
 
 /** An operation of any types, as the doors see it. They call `run` only through `perform`. */
 export interface Operation<Services = never>
-  extends Omit<Common<TProperties, TProperties, TObject, ErrorName>, Typed> {
+  extends Omit<Common<TProperties, TProperties, TObject, ErrorName>, Typed>,
+    Omit<Filled, 'example'> {
   kind: 'read' | 'change'
   positional?: readonly string[]
   example: object
@@ -164,22 +173,30 @@ export interface Operation<Services = never>
   run: (db: never, input: never, context: Context<Services>) => Promise<object>
 }
 
+const empty = { path: {}, input: {}, refusals: [], example: {} }
+type None = typeof empty.path
+
 /** The declarations of a module, which names the services that they need. */
 export function operationsFor<Services>() {
   return {
-    read<P extends TProperties, I extends TProperties, O extends TObject, R extends ErrorName>(
-      declared: Read<Services, P, I, O, R>,
-    ) {
-      return { kind: 'read', ...declared } as const
+    read<
+      O extends TObject,
+      P extends TProperties = None,
+      I extends TProperties = None,
+      R extends ErrorName = never,
+    >(declared: Read<Services, P, I, O, R>) {
+      const operation = { kind: 'read', ...empty, ...declared } as const
+      return operation as typeof operation & Filled<P, I, R>
     },
     change<
-      P extends TProperties,
-      I extends TProperties,
       O extends TObject,
-      R extends ErrorName,
       N extends ActionName,
+      P extends TProperties = None,
+      I extends TProperties = None,
+      R extends ErrorName = never,
     >(declared: Change<Services, P, I, O, R, N>) {
-      return { kind: 'change', ...declared } as const
+      const operation = { kind: 'change', ...empty, ...declared } as const
+      return operation as typeof operation & Filled<P, I, R>
     },
   }
 }

@@ -99,11 +99,7 @@ function noteTaking(noted: string[]) {
     http: 'POST /notes',
     summary: 'Take a note after the commit',
     who: { operator: 'admin' },
-    path: {},
-    input: {},
     output: closedObject({}),
-    refusals: [],
-    example: {},
     audit: { none: 'a test' },
     run: () =>
       Promise.resolve({
@@ -212,11 +208,7 @@ test('an answer with a secret is not stored: the repeat is refused', async () =>
     http: 'POST /secrets',
     summary: 'Make a secret',
     who: { operator: 'admin' },
-    path: {},
-    input: {},
     output: closedObject({ secret: Type.String({ 'x-secret': true }) }),
-    refusals: [],
-    example: {},
     audit: { none: 'a test' },
     run: () => Promise.resolve({ output: { secret: 'drowssap' }, entries: [] }),
   })
@@ -239,11 +231,7 @@ function threeBatches() {
     http: 'POST /batches',
     summary: 'Work in batches',
     who: { operator: 'admin' },
-    path: {},
-    input: {},
     output: closedObject({ moved: Type.Integer(), last: Type.String(), more: moreField }),
-    refusals: [],
-    example: {},
     audit: 'disputes.withdrawn',
     run() {
       left--
@@ -299,11 +287,8 @@ test('a refusal rolls back what the change wrote before it', async () => {
     http: 'POST /writes',
     summary: 'Write, then refuse',
     who: { operator: 'admin' },
-    path: {},
-    input: {},
     output: closedObject({}),
     refusals: ['score_absent'],
-    example: {},
     audit: { none: 'a test' },
     async run(tx) {
       await tx.run(sql`update sources set name = 'Written'`)
@@ -345,11 +330,7 @@ test('a dry run shows no secret: the one that it makes never works', async () =>
     http: 'POST /secrets',
     summary: 'Make a secret',
     who: { operator: 'admin' },
-    path: {},
-    input: {},
     output: closedObject({ secret: Type.String({ 'x-secret': true }) }),
-    refusals: [],
-    example: {},
     audit: { none: 'a test' },
     run: () => Promise.resolve(unchanged({ secret: 'a-secret' })),
   })

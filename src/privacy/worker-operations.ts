@@ -61,7 +61,6 @@ const workersList = read({
   http: 'GET /workers',
   summary: 'Show workers and why their scores are hidden, the latest registered first',
   who: { operator: 'viewer' },
-  path: {},
   input: {
     hidden: flagField('only workers whose score is not public'),
     find: findField('whose username or name begins so, or whose id or external id it is'),
@@ -82,7 +81,6 @@ const workersList = read({
     ),
     next: nextField,
   }),
-  refusals: [],
   example: { hidden: true, limit: 200 },
   none: 'There are no such workers.',
   columns: {
@@ -153,7 +151,6 @@ const workersShow = read({
   summary: 'Show a worker, and what decides whether the score is public',
   who: { operator: 'viewer' },
   path: { username },
-  input: {},
   output: shownWorker,
   refusals: ['worker_not_found'],
   example: { username: 'ada-lovelace' },
@@ -276,7 +273,6 @@ export const workersExport = change({
   summary: 'Write everything that is stored about a worker to a file',
   who: { operator: 'admin' },
   path: { username },
-  input: {},
   output: Type.Object({ workerId: Type.String() }, { additionalProperties: true }),
   refusals: ['worker_not_found'],
   example: { username: 'ada-lovelace' },

@@ -42,7 +42,6 @@ const reportsList = read({
   http: 'GET /reports',
   summary: 'Show reports, the newest first',
   who: { operator: 'viewer' },
-  path: {},
   input: { account: Type.Optional(accountField), limit, after: afterField },
   output: closedObject({
     reports: Type.Array(closedObject({ ...agentDecisionReport.properties, account })),
@@ -84,7 +83,6 @@ const reportsReviews = read({
   http: 'GET /reports/reviews',
   summary: 'Show which locked accounts request a review, the oldest request first',
   who: { operator: 'viewer' },
-  path: {},
   input: { limit: limitField, after: afterField },
   output: closedObject({
     reviews: Type.Array(
@@ -98,7 +96,6 @@ const reportsReviews = read({
     ),
     next: nextField,
   }),
-  refusals: [],
   example: { limit: 200 },
   none: 'No review is open.',
   columns: { requested: 'requestedAt', account: 'account', note: 'note' },
@@ -115,7 +112,6 @@ const reportsUnlock = change({
   summary: 'Let a locked account report again; approves its review',
   who: { operator: 'support' },
   path: { account: accountField },
-  input: {},
   output: closedObject({
     userId,
     account,
@@ -147,7 +143,6 @@ const reportsDecline = change({
   summary: 'Decline the review of an account; it stays locked and may request another',
   who: { operator: 'support' },
   path: { account: accountField },
-  input: {},
   output: closedObject({ userId, account }),
   refusals: ['account_not_found', 'unlock_review_not_found'],
   example: { account: 'Example Ltd' },
@@ -168,7 +163,6 @@ export const reportsLock = change({
   summary: 'Refuse further reports of an account (403); its earlier reports stay',
   who: { operator: 'support' },
   path: { account: accountField },
-  input: {},
   output: closedObject({ userId, account, changed: Type.Boolean() }),
   refusals: ['account_not_found'],
   example: { account: 'Example Ltd' },
@@ -221,7 +215,6 @@ const reportsErase = change({
   http: 'POST /reports/erase',
   summary: 'Delete every report about a worker or a score',
   who: { operator: 'admin' },
-  path: {},
   input: {
     usernames: Type.Optional(
       Type.Array(usernameField, {

@@ -23,7 +23,6 @@ export const accountsCreate = change({
   http: 'POST /accounts',
   summary: 'Create an account',
   who: { operator: 'admin' },
-  path: {},
   input: {
     name: Type.String({
       pattern: '^(?!\\s*$)[^\\p{C}]{1,120}$',
@@ -60,7 +59,6 @@ const accountsList = read({
   http: 'GET /accounts',
   summary: 'Show every account, its keys and its credits',
   who: { operator: 'viewer' },
-  path: {},
   input: { limit: { ...limitField, default: 1_000 }, after: afterField },
   output: closedObject({
     accounts: Type.Array(
@@ -68,7 +66,6 @@ const accountsList = read({
     ),
     next: nextField,
   }),
-  refusals: [],
   example: { limit: 1_000 },
   none: 'There is no account yet. Run `assay accounts create NAME`.',
   columns: {
@@ -93,7 +90,6 @@ const accountsShow = read({
   summary: 'Show an account, its valid keys and the last ended ones',
   who: { operator: 'viewer' },
   path: { account: accountField },
-  input: {},
   output: closedObject({
     account,
     credits,

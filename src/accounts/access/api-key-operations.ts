@@ -162,7 +162,6 @@ const apiKeysFind = change({
   http: 'POST /api-keys/find',
   summary: 'Find a key by its text, or by its shown beginning and end',
   who: { operator: 'support' },
-  path: {},
   input: {
     text: Type.String({
       minLength: 1,
@@ -278,7 +277,6 @@ export const apiKeysRevoke = change({
   summary: 'Revoke a key, at once and for ever',
   who: { operator: 'support', member: 'owner' },
   path: { keyId },
-  input: {},
   output: closedObject({ id: Type.String(), result: Type.Enum(['revoked', 'before']) }),
   refusals: ['api_key_not_found'],
   example: { keyId: exampleId },

@@ -41,7 +41,6 @@ export const operatorsCreateToken = change({
   http: 'POST /operator-tokens',
   summary: 'Make a token for a system of yours',
   who: { operator: 'admin' },
-  path: {},
   input: {
     name: Type.String({
       minLength: 1,
@@ -108,7 +107,6 @@ export const operatorsRevokeToken = change({
   summary: 'Revoke a token, for ever',
   who: { operator: 'admin' },
   path: { tokenId: idField('a token', 'operators list-tokens') },
-  input: {},
   output: closedObject({ tokenId: Type.String(), changed: Type.Boolean() }),
   refusals: ['operator_token_not_found'],
   example: { tokenId: '01993f2e-5c1a-7b3e-8d4f-2a6b8c0d1e2f' },
@@ -131,10 +129,8 @@ const operatorsListTokens = read({
   http: 'GET /operator-tokens',
   summary: 'Show the tokens of your systems, the newest first',
   who: { operator: 'viewer' },
-  path: {},
   input: { limit: limitField, after: afterField },
   output: closedObject({ tokens: Type.Array(token), next: nextField }),
-  refusals: [],
   example: { limit: 200 },
   none: 'There is no operator token. Run `assay operators create-token`.',
   columns: {

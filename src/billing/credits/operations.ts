@@ -164,7 +164,6 @@ const creditsShow = read({
   summary: 'Show the balance of an account',
   who: { operator: 'viewer' },
   path: { account: accountField },
-  input: {},
   output: closedObject({
     account,
     name,
@@ -283,8 +282,6 @@ export const creditsResume = change({
   http: 'POST /credits/resume',
   summary: 'Charge suspended accounts again whose balance is the sum of its entries',
   who: { operator: 'admin' },
-  path: {},
-  input: {},
   output: closedObject({
     resumed: Type.Integer({ description: 'How many accounts.' }),
     accountIds: Type.Array(Type.String(), {
@@ -292,8 +289,6 @@ export const creditsResume = change({
     }),
     more: moreField,
   }),
-  refusals: [],
-  example: {},
   audit: 'credits.resumed',
   renderLines: ({ resumed }) => [
     resumed === 0
@@ -314,7 +309,6 @@ export const creditsArchive = change({
   http: 'POST /credits/archive',
   summary: 'Write the entries of a past month to a file, and delete them from the ledger',
   who: { operator: 'admin' },
-  path: {},
   input: {
     month: Type.String({
       pattern: monthPattern,

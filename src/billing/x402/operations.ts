@@ -111,7 +111,6 @@ export const paymentsList = read({
   http: 'GET /payments',
   summary: 'Show payments, the newest first',
   who: { operator: 'viewer' },
-  path: {},
   input: {
     state: Type.Optional(state),
     payer: Type.Optional(payer),
@@ -120,7 +119,6 @@ export const paymentsList = read({
     after,
   },
   output: payments,
-  refusals: [],
   example: { state: 'settled', since: '2026-05-01', limit: 50 },
   none: 'There are no payments.',
   columns,
@@ -136,15 +134,11 @@ export const paymentsStates = read({
   http: 'GET /payments/states',
   summary: 'Show the number and the sum of payments in each state',
   who: { operator: 'viewer' },
-  path: {},
-  input: {},
   output: closedObject({
     states: Type.Array(
       closedObject({ state, chainId, payments: count, amount, oldest: time, newest: time }),
     ),
   }),
-  refusals: [],
-  example: {},
   none: 'There are no payments.',
   columns: {
     state: 'state',
@@ -162,10 +156,8 @@ export const paymentsUndelivered = read({
   http: 'GET /payments/undelivered',
   summary: 'Show payments that were made after the caller was gone, and not requested again since',
   who: { operator: 'viewer' },
-  path: {},
   input: { limit, after },
   output: payments,
-  refusals: [],
   example: { limit: 50 },
   none: 'Every payment was delivered.',
   columns,
@@ -183,10 +175,8 @@ export const paymentsUnresolved = read({
   http: 'GET /payments/unresolved',
   summary: 'Show payments that may have been made and are not settled',
   who: { operator: 'viewer' },
-  path: {},
   input: { limit, after },
   output: payments,
-  refusals: [],
   example: { limit: 50 },
   finding: 'payments',
   none: 'No payment is unresolved.',
@@ -282,7 +272,6 @@ export const paymentsRevenue = read({
   http: 'GET /payments/revenue',
   summary: 'Show settled payments by day and endpoint',
   who: { operator: 'viewer' },
-  path: {},
   input: { since: Type.Optional(timeField('in UTC; default: 30 days ago')) },
   output: closedObject({
     revenue: Type.Array(
@@ -296,7 +285,6 @@ export const paymentsRevenue = read({
       }),
     ),
   }),
-  refusals: [],
   example: { since: '2026-05-01' },
   none: 'No payment was settled in this time.',
   columns: {

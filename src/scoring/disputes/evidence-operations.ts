@@ -99,7 +99,6 @@ export const evidenceRevoke = change({
   http: 'POST /evidence/revoke',
   summary: 'Revoke evidence for ever',
   who: { operator: 'support' },
-  path: {},
   input: { evidence: evidenceNamesField('evidence ids, or SOURCE/EXTERNAL-ID'), reason },
   positional: ['evidence'],
   output: closedObject({
@@ -109,7 +108,6 @@ export const evidenceRevoke = change({
     rescored,
     notScored,
   }),
-  refusals: [],
   example: { evidence: ['acme-reviews/2026-117'], reason: 'source_invalid' },
   audit: 'evidence.revoked',
   danger: 'Revoked evidence never counts again, and the credentials of its scores are revoked.',
@@ -187,7 +185,6 @@ const evidenceReassign = change({
   http: 'POST /evidence/reassign',
   summary: 'Move evidence to the worker that it belongs to',
   who: { operator: 'support' },
-  path: {},
   input: {
     evidence: Type.Optional(evidenceNamesField('evidence ids, or SOURCE/EXTERNAL-ID')),
     allOf: Type.Optional({
@@ -263,7 +260,6 @@ export const evidenceList = read({
   http: 'GET /evidence',
   summary: 'Show evidence in the order of its sources',
   who: { operator: 'viewer' },
-  path: {},
   input: {
     source: Type.Optional({ ...sourceIdField, 'x-help': 'of this source' }),
     username: Type.Optional({ ...usernameField, 'x-help': 'of this worker' }),

@@ -141,7 +141,6 @@ export const disputesReview = change({
   summary: 'Record that the review of a dispute has begun',
   who: { operator: 'support' },
   path: { disputeId },
-  input: {},
   output: closedObject({ disputeId: Type.String(), state: Type.Literal('under_review') }),
   refusals: ['dispute_not_found', 'dispute_state'],
   example: { disputeId: exampleId },
@@ -219,7 +218,6 @@ export const disputesWithdraw = change({
   summary: 'Record that the worker withdraws a dispute',
   who: { operator: 'support', ingest: true },
   path: { disputeId },
-  input: {},
   output: ended,
   refusals: endRefusals,
   example: { disputeId: exampleId },
@@ -261,7 +259,6 @@ export const disputesList = read({
   http: 'GET /disputes',
   summary: 'Show the open disputes, the earliest due first',
   who: { operator: 'viewer' },
-  path: {},
   input: {
     all: flagField('the latest ones, ended ones too'),
     username: Type.Optional({ ...usernameField, 'x-help': 'all of this worker' }),
@@ -311,7 +308,6 @@ export const disputesShow = read({
   summary: 'Show a dispute and its history',
   who: { operator: 'viewer' },
   path: { disputeId },
-  input: {},
   output: closedObject({
     dispute: closedObject({ ...dispute.properties, moves: Type.Array(move) }),
   }),

@@ -88,7 +88,6 @@ export const sourcesSuspend = change({
   summary: 'Let the evidence of a source count for nothing until you resume it',
   who: { operator: 'admin' },
   path: { sourceId: sourceIdField },
-  input: {},
   output: suspension,
   refusals: ['source_not_found'],
   example: { sourceId: 'acme' },
@@ -107,7 +106,6 @@ export const sourcesResume = change({
   summary: 'Let the evidence of a suspended source count again',
   who: { operator: 'admin' },
   path: { sourceId: sourceIdField },
-  input: {},
   output: suspension,
   refusals: ['source_not_found'],
   example: { sourceId: 'acme' },
@@ -145,7 +143,6 @@ const sourcesList = read({
   http: 'GET /sources',
   summary: 'Show every source',
   who: { operator: 'viewer' },
-  path: {},
   input: {
     limit: limitField,
     after: Type.Optional({
@@ -154,7 +151,6 @@ const sourcesList = read({
     }),
   },
   output: closedObject({ sources: Type.Array(registered), next: nextField }),
-  refusals: [],
   example: { limit: 200 },
   none: 'There is no source yet. Run `assay sources register`.',
   columns: {

@@ -72,14 +72,12 @@ export const credentialsList = read({
   http: 'GET /credentials',
   summary: 'Show issued credentials, the latest first',
   who: { operator: 'viewer' },
-  path: {},
   input: {
     username: Type.Optional({ ...usernameField, 'x-help': 'that name this worker' }),
     limit: limitField,
     after: afterField,
   },
   output: closedObject({ credentials: Type.Array(credential), next: nextField }),
-  refusals: [],
   example: { username: 'ada-lovelace', limit: 200 },
   none: 'There are no such credentials.',
   columns: {
@@ -172,14 +170,12 @@ export const credentialsExport = read({
   http: 'GET /credentials/export',
   summary: 'Read credentials as they were issued, the latest first',
   who: { operator: 'viewer' },
-  path: {},
   input: {
     username: Type.Optional({ ...usernameField, 'x-help': 'that name this worker' }),
     limit: limitField,
     after: afterField,
   },
   output: closedObject({ credentials: Type.Array(issued), next: nextField }),
-  refusals: [],
   example: { username: 'ada-lovelace', limit: 200 },
   async run(db, { username, limit, after = null }) {
     const usernameSha256 = username === undefined ? null : usernameDigest(username)
@@ -204,7 +200,6 @@ export const credentialsRevoke = change({
   http: 'POST /credentials/revoke',
   summary: 'Revoke credentials for ever',
   who: { operator: 'admin' },
-  path: {},
   input: {
     credentials: Type.Array(
       Type.String({
@@ -273,7 +268,6 @@ export const credentialsRevokeOfKey = change({
   summary: 'Revoke every credential of a signing key that is revoked already',
   who: { operator: 'admin' },
   path: { kid: kidField },
-  input: {},
   output: closedObject({ kid: Type.String(), changed: Type.Boolean() }),
   refusals: ['signing_key_not_found', 'signing_key_not_revoked'],
   example: { kid: exampleKid },
@@ -306,11 +300,8 @@ export const credentialsReissue = change({
   http: 'POST /credentials/reissue',
   summary: 'Issue the credentials that public scores wait for now, in batches',
   who: { operator: 'admin' },
-  path: {},
-  input: {},
   output: closedObject({ reissued: Type.Integer(), more: moreField }),
   refusals: ['scoring_unavailable'],
-  example: {},
   audit: 'credentials.reissued',
   renderLines: ({ reissued }) => [`${counted(reissued, 'public score')} got a new credential.`],
   async run(tx, _, { now, services }) {

@@ -30,11 +30,7 @@ export const enginesList = read({
   http: 'GET /engines',
   summary: 'Show every engine that is in engines/ or made a score',
   who: { operator: 'viewer' },
-  path: {},
-  input: {},
   output: closedObject({ engines: Type.Array(engine) }),
-  refusals: [],
-  example: {},
   none: 'There is no engine.',
   columns: {
     version: 'version',

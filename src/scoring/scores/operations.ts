@@ -42,7 +42,6 @@ const scoresList = read({
   http: 'GET /scores',
   summary: 'Show the active scores, those of the latest registered workers first',
   who: { operator: 'viewer' },
-  path: {},
   input: {
     band: Type.Optional(Type.Enum([...bands], { description: bands.join(', ') })),
     limit: limitField,
@@ -54,7 +53,6 @@ const scoresList = read({
     ),
     next: nextField,
   }),
-  refusals: [],
   example: { limit: 200 },
   none: 'There are no such scores.',
   columns: {

@@ -28,11 +28,7 @@ export const scoresMark = change({
   http: 'POST /scores/mark',
   summary: 'Mark every worker with evidence as due',
   who: { operator: 'admin' },
-  path: {},
-  input: {},
   output: closedObject({ count }),
-  refusals: [],
-  example: {},
   audit: 'scores.marked',
   renderLines: ({ count: marked }) => [`${counted(marked, 'worker')} marked`],
   async run(tx, _, { now }) {
@@ -49,8 +45,6 @@ export const scoresRecompute = change({
   http: 'POST /scores/recompute',
   summary: 'Compute the scores that are due, in batches',
   who: { operator: 'admin' },
-  path: {},
-  input: {},
   output: closedObject({
     scored: count,
     issued: count,
@@ -62,7 +56,6 @@ export const scoresRecompute = change({
     more: moreField,
   }),
   refusals: ['scoring_unavailable'],
-  example: {},
   audit: 'scores.recomputed',
   async run(tx, _, { now, services }) {
     const scoring = await services.scoring(tx)

@@ -28,10 +28,8 @@ export const keysCreate = change({
   http: 'POST /keys',
   summary: 'Register a key; the first one signs at once',
   who: { operator: 'admin' },
-  path: {},
   input: { kid: kidField },
   output: closedObject({ kid: Type.String(), state: Type.Enum([...keyStates]) }),
-  refusals: [],
   example: { kid: exampleKid },
   audit: 'keys.created',
   async run(tx, { kid }, { now }) {
@@ -47,7 +45,6 @@ export const keysRotate = change({
   http: 'POST /keys/rotate',
   summary: 'Sign with the oldest pending key from now on, and retire the active one',
   who: { operator: 'admin' },
-  path: {},
   input: { now: flagField('do not wait until caches know the new key') },
   output: closedObject({
     active: Type.String(),
@@ -96,8 +93,6 @@ const keysList = read({
   http: 'GET /keys',
   summary: 'List the signing keys',
   who: { operator: 'viewer' },
-  path: {},
-  input: {},
   output: closedObject({
     keys: Type.Array(
       closedObject({
@@ -111,8 +106,6 @@ const keysList = read({
       }),
     ),
   }),
-  refusals: [],
-  example: {},
   none: 'There is no signing key yet. Run `assay keys create`.',
   columns: {
     kid: 'kid',

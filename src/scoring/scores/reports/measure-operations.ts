@@ -20,7 +20,6 @@ export const sourcesReport = change({
   http: 'POST /reports/sources',
   summary: 'Compare the results of each source with those of other groups',
   who: { operator: 'admin' },
-  path: {},
   input: { minCell },
   output: closedObject({ ...madeFrom, rows: Type.Array(sourceRow) }),
   refusals: ['scoring_unavailable'],
@@ -60,7 +59,6 @@ export const scoresReliability = change({
   http: 'POST /reports/reliability',
   summary: 'Measure scatter, agreement and coverage, which the ranges of scores assume',
   who: { operator: 'admin' },
-  path: {},
   input: { minCell },
   output: closedObject({
     ...madeFrom,

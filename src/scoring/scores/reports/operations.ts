@@ -21,7 +21,6 @@ const scoresExport = change({
   http: 'POST /reports/score-export',
   summary: 'Export a page of scores, skills and evidence under pseudonyms, for an auditor',
   who: { operator: 'admin' },
-  path: {},
   input: {
     key: Type.Optional(
       Type.String({
@@ -66,10 +65,8 @@ export const scoresRecordExport = change({
   http: 'POST /reports/score-files',
   summary: 'Record that scores were written to files for an auditor',
   who: { operator: 'admin' },
-  path: {},
   input: { workers: Type.Integer({ minimum: 0, description: 'workers in the files' }) },
   output: closedObject({ workers: Type.Integer() }),
-  refusals: [],
   example: { workers: 1_000 },
   audit: 'reports.made',
   async run(_tx, { workers }) {
@@ -83,7 +80,6 @@ export const scoresImpact = change({
   http: 'POST /reports/impact',
   summary: 'Compare how often categories of workers reach a score',
   who: { operator: 'admin' },
-  path: {},
   input: {
     scores: Type.String({ description: 'scores.csv of the export' }),
     groups: Type.String({ description: 'CSV with the column subject and those to compare' }),
