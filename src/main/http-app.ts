@@ -217,18 +217,15 @@ function servicePages(
     }),
     ...dashboardPages({
       ...context,
-      sessionRules: sessions,
-      performer: { db, clock, services },
+      services,
       retryWaitsSeconds: webhooks.retryWaitsSeconds,
       sandbox,
       verify: standard.verifier.verify,
       prices: config.metering ? config.prices : null,
-      requestLog: {
-        callsDb,
-        requestLogDays: config.requestLogDays,
-        routes: new Map(Object.entries(contract)),
-        validSessions: (asked) => findValidSessionIds(db, asked, sessionTimes(sessions, clock())),
-      },
+      callsDb,
+      requestLogDays: config.requestLogDays,
+      routes: new Map(Object.entries(contract)),
+      validSessions: (asked) => findValidSessionIds(db, asked, sessionTimes(sessions, clock())),
     }),
     ...signInEndpoints({
       ...context,

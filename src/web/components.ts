@@ -56,6 +56,24 @@ export function notice({ tone, title, text, isResult = false }: Notice): Html {
   return html`<div class="notice" data-tone="${tone}"${role}>${icon(noticeIcons[tone])}<div><strong>${title}</strong>${more}</div></div>`
 }
 
+/** The result of an action. Without a `text`, the title is the first sentence. */
+export function result(tone: Notice['tone'], sentences: string, text?: Part): Html {
+  const [title, rest] = text === undefined ? sentences.split(/(?<=\.) (.*)/) : [sentences]
+  const shown = text ?? rest
+  return notice({ tone, title, ...(shown !== undefined && { text: shown }), isResult: true })
+}
+
+type Results = Readonly<Partial<Record<Notice['tone'], Readonly<Record<string, string>>>>>
+
+/** Returns the results of actions by the words that name them in the query of a page. */
+export function results(all: Results): (done: string | undefined) => Html | false {
+  const shown = (Object.keys(all) as Notice['tone'][]).flatMap((tone) =>
+    Object.entries(all[tone] ?? {}).map(([done, text]) => [done, result(tone, text)] as const),
+  )
+  const byDone = new Map(shown)
+  return (done = '') => byDone.get(done) ?? false
+}
+
 export interface Empty {
   icon: IconName
   title: string

@@ -5,6 +5,10 @@
  */
 import { type Static, type TObject, Type } from 'typebox'
 import { findSignedIn } from '../accounts/api.ts'
+import type { UserServices } from '../accounts/user-operations.ts'
+import type { Prices } from '../billing/credits/meters.ts'
+import type { Verify } from '../credentials/verifier.ts'
+import type { Sandbox } from '../demo/sandbox/open.ts'
 import { type SessionCaller, sessionOf } from '../edge/http/callers.ts'
 import { formType } from '../edge/http/contract.ts'
 import {
@@ -13,23 +17,59 @@ import {
   type EndpointRequest,
   endpoint,
 } from '../edge/http/endpoint.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { Db } from '../platform/db/db.ts'
+import { memberCaller } from '../operations/callers.ts'
+import type { Operation } from '../operations/operation.ts'
+import {
+  type InputOf,
+  type OutputOf,
+  type Performed,
+  type Performer,
+  type PerformOptions,
+  perform,
+} from '../operations/perform.ts'
+import type { Queryable } from '../platform/db/db.ts'
 import { type Refusal, refuse } from '../platform/errors.ts'
+import type { ReportServices } from '../reports/operations.ts'
 import { countFailingEndpoints } from '../webhooks/api.ts'
+import type { WebhookServices } from '../webhooks/operation-parts.ts'
 import type { Part } from './html.ts'
 import { type Page, pageAnswer, redirect } from './layout.ts'
 import { dashboardRefusalPage } from './refusal-page.ts'
 
-export interface PagesContext {
-  db: Db
-  clock: Clock
+/** What all pages of the dashboard share. */
+export interface PagesContext extends Performer<UserServices & WebhookServices & ReportServices> {
   publicUrl: string
+  /** The database of the request log. */
+  callsDb: Queryable
+  /** Days that calls are kept; 0: no call is logged. */
+  requestLogDays: number
+  /** The route of each operation by its id. */
+  routes: ReadonlyMap<string, { method: string; path: string; summary: string }>
+  /** Returns the ids of the sessions that may still be used. */
+  validSessions(sessions: readonly SessionCaller[]): Promise<ReadonlySet<string>>
+  /** Credits for a call of each meter. Null: calls are not metered. */
+  prices: Prices | null
+  /** The waits between the attempts at a delivery. */
+  retryWaitsSeconds: readonly number[]
+  sandbox: Sandbox
+  verify: Verify
+}
+
+interface Performing {
+  /** Performs an operation for the member. */
+  perform<Op extends Operation<PagesContext['services']>>(
+    operation: Op,
+    input: InputOf<Op>,
+    options?: PerformOptions,
+  ): Promise<Performed<OutputOf<Op>>>
 }
 
 export type Fields = Readonly<Record<string, string>>
 
-export interface Visit<Path = Fields, Query = Fields> {
+export type Visit<Path = Fields, Query = Fields> = Visiting<Path, Query> & Performing
+
+/** A visit of a page of any place. */
+interface Visiting<Path = Fields, Query = Fields> {
   session: SessionCaller
   path: Path
   query: Query
@@ -47,7 +87,7 @@ export interface View {
 
 export type Shown = View | { redirectTo: string } | Refusal
 
-export interface DashboardPage<Path extends TObject, Query extends TObject> {
+export interface DeclaredPage<Path extends TObject, Query extends TObject, More = Performing> {
   /** Unique over the service. */
   name: string
   path: string
@@ -55,20 +95,25 @@ export interface DashboardPage<Path extends TObject, Query extends TObject> {
   entry: string | ((path: Fields) => string)
   pathParameters?: Path
   queryParameters?: Query
-  show(visit: Visit<Static<Path>, Static<Query>>): Promise<Shown>
+  show(visit: Visiting<Static<Path>, Static<Query>> & More): Promise<Shown>
   /** The actions by the value of the form's field `do`. */
   actions?: Readonly<
-    Record<string, (visit: Visit<Static<Path>, Static<Query>>, fields: Fields) => Promise<Shown>>
+    Record<
+      string,
+      (visit: Visiting<Static<Path>, Static<Query>> & More, fields: Fields) => Promise<Shown>
+    >
   >
 }
 
 const bodyBytesMax = 32_768
 
 /** What the pages of one place have in common. */
-export interface PagesPlace
+export interface PagesPlace<More>
   extends Required<Pick<Endpoint, 'policy' | 'priority' | 'refusalPage'>> {
   /** Null: the user or the account was erased since the session was looked up. */
   frameOf(session: SessionCaller, entry: string): Promise<Frame | null>
+  /** What a visit has beside its request. */
+  moreOf(session: SessionCaller, requestId: string): More
 }
 
 type Frame = Pick<Page, 'dashboard' | 'console'>
@@ -76,22 +121,26 @@ type Frame = Pick<Page, 'dashboard' | 'console'>
 /** Declares a page of the dashboard. */
 export function dashboardPage<Path extends TObject, Query extends TObject>(
   context: PagesContext,
-  page: DashboardPage<Path, Query>,
+  page: DeclaredPage<Path, Query>,
 ): Endpoint[] {
-  const place: PagesPlace = {
+  const place: PagesPlace<Performing> = {
     policy: { kind: 'session' },
     priority: 'search',
     refusalPage: dashboardRefusalPage(new URL(context.publicUrl).host),
     frameOf: (session, entry) => frameOf(context, session, entry),
+    moreOf: (session, requestId) => ({
+      perform: (operation, input, options) =>
+        perform(context, operation, memberCaller(session, requestId), input, options),
+    }),
   }
   return pageEndpoints(context, place, page)
 }
 
 /** Declares a page: the endpoint that shows it, and the one that takes its forms. */
-export function pageEndpoints<Path extends TObject, Query extends TObject>(
-  context: PagesContext,
-  { policy, priority, refusalPage, frameOf }: PagesPlace,
-  page: DashboardPage<Path, Query>,
+export function pageEndpoints<Path extends TObject, Query extends TObject, More>(
+  context: Pick<PagesContext, 'clock' | 'publicUrl'>,
+  { policy, priority, refusalPage, frameOf, moreOf }: PagesPlace<More>,
+  page: DeclaredPage<Path, Query, More>,
 ): Endpoint[] {
   const host = new URL(context.publicUrl).host
   const { name, path, pathParameters, queryParameters, actions } = page
@@ -110,13 +159,14 @@ export function pageEndpoints<Path extends TObject, Query extends TObject>(
   const answer = async (request: Request, work: (visit: VisitOf) => Promise<Shown>) => {
     const { caller, path, query, requestId } = request
     const session = sessionOf(caller)
-    const visit = { session, path, query, now: context.clock(), requestId }
+    const more = moreOf(session, requestId)
+    const visit = { session, path, query, now: context.clock(), requestId, ...more }
     const entry = typeof page.entry === 'string' ? page.entry : page.entry(path as Fields)
     // The frame is read beside the view, not before it.
     const [shown, frame] = await Promise.all([work(visit), frameOf(session, entry)])
     return answerOf(shown, { host, frame })
   }
-  type VisitOf = Visit<Static<Path>, Static<Query>>
+  type VisitOf = Visiting<Static<Path>, Static<Query>> & More
 
   const shown = endpoint({
     ...common,

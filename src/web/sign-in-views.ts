@@ -1,7 +1,7 @@
 /** The views of sign-in, from data to HTML. They need no script. */
 import type { IdentityRefusal } from '../accounts/identity-sign-in.ts'
 import { isOfConsole } from '../accounts/sign-in.ts'
-import { notice } from './components.ts'
+import { notice, result } from './components.ts'
 import { attributes, type Html, html } from './html.ts'
 import { icon } from './icons.ts'
 import type { Page } from './layout.ts'
@@ -32,12 +32,7 @@ export interface SignInForm extends SignInMethods {
   isAgain?: boolean
 }
 
-const leftNotice = notice({
-  tone: 'positive',
-  title: 'You have left the account.',
-  text: 'Your sessions in it have ended.',
-  isResult: true,
-})
+const leftNotice = result('positive', 'You have left the account. Your sessions in it have ended.')
 
 export function signInView(form: SignInForm): SignInView {
   const { error, provider, sendsMail, hasLeft = false, isAgain = false } = form

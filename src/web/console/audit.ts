@@ -4,7 +4,7 @@ import { actions } from '../../audit/actions.ts'
 import type { Entry } from '../../audit/chain.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { visible } from '../../platform/visible.ts'
-import { actionForm, type Column, none, notice, shortIdValue, table } from '../components.ts'
+import { actionForm, type Column, none, result, shortIdValue, table } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import type { Shown } from '../page.ts'
 import { counted, detailText, timeTag } from '../text.ts'
@@ -53,18 +53,15 @@ function verdict(output: object): Html {
     head?: string
   }
   if (broken !== undefined)
-    return notice({
-      tone: 'negative',
-      title: `The log is broken at entry ${broken.seq}: ${broken.reason}.`,
-      text: 'The entries before it are as they were written. Nothing is certain from there on.',
-      isResult: true,
-    })
-  return notice({
-    tone: 'positive',
-    title: `The log is whole: ${counted(entries, 'entry', 'entries')}.`,
-    text: html`Keep its head elsewhere, to find out later whether entries were cut off: ${shortIdValue(head)}`,
-    isResult: true,
-  })
+    return result(
+      'negative',
+      `The log is broken at entry ${broken.seq}: ${broken.reason}. The entries before it are as they were written. Nothing is certain from there on.`,
+    )
+  return result(
+    'positive',
+    `The log is whole: ${counted(entries, 'entry', 'entries')}.`,
+    html`Keep its head elsewhere, to find out later whether entries were cut off: ${shortIdValue(head)}`,
+  )
 }
 
 export function entryTable(entries: readonly Entry[], now: Date): Html {

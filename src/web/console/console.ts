@@ -13,7 +13,7 @@ import { errorTable, type Refusal } from '../../platform/errors.ts'
 import { type FieldErrors, menu, notice } from '../components.ts'
 import { attributes, html, type Part } from '../html.ts'
 import {
-  type DashboardPage,
+  type DeclaredPage,
   type Fields,
   type PagesContext,
   pageEndpoints,
@@ -34,7 +34,7 @@ import {
   wordsOf,
 } from './nouns.ts'
 
-export interface ConsoleOptions<Services> extends PagesContext {
+export interface ConsoleOptions<Services> extends Pick<PagesContext, 'db' | 'clock' | 'publicUrl'> {
   operations: readonly Operation<Services>[]
   performer: Performer<Services>
   refusalPage: RefusalPage
@@ -57,11 +57,11 @@ export interface Console<Services> extends Pick<ConsoleOptions<Services>, 'siteU
   page(declared: Declared): Endpoint[]
 }
 
-export type Visiting = Pick<Visit, 'session' | 'path' | 'query' | 'now' | 'requestId'>
+export type Visiting = Omit<Visit, 'perform'>
 
 interface Declared
-  extends Partial<Pick<DashboardPage<TObject, TObject>, 'entry'>>,
-    Pick<DashboardPage<TObject, TObject>, 'name' | 'path' | 'pathParameters'> {
+  extends Partial<Pick<DeclaredPage<TObject, TObject>, 'entry'>>,
+    Pick<DeclaredPage<TObject, TObject>, 'name' | 'path' | 'pathParameters'> {
   show(visit: Visiting): Promise<Shown>
   actions?: Readonly<Record<string, (visit: Visiting, fields: Fields) => Promise<Shown>>>
 }
@@ -95,9 +95,10 @@ export function openConsole<Services>(options: ConsoleOptions<Services>): Consol
             const role = roleOf(session)
             return user === null ? null : { console: { user, role, current, groups } }
           },
+          moreOf: () => ({}),
         },
         // Its parameters are texts: operations check them.
-        { entry: entryOf, ...declared } as DashboardPage<TObject, TObject>,
+        { entry: entryOf, ...declared } as DeclaredPage<TObject, TObject, object>,
       ),
   }
 }

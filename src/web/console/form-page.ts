@@ -11,6 +11,7 @@ import {
   hidden,
   notice,
   pageHead,
+  result,
   secretOnce,
 } from '../components.ts'
 import { type Html, html } from '../html.ts'
@@ -82,8 +83,7 @@ export async function formShown<Services>(
   if ('refusal' in done) return form(refusedAnswer(names, done))
   const { output } = done
   const lines = sentencesOf(operation, output, input)
-  const told = (title: string) =>
-    notice({ tone: 'info', title, text: lines.join(' '), isResult: true })
+  const told = (title: string) => result('info', title, lines.join(' '))
   if (sent.isPreview) return form({ above: told('Nothing was changed yet. This would happen:') })
   const [secret] = secretFields(operation.output)
   if (secret !== undefined) {

@@ -4,23 +4,17 @@ import type { Invitation } from '../../accounts/invitation.ts'
 import { membersMax } from '../../accounts/invitations.ts'
 import { membersAccept, membersDecline } from '../../accounts/member-operations.ts'
 import { accountsPath } from '../../accounts/sign-in.ts'
-import type { UserServices } from '../../accounts/user-operations.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { uuidForm } from '../../edge/http/fields.ts'
-import { memberCaller } from '../../operations/callers.ts'
-import { type Performer, perform } from '../../operations/perform.ts'
 import { refuse } from '../../platform/errors.ts'
-import { actionForm, card, notice, pageHead } from '../components.ts'
+import { actionForm, card, pageHead, result } from '../components.ts'
 import { type Html, html } from '../html.ts'
 import { invitationSentence, roleSentence } from '../invitation-words.ts'
 import { accountTitle } from '../layout.ts'
 import { dashboardPage, type PagesContext, type View } from '../page.ts'
 import { timeTag } from '../text.ts'
 
-export function accountPage({
-  performer,
-  ...context
-}: PagesContext & { performer: Performer<UserServices> }): Endpoint[] {
+export function accountPage(context: PagesContext): Endpoint[] {
   const { db, publicUrl } = context
   const host = new URL(publicUrl).host
   const view = async (
@@ -59,18 +53,16 @@ ${card({
           ? { redirectTo: '/dashboard' }
           : refuse('not_found', { message: 'You are not a member of this account.' })
       },
-      async join({ session, requestId, now }, { invitation: invitationId = '' }) {
-        const caller = memberCaller(session, requestId)
-        const joined = await perform(performer, membersAccept, caller, { invitationId })
+      async join({ perform, session, now }, { invitation: invitationId = '' }) {
+        const joined = await perform(membersAccept, { invitationId })
         if ('refusal' in joined)
           return joined.refusal === 'members_maximum' ? view(session, now, true) : noInvitation()
         const { sessionId, userId } = session
         await updateSessionAccount(db, { sessionId, userId, ...joined.output })
         return { redirectTo: '/dashboard' }
       },
-      async decline({ session, requestId }, { invitation: invitationId = '' }) {
-        const caller = memberCaller(session, requestId)
-        const declined = await perform(performer, membersDecline, caller, { invitationId })
+      async decline({ perform }, { invitation: invitationId = '' }) {
+        const declined = await perform(membersDecline, { invitationId })
         return 'refusal' in declined ? noInvitation() : { redirectTo: accountsPath }
       },
     },
@@ -81,12 +73,10 @@ function noInvitation() {
   return refuse('not_found', { message: 'You have no such open invitation.' })
 }
 
-const fullNotice = notice({
-  tone: 'warning',
-  title: 'Nothing was changed.',
-  text: `The account has ${membersMax} members, which is the maximum.`,
-  isResult: true,
-})
+const fullNotice = result(
+  'warning',
+  `Nothing was changed. The account has ${membersMax} members, which is the maximum.`,
+)
 
 function accountLine(name: string, action: Html): Html {
   return html`<li class="row apart"><strong class="break" dir="auto">${accountTitle(name)}</strong>${action}</li>`

@@ -4,8 +4,6 @@ import { Compile } from 'typebox/compile'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { uuidParameter } from '../../edge/http/fields.ts'
 import { cursorOf, cursorParameter, uuidOfCursor } from '../../edge/http/page.ts'
-import { memberCaller } from '../../operations/callers.ts'
-import { type Performer, perform } from '../../operations/perform.ts'
 import { refuse } from '../../platform/errors.ts'
 import {
   findOpenReview,
@@ -15,7 +13,7 @@ import {
   type ReportRow,
   type UnlockReview,
 } from '../../reports/api.ts'
-import { type ReportServices, reportsRequestReview } from '../../reports/operations.ts'
+import { reportsRequestReview } from '../../reports/operations.ts'
 import {
   card,
   code,
@@ -27,6 +25,7 @@ import {
   notice,
   pageHead,
   pagination,
+  results,
   submit,
   table,
   textField,
@@ -39,19 +38,14 @@ const path = '/dashboard/decisions'
 const pageLength = 20
 const noteLengthMax = 1_000
 
-export interface DecisionsPageOptions extends PagesContext {
-  performer: Performer<ReportServices>
-}
-
-export function decisionsPages(options: DecisionsPageOptions): Endpoint[] {
+export function decisionsPages(options: PagesContext): Endpoint[] {
   return [...listPage(options), ...reportPage(options)]
 }
 
 const cursorShape = Compile(cursorParameter)
 
-function listPage(options: DecisionsPageOptions): Endpoint[] {
-  const { db, publicUrl, performer } = options
-  const { defaultState } = performer.services.reports
+function listPage(options: PagesContext): Endpoint[] {
+  const { db, publicUrl, services } = options
   return dashboardPage(options, {
     name: 'decisionsPage',
     path,
@@ -67,12 +61,12 @@ function listPage(options: DecisionsPageOptions): Endpoint[] {
         findState(db, accountId),
         findOpenReview(db, accountId),
       ])
-      const isLocked = (state ?? defaultState) === 'locked'
+      const isLocked = (state ?? services.reports.defaultState) === 'locked'
       const reports = rows.slice(0, pageLength)
       const last = rows.length > pageLength ? reports.at(-1) : undefined
       return {
         title: 'Agent decisions',
-        main: html`${resultNotice(query.done)}
+        main: html`${resultOf(query.done)}
 ${pageHead({
   title: 'Agent decisions',
   text: 'What your agents reported about candidates. Reports are private and change no score.',
@@ -93,11 +87,10 @@ ${card({
       }
     },
     actions: {
-      async unlock({ session, requestId }, { note = '' }) {
+      async unlock({ perform, session }, { note = '' }) {
         const text = note.trim().slice(0, noteLengthMax)
         const input = { account: session.accountId, ...(text !== '' && { note: text }) }
-        const member = memberCaller(session, requestId)
-        const requested = await perform(performer, reportsRequestReview, member, input)
+        const requested = await perform(reportsRequestReview, input)
         if (!('refusal' in requested)) return { redirectTo: `${path}?done=requested` }
         return requested.refusal === 'agent_reporting_unlocked'
           ? { redirectTo: `${path}?done=unlocked` }
@@ -107,19 +100,12 @@ ${card({
   })
 }
 
-function resultNotice(done: string | undefined): Html | false {
-  if (done === 'requested')
-    return notice({
-      tone: 'positive',
-      title: 'The review is requested.',
-      text: 'The operator of this service approves or declines it.',
-      isResult: true,
-    })
-  return (
-    done === 'unlocked' &&
-    notice({ tone: 'info', title: 'Agent reporting is not locked.', isResult: true })
-  )
-}
+const resultOf = results({
+  positive: {
+    requested: 'The review is requested. The operator of this service approves or declines it.',
+  },
+  info: { unlocked: 'Agent reporting is not locked.' },
+})
 
 function lockCard(review: UnlockReview | undefined, now: Date): Html {
   const warning = notice({

@@ -12,7 +12,6 @@ import { accountsPath } from '../../accounts/sign-in.ts'
 import { findCreditAccount, findUsage } from '../../billing/api.ts'
 import { lastDays } from '../../billing/credits/usage-period.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
-import type { Queryable } from '../../platform/db/db.ts'
 import { type FailingNow, findActiveIds, findFailingNow } from '../../webhooks/api.ts'
 import { legend } from '../chart.ts'
 import { card, code, notice, pageHead, tiles } from '../components.ts'
@@ -21,7 +20,7 @@ import { icon } from '../icons.ts'
 import { accountTitle } from '../layout.ts'
 import { dashboardPage, type PagesContext } from '../page.ts'
 import { count, counted } from '../text.ts'
-import { type CallContext, type CalledRoutes, callTable } from './requests.ts'
+import { type CallContext, callTable } from './requests.ts'
 import { usageChart } from './usage.ts'
 import { answerWord, endpointPath, lengthSince, urlText } from './webhook-words.ts'
 
@@ -32,15 +31,8 @@ const callsShown = 5
 /** Ended keys whose calls are shown with their name. */
 const endedNamed = 20
 
-export interface HomeOptions extends PagesContext {
-  callsDb: Queryable
-  routes: CalledRoutes
-  /** Whether calls cost credits. */
-  isMetered: boolean
-}
-
-export function homePage(context: HomeOptions): Endpoint[] {
-  const { db, callsDb, publicUrl, routes, isMetered } = context
+export function homePage(context: PagesContext): Endpoint[] {
+  const { db, callsDb, publicUrl, routes, prices } = context
   return dashboardPage(context, {
     name: 'dashboardPage',
     path,
@@ -70,7 +62,7 @@ export function homePage(context: HomeOptions): Endpoint[] {
         main: html`${pageHead({ title: 'Home', text: html`Send your calls to <code>${publicUrl}</code>` })}
 ${invitations.map(invitationNotice)}
 ${failing.map((one) => failingNotice(one, now))}
-${isMetered && (credits?.balance ?? 0) === 0 && valid.some(({ environment }) => environment === 'live') && emptyNotice}
+${prices !== null && (credits?.balance ?? 0) === 0 && valid.some(({ environment }) => environment === 'live') && emptyNotice}
 ${tiles([
   {
     label: 'Credits',

@@ -4,25 +4,23 @@ import { activeKeysMax, isActive } from '../../accounts/access/manage.ts'
 import { keyIdPath } from '../../accounts/access/schema.ts'
 import { findOwnKey, type StoredKey } from '../../accounts/api.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
-import { memberCaller } from '../../operations/callers.ts'
-import { perform } from '../../operations/perform.ts'
 import { refuse } from '../../platform/errors.ts'
 import {
   card,
   facts,
   hidden,
   idValue,
-  notice,
   pageHead,
+  result,
   selectField,
   submit,
   textField,
 } from '../components.ts'
 import { type Html, html } from '../html.ts'
-import { dashboardPage, type View } from '../page.ts'
+import { dashboardPage, type PagesContext, type View } from '../page.ts'
 import { timeTag } from '../text.ts'
 import { environmentTag, keyState, keysPath } from './keys.ts'
-import { type KeyPageOptions, keyOnce } from './new-key.ts'
+import { keyOnce } from './new-key.ts'
 
 const overlaps = [
   { value: '1', label: '1 hour' },
@@ -41,8 +39,8 @@ interface Problem {
   typed?: string
 }
 
-export function keyPage(options: KeyPageOptions): Endpoint[] {
-  const { db, publicUrl, performer } = options
+export function keyPage(options: PagesContext): Endpoint[] {
+  const { db, publicUrl } = options
   return dashboardPage(options, {
     name: 'keyPage',
     path: `${keysPath}/{keyId}`,
@@ -54,7 +52,7 @@ export function keyPage(options: KeyPageOptions): Endpoint[] {
       return view(key, { now, isOwner: session.role === 'owner' })
     },
     actions: {
-      async rotate({ session, path: { keyId: id }, requestId, now }, { overlapHours }) {
+      async rotate({ perform, session, path: { keyId: id }, now }, { overlapHours }) {
         if (session.role !== 'owner') return refuse('owner_required')
         const { accountId } = session
         const overlap = overlaps.find(({ value }) => value === overlapHours)
@@ -63,8 +61,7 @@ export function keyPage(options: KeyPageOptions): Endpoint[] {
             message: 'Choose how long the old key stays valid.',
           })
         const input = { keyId: id, overlapHours: Number(overlap.value), now: false }
-        const member = memberCaller(session, requestId)
-        const rotated = await perform(performer, apiKeysRotate, member, input)
+        const rotated = await perform(apiKeysRotate, input)
         if ('refusal' in rotated) {
           const key = await findOwnKey(db, { id, accountId })
           if (key === undefined) return refuse('not_found', { message: noKey })
@@ -89,7 +86,7 @@ export function keyPage(options: KeyPageOptions): Endpoint[] {
           }),
         }
       },
-      async revoke({ session, path: { keyId: id }, requestId, now }, { confirm }) {
+      async revoke({ perform, session, path: { keyId: id }, now }, { confirm }) {
         if (session.role !== 'owner') return refuse('owner_required')
         const { accountId } = session
         const key = await findOwnKey(db, { id, accountId })
@@ -98,8 +95,7 @@ export function keyPage(options: KeyPageOptions): Endpoint[] {
           const typed = `Type ${key.name} exactly as it is shown.`
           return view(key, { now, isOwner: true, problem: { status: 400, typed } })
         }
-        const member = memberCaller(session, requestId)
-        const revoked = await perform(performer, apiKeysRevoke, member, { keyId: id })
+        const revoked = await perform(apiKeysRevoke, { keyId: id })
         if ('refusal' in revoked) return revoked
         return { redirectTo: `${keysPath}?done=revoked` }
       },
@@ -114,7 +110,7 @@ function view(
   return {
     title: `Key ${key.name}`,
     ...(problem === undefined ? {} : { status: problem.status }),
-    main: html`${problem?.notice !== undefined && notice({ tone: 'warning', title: 'Nothing was changed.', text: problem.notice, isResult: true })}
+    main: html`${problem?.notice !== undefined && result('warning', 'Nothing was changed.', problem.notice)}
 ${pageHead({
   title: key.name,
   badge: html`${keyState(key, now)}${environmentTag(key)}`,

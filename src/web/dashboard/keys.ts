@@ -5,13 +5,16 @@ import { findShownKeys, type StoredKey } from '../../accounts/api.ts'
 import { findUsage } from '../../billing/api.ts'
 import { lastDays } from '../../billing/credits/usage-period.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
-import { badge, card, empty, none, notice, pageHead, table } from '../components.ts'
+import { badge, card, empty, none, pageHead, results, table } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import { dashboardPage, type PagesContext, queryText } from '../page.ts'
 import { count, counted, dateTag, relativeTime, timeTag } from '../text.ts'
 
 export const keysPath = '/dashboard/keys'
+const resultOf = results({
+  positive: { revoked: 'The key is revoked. The next request with it is refused.' },
+})
 const endedShown = 20
 const usageDays = 30
 /** A key that ends sooner is marked: its program needs another one. */
@@ -40,15 +43,7 @@ export function keysPage(context: PagesContext): Endpoint[] {
         html`<a class="button primary" href="${keysPath}/new">${icon('plus')}Create key</a>`
       return {
         title: 'API keys',
-        main: html`${
-          query.done === 'revoked' &&
-          notice({
-            tone: 'positive',
-            title: 'The key is revoked.',
-            text: 'The next request with it is refused.',
-            isResult: true,
-          })
-        }
+        main: html`${resultOf(query.done)}
 ${pageHead({
   title: 'API keys',
   text: isOwner

@@ -3,12 +3,9 @@ import { isActive } from '../../accounts/access/manage.ts'
 import { countSessionsIn, findMembers, findShownKeys, findSignedIn } from '../../accounts/api.ts'
 import { membersLeave } from '../../accounts/member-operations.ts'
 import { sessionTimes } from '../../accounts/sessions.ts'
-import type { UserServices } from '../../accounts/user-operations.ts'
 import { findKeysMadeBy } from '../../audit/api.ts'
 import type { SessionCaller } from '../../edge/http/callers.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
-import { memberCaller } from '../../operations/callers.ts'
-import { type Performer, perform } from '../../operations/perform.ts'
 import { refuse } from '../../platform/errors.ts'
 import { confirmation, notice, pageHead } from '../components.ts'
 import { html } from '../html.ts'
@@ -19,12 +16,9 @@ import { counted } from '../text.ts'
 const path = '/dashboard/leave'
 const above = [{ title: 'Team', url: '/dashboard/team' }]
 
-export function leavePage({
-  performer,
-  ...context
-}: PagesContext & { performer: Performer<UserServices> }): Endpoint[] {
+export function leavePage(context: PagesContext): Endpoint[] {
   const { db } = context
-  const { sessions: rules } = performer.services.users
+  const { sessions: rules } = context.services.users
   const view = async (session: SessionCaller, now: Date, error?: string): Promise<View> => {
     const { accountId, userId, role } = session
     const members = await findMembers(db, accountId)
@@ -66,10 +60,10 @@ export function leavePage({
     entry: '/dashboard/team',
     show: ({ session, now }) => view(session, now),
     actions: {
-      async leave({ session, requestId, now }, { confirm = '' }) {
+      async leave({ perform, session, now }, { confirm = '' }) {
         const account = await titleOf(session, now)
         if (confirm.trim() !== account) return view(session, now, `Type ${account} to leave.`)
-        const left = await perform(performer, membersLeave, memberCaller(session, requestId), {})
+        const left = await perform(membersLeave, {})
         if (!('refusal' in left)) return { redirectTo: '/sign-in?left=yes' }
         return left.refusal === 'last_owner'
           ? view(session, now)

@@ -6,14 +6,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { findEntriesAfter, type LogEntry } from '../../accounts/api.ts'
 import type { SessionCaller } from '../../edge/http/callers.ts'
-import type { Queryable } from '../../platform/db/db.ts'
-
-export interface LiveCallsOptions {
-  /** The database of the request log. */
-  callsDb: Queryable
-  /** Returns the ids of the sessions that may still be used. */
-  validSessions(sessions: readonly SessionCaller[]): Promise<ReadonlySet<string>>
-}
+import type { PagesContext } from '../page.ts'
 
 export interface Reader {
   session: SessionCaller
@@ -45,7 +38,10 @@ interface Following extends Reader {
   leave(error?: unknown): void
 }
 
-export function liveCalls({ callsDb, validSessions }: LiveCallsOptions): LiveCalls {
+export function liveCalls({
+  callsDb,
+  validSessions,
+}: Pick<PagesContext, 'callsDb' | 'validSessions'>): LiveCalls {
   const followers = new Set<Following>()
   let isLooking = false
 

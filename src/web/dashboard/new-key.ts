@@ -6,9 +6,7 @@ import { keyNameLengthMax } from '../../accounts/access/schema.ts'
 import { type Scope, scopes } from '../../edge/http/callers.ts'
 import { idempotencyKeyPattern } from '../../edge/http/contract.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
-import type { AccountServices } from '../../operations/account-field.ts'
-import { memberCaller } from '../../operations/callers.ts'
-import { type InputOf, type Performer, perform } from '../../operations/perform.ts'
+import type { InputOf } from '../../operations/perform.ts'
 import { refuse } from '../../platform/errors.ts'
 import {
   choicesField,
@@ -17,8 +15,8 @@ import {
   type FieldErrors,
   formErrors,
   hidden,
-  notice,
   pageHead,
+  result,
   secretOnce,
   selectField,
   submit,
@@ -48,12 +46,8 @@ const terms = [
 /** Checked by `perform`, not by the types. */
 type KeyInput = InputOf<typeof apiKeysCreate>
 
-export interface KeyPageOptions extends PagesContext {
-  performer: Performer<AccountServices>
-}
-
-export function newKeyPage(options: KeyPageOptions): Endpoint[] {
-  const { publicUrl, performer } = options
+export function newKeyPage(options: PagesContext): Endpoint[] {
+  const { publicUrl } = options
   return dashboardPage(options, {
     name: 'newKeyPage',
     path,
@@ -63,7 +57,7 @@ export function newKeyPage(options: KeyPageOptions): Endpoint[] {
         ? formView({ ...firstForm, key: randomUUID() })
         : refuse('owner_required'),
     actions: {
-      async create({ session, requestId }, fields) {
+      async create({ perform, session }, fields) {
         if (session.role !== 'owner') return refuse('owner_required')
         const form = formOf(fields)
         const { name, environment, chosen, validDays, networks, key } = form
@@ -77,8 +71,7 @@ export function newKeyPage(options: KeyPageOptions): Endpoint[] {
           ...(validDays === '' ? {} : { validDays: Number(validDays) }),
           ...(allowedFrom.length === 0 ? {} : { allowedFrom }),
         }
-        const member = memberCaller(session, requestId)
-        const created = await perform(performer, apiKeysCreate, member, input as KeyInput, {
+        const created = await perform(apiKeysCreate, input as KeyInput, {
           idempotencyKey: key,
         })
         if ('refusal' in created) {
@@ -111,12 +104,11 @@ function createdBefore(id: string): View {
       title: 'The key was created before',
       above: [{ title: 'API keys', url: keysPath }],
     })}
-${notice({
-  tone: 'warning',
-  title: 'This form was sent twice. It created one key.',
-  text: html`A key is shown only once. If you did not store it, <a href="${keysPath}/${id}">rotate or revoke it</a>.`,
-  isResult: true,
-})}
+${result(
+  'warning',
+  'This form was sent twice. It created one key.',
+  html`A key is shown only once. If you did not store it, <a href="${keysPath}/${id}">rotate or revoke it</a>.`,
+)}
 <div class="row"><a class="button primary" href="${path}">Create another key</a><a class="button" href="${keysPath}">See your keys</a></div>`,
   }
 }

@@ -3,10 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { TSchema } from 'typebox'
 import { idempotencyKeyPattern } from '../../edge/http/contract.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
-import { memberCaller } from '../../operations/callers.ts'
-import { perform } from '../../operations/perform.ts'
 import { type Refusal, refuse } from '../../platform/errors.ts'
-import type { WebhookPerformer } from '../../webhooks/endpoints/handlers.ts'
 import { type EventType, eventTypeNames, eventTypes } from '../../webhooks/events/event-types.ts'
 import { webhooksCreate } from '../../webhooks/operations.ts'
 import {
@@ -86,12 +83,7 @@ function typeOf({ type = '', format, enum: words, anyOf, items }: Shape): string
 const path = `${webhooksPath}/new`
 const keyForm = new RegExp(idempotencyKeyPattern)
 
-export interface NewWebhookOptions extends PagesContext {
-  performer: WebhookPerformer
-}
-
-export function newWebhookPage(options: NewWebhookOptions): Endpoint[] {
-  const { performer } = options
+export function newWebhookPage(options: PagesContext): Endpoint[] {
   return dashboardPage(options, {
     name: 'newWebhookPage',
     path,
@@ -99,7 +91,7 @@ export function newWebhookPage(options: NewWebhookOptions): Endpoint[] {
     show: async () =>
       formView({ url: '', description: '', events: eventTypeNames, key: randomUUID() }),
     actions: {
-      async create({ session, requestId }, fields) {
+      async create({ perform, session }, fields) {
         const form = formOf(fields)
         const { url, events, description, key } = form
         const input = {
@@ -109,11 +101,10 @@ export function newWebhookPage(options: NewWebhookOptions): Endpoint[] {
           events: events as EventType[],
           ...(description === '' ? {} : { description }),
         }
-        const member = memberCaller(session, requestId)
-        const created = await perform(performer, webhooksCreate, member, input, {
+        const created = await perform(webhooksCreate, input, {
           idempotencyKey: key,
         })
-        if ('refusal' in created) return refusedView(form, created, performer)
+        if ('refusal' in created) return refusedView(form, created, options)
         const { endpoint, signingSecret } = created.output
         return {
           title: 'Your signing secret',
@@ -135,7 +126,7 @@ export function newWebhookPage(options: NewWebhookOptions): Endpoint[] {
 function refusedView(
   form: Form,
   { refusal, message = '' }: Refusal,
-  { services: { webhooks } }: WebhookPerformer,
+  { services: { webhooks } }: PagesContext,
 ): View | Refusal {
   if (refusal === 'invalid_field') return refused(form, errorsOf(message, form.url.trim()), 400)
   if (refusal === 'webhooks_not_configured')

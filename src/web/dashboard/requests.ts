@@ -44,7 +44,7 @@ import { dashboardPage, type PagesContext, queryText } from '../page.ts'
 import { dashboardRefusalPage } from '../refusal-page.ts'
 import { count, counted, dayAndMonth, duration, fullTime, relativeTime, timeTag } from '../text.ts'
 import { causeLine, nextStep } from './cause-words.ts'
-import { type LiveCallsOptions, liveCalls } from './live-calls.ts'
+import { liveCalls } from './live-calls.ts'
 
 const path = '/dashboard/requests'
 const livePath = `${path}/live`
@@ -54,20 +54,11 @@ const pageLength = 50
 const namedKeysMax = 20
 const entry = path
 
-export interface RequestsOptions extends PagesContext, LiveCallsOptions {
-  /** Days that calls are kept; 0: no call is logged. */
-  requestLogDays: number
-  routes: CalledRoutes
-}
-
-/** The route of each operation by its id. */
-export type CalledRoutes = ReadonlyMap<string, { method: string; path: string; summary: string }>
-
 /** What the rows of calls are shown with. */
 export interface CallContext {
   /** Names of keys by their id. */
   names: ReadonlyMap<string, string>
-  routes: CalledRoutes
+  routes: PagesContext['routes']
   publicUrl: string
   now: Date
 }
@@ -79,11 +70,11 @@ const requestIdPath = Type.Object({
   }),
 })
 
-export function requestsPages(options: RequestsOptions): Endpoint[] {
+export function requestsPages(options: PagesContext): Endpoint[] {
   return [...listPage(options), ...callPage(options), liveEndpoint(options), csvEndpoint(options)]
 }
 
-function listPage(options: RequestsOptions): Endpoint[] {
+function listPage(options: PagesContext): Endpoint[] {
   const { db, callsDb, requestLogDays: days, routes, publicUrl } = options
   return dashboardPage(options, {
     name: 'requestsPage',
@@ -492,7 +483,7 @@ function statusBadge(status: number): Html {
   return html`<span class="badge" data-tone="${toneOf(status)}" data-cell="status">${status}</span>`
 }
 
-function callPage(options: RequestsOptions): Endpoint[] {
+function callPage(options: PagesContext): Endpoint[] {
   const { db, callsDb, publicUrl, routes, requestLogDays: days } = options
   return dashboardPage(options, {
     name: 'requestPage',
@@ -534,7 +525,7 @@ ${card({
 /** Rows of a file. A sheet holds more, but a developer narrows the time first. */
 const csvRowsMax = 5_000
 
-function csvEndpoint({ publicUrl, db, callsDb, clock }: RequestsOptions): Endpoint {
+function csvEndpoint({ publicUrl, db, callsDb, clock }: PagesContext): Endpoint {
   return endpoint({
     operationId: 'requests as CSV',
     method: 'GET',
@@ -584,7 +575,7 @@ function csvOf(rows: readonly LogEntry[], names: ReadonlyMap<string, string>): s
   return `${[head, ...lines].join('\r\n')}\r\n`
 }
 
-function liveEndpoint(options: RequestsOptions): Endpoint {
+function liveEndpoint(options: PagesContext): Endpoint {
   const { publicUrl, db, clock, routes } = options
   const calls = liveCalls(options)
   return endpoint({

@@ -4,14 +4,13 @@
  */
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import type { Verify } from '../../credentials/verifier.ts'
 import { fictionalWorkers } from '../../demo/sandbox/fictional-workers.ts'
 import type { Sandbox } from '../../demo/sandbox/open.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { isJsonObject } from '../../platform/json/json-object.ts'
 import { parseStrictJson } from '../../platform/json/strict-json.ts'
 import { scoreIdPath, usernamePath } from '../../workers/candidates/schema.ts'
-import { code, hidden, notice, pageHead, submit, textField } from '../components.ts'
+import { code, hidden, pageHead, result, submit, textField } from '../components.ts'
 import { attributes, type Html, html, type Part } from '../html.ts'
 import { dashboardPage, type PagesContext, queryText, type View } from '../page.ts'
 
@@ -19,11 +18,6 @@ const path = '/dashboard/sandbox'
 const searchLimit = 10
 const usernameShape = Compile(usernamePath)
 const scoreIdShape = Compile(scoreIdPath)
-
-export interface SandboxPageOptions extends PagesContext {
-  sandbox: Sandbox
-  verify: Verify
-}
 
 type Reads = Sandbox['reads']
 
@@ -96,7 +90,7 @@ const calls: Readonly<Record<string, Call>> = {
   },
 }
 
-export function sandboxPage(options: SandboxPageOptions): Endpoint[] {
+export function sandboxPage(options: PagesContext): Endpoint[] {
   const { sandbox, verify } = options
   return dashboardPage(options, {
     name: 'sandboxPage',
@@ -152,7 +146,7 @@ async function sampleOf({ reads, scoreIds }: Sandbox): Promise<string> {
 }
 
 function verifyView(
-  options: SandboxPageOptions,
+  options: PagesContext,
   { text, error, answer }: { text: string; error?: string; answer?: object },
 ): View {
   return viewOf(options, {
@@ -188,7 +182,7 @@ interface CallView {
 }
 
 function viewOf(
-  { publicUrl }: SandboxPageOptions,
+  { publicUrl }: PagesContext,
   { name, title, form, curl, typescript, answer }: CallView,
 ): View {
   const key = name === verifyCall ? '' : "\n  apiKey: 'svc_test_…',"
@@ -253,15 +247,13 @@ function answerPart({
 }): Part {
   if (typeof answer === 'string') return ''
   if (answer !== null) return html`${further(answer, { value, scoreIds })}${answerCode(answer)}`
-  return notice({
-    tone: 'warning',
-    title: 'Answer: 404',
-    text:
-      name === 'credential'
-        ? 'This score has no credential, or the sandbox has no such score.'
-        : `The sandbox holds nothing under ${value}.`,
-    isResult: true,
-  })
+  return result(
+    'warning',
+    'Answer: 404',
+    name === 'credential'
+      ? 'This score has no credential, or the sandbox has no such score.'
+      : `The sandbox holds nothing under ${value}.`,
+  )
 }
 
 /** Links to the next call with the ids of an answer. */

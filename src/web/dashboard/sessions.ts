@@ -1,32 +1,35 @@
 /** The page of the user's own sessions. */
 import { Type } from 'typebox'
 import { deleteOwnSession, findOwnSessions, type OwnSession } from '../../accounts/api.ts'
-import { type SessionRules, sessionTimes } from '../../accounts/sessions.ts'
+import { sessionTimes } from '../../accounts/sessions.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { uuidForm } from '../../edge/http/fields.ts'
-import { actionForm, badge, card, notice, pageHead, table } from '../components.ts'
+import { actionForm, badge, card, pageHead, results, table } from '../components.ts'
 import { html } from '../html.ts'
 import { dashboardPage, type PagesContext, queryText } from '../page.ts'
 import { dateTag, timeTag } from '../text.ts'
 
 const path = '/dashboard/sessions'
+const resultOf = results({
+  positive: { ended: 'The session has ended. That browser must sign in again.' },
+})
 
-export interface SessionsPageOptions extends PagesContext {
-  rules: SessionRules
-}
-
-export function sessionsPage(options: SessionsPageOptions): Endpoint[] {
-  const { db, rules } = options
+export function sessionsPage(options: PagesContext): Endpoint[] {
+  const { db, services } = options
   return dashboardPage(options, {
     name: 'sessionsPage',
     path,
     entry: path,
     queryParameters: Type.Object({ done: queryText }),
     async show({ session, now, query }) {
-      const sessions = await findOwnSessions(db, session.userId, sessionTimes(rules, now))
+      const sessions = await findOwnSessions(
+        db,
+        session.userId,
+        sessionTimes(services.users.sessions, now),
+      )
       return {
         title: 'Sessions',
-        main: html`${query.done === 'ended' && notice({ tone: 'positive', title: 'The session has ended.', text: 'That browser must sign in again.', isResult: true })}
+        main: html`${resultOf(query.done)}
 ${pageHead({
   title: 'Sessions',
   text: 'Every browser that is signed in as you. Sign out those that you do not know.',

@@ -25,9 +25,7 @@ import { ownerNoticeNames } from '../../audit/user-actions.ts'
 import type { SessionCaller } from '../../edge/http/callers.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { uuidForm } from '../../edge/http/fields.ts'
-import { memberCaller } from '../../operations/callers.ts'
 import type { Operation } from '../../operations/operation.ts'
-import { type Performer, perform, performAny } from '../../operations/perform.ts'
 import { type Refusal, refuse } from '../../platform/errors.ts'
 import {
   actionForm,
@@ -40,8 +38,9 @@ import {
   type FieldErrors,
   formErrors,
   hidden,
-  notice,
   pageHead,
+  result,
+  results,
   submit,
   table,
   textField,
@@ -60,10 +59,6 @@ import { counted, dateTag, timeTag, waitingTime } from '../text.ts'
 
 const path = '/dashboard/team'
 
-export interface TeamPageOptions extends PagesContext {
-  performer: Performer<UserServices>
-}
-
 interface Form {
   email: string
   role: string
@@ -72,12 +67,12 @@ interface Form {
 
 const emptyForm: Form = { email: '', role: 'member', errors: {} }
 
-export function teamPage(options: TeamPageOptions): Endpoint[] {
-  const { db, performer } = options
-  const { sendsMail } = performer.services.users
+export function teamPage(options: PagesContext): Endpoint[] {
+  const { db, services } = options
+  const { sendsMail } = services.users
   const view = async (
     session: SessionCaller,
-    { now, result, form = emptyForm }: { now: Date; result?: Part; form?: Form },
+    { now, result: top, form = emptyForm }: { now: Date; result?: Part; form?: Form },
   ): Promise<View> => {
     const { accountId, userId: ownId } = session
     const [members, readers, invitations] = await Promise.all([
@@ -90,7 +85,7 @@ export function teamPage(options: TeamPageOptions): Endpoint[] {
     return {
       title: hasErrors ? 'Error: team' : 'Team',
       ...(hasErrors ? { status: 400 } : {}),
-      main: html`${result}
+      main: html`${top}
 ${pageHead({
   title: 'Team',
   text: 'Owners manage members, API keys and credits. Members do everything else.',
@@ -112,16 +107,10 @@ ${readers.map((reader) => reader.userId === ownId && noticesCard(reader, sendsMa
   const by =
     (operation: Operation<UserServices>, done: string, unknown: Refusal) =>
     async (
-      { session, requestId }: Pick<Visit, 'session' | 'requestId'>,
+      { perform, session }: Pick<Visit, 'perform' | 'session'>,
       { email = '' }: Fields,
     ): Promise<Shown> => {
-      const input = { account: session.accountId, email }
-      const changed = await performAny(
-        performer,
-        operation,
-        memberCaller(session, requestId),
-        input,
-      )
+      const changed = await perform(operation, { account: session.accountId, email })
       return 'refusal' in changed
         ? refused(changed, unknown)
         : { redirectTo: `${path}?done=${done}` }
@@ -132,25 +121,24 @@ ${readers.map((reader) => reader.userId === ownId && noticesCard(reader, sendsMa
     path,
     entry: path,
     queryParameters: Type.Object({ done: queryText, remove: queryText }),
-    async show({ session, now, query: { done = '', remove = '' } }) {
+    async show({ session, now, query: { done, remove = '' } }) {
       const userId = remove.toLowerCase()
-      const result = Object.hasOwn(results, done) && results[done]
+      const shown = { now, result: resultOf(done) }
       if (session.role !== 'owner' || userId === session.userId || !uuidForm.test(userId))
-        return view(session, { now, result })
+        return view(session, shown)
       const members = await findMembers(db, session.accountId)
       const member = members.find((one) => one.userId === userId)
-      return member === undefined ? view(session, { now, result }) : removalView(member)
+      return member === undefined ? view(session, shown) : removalView(member)
     },
     actions: {
-      async invite({ session, requestId, now }, { email: typed = '', role: wanted = '' }) {
+      async invite({ perform, session, now }, { email: typed = '', role: wanted = '' }) {
         const form = (text: string, field: 'email' | 'form' = 'email') => {
           const errors = { [field]: text }
           return view(session, { now, form: { email: typed.slice(0, 254), role: wanted, errors } })
         }
-        const caller = memberCaller(session, requestId)
         const role = wanted === 'owner' ? 'owner' : 'member'
         const input = { account: session.accountId, email: typed, role } as const
-        const invited = await perform(performer, usersInvite, caller, input)
+        const invited = await perform(usersInvite, input)
         if ('refusal' in invited) {
           const text = invitationProblem(invited)
           return text === undefined
@@ -163,13 +151,15 @@ ${readers.map((reader) => reader.userId === ownId && noticesCard(reader, sendsMa
           ? { redirectTo: `${path}?done=invited` }
           : linkView(session, now, url)
       },
-      async resend({ session, requestId, now }, { email = '' }) {
-        const caller = memberCaller(session, requestId)
+      async resend({ perform, session, now }, { email = '' }) {
         const input = { account: session.accountId, email }
-        const sent = await perform(performer, usersResend, caller, input)
+        const sent = await perform(usersResend, input)
         if ('refusal' in sent)
           return sent.refusal === 'rate_limited'
-            ? view(session, { now, result: limitedNotice(sent) })
+            ? view(session, {
+                now,
+                result: result('warning', 'No mail was sent.', limitedText(sent)),
+              })
             : refused(sent, noInvitation)
         const { url } = sent.output
         return url === undefined
@@ -177,15 +167,14 @@ ${readers.map((reader) => reader.userId === ownId && noticesCard(reader, sendsMa
           : linkView(session, now, url)
       },
       withdraw: by(usersWithdraw, 'withdrawn', noInvitation),
-      async notices({ session, requestId }, fields) {
+      async notices({ perform, session }, fields) {
         const own = (await findMembers(db, session.accountId)).find(
           ({ userId }) => userId === session.userId,
         )
         const on = chosenBoxes(fields, 'notices')
         const off = ownerNoticeNames.filter((name) => !on.includes(name))
         const input = { account: session.accountId, email: own?.email ?? '', off }
-        const caller = memberCaller(session, requestId)
-        const chosen = await perform(performer, membersNotices, caller, input)
+        const chosen = await perform(membersNotices, input)
         return 'refusal' in chosen
           ? refused(chosen, noMember)
           : { redirectTo: `${path}?done=notices` }
@@ -213,42 +202,21 @@ function refused(refusal: Refusal, unknown: Refusal): Shown {
 const noMember = refuse('not_found', { message: 'This account has no such member.' })
 const noInvitation = refuse('not_found', { message: 'This account has no such open invitation.' })
 
-function positive(title: string, text: Part): Html {
-  return notice({ tone: 'positive', title, text, isResult: true })
-}
-
-const results: Readonly<Record<string, Html>> = {
-  invited: positive(
-    'The invitation is on its way.',
-    `The mail holds a link to join. It works for ${invitationDays} days.`,
-  ),
-  resent: positive(
-    'The invitation is on its way again.',
-    'The link in the new mail works as well.',
-  ),
-  withdrawn: positive('The invitation is withdrawn.', 'Its link does not work any more.'),
-  promoted: positive('The member is an owner now.', 'Owners manage members, API keys and credits.'),
-  notices: positive('Your notices are stored.', 'They apply from the next mail on.'),
-  removed: positive(
-    'The member is removed.',
-    'The sessions in this account have ended. API keys stay: revoke those that the member knows.',
-  ),
-  'last-owner': notice({
-    tone: 'warning',
-    title: 'Nothing was changed.',
-    text: 'An account keeps at least one owner. Make another member an owner first.',
-    isResult: true,
-  }),
-}
-
-function limitedNotice(refusal: Refusal): Html {
-  return notice({
-    tone: 'warning',
-    title: 'No mail was sent.',
-    text: limitedText(refusal),
-    isResult: true,
-  })
-}
+const resultOf = results({
+  positive: {
+    invited: `The invitation is on its way. The mail holds a link to join. It works for ${invitationDays} days.`,
+    resent: 'The invitation is on its way again. The link in the new mail works as well.',
+    withdrawn: 'The invitation is withdrawn. Its link does not work any more.',
+    promoted: 'The member is an owner now. Owners manage members, API keys and credits.',
+    notices: 'Your notices are stored. They apply from the next mail on.',
+    removed:
+      'The member is removed. The sessions in this account have ended. API keys stay: revoke those that the member knows.',
+  },
+  warning: {
+    'last-owner':
+      'Nothing was changed. An account keeps at least one owner. Make another member an owner first.',
+  },
+})
 
 function limitedText({ message, headers }: Refusal): string {
   return `${message} Try again in ${waitingTime(Number(headers?.['Retry-After']))}.`
@@ -268,12 +236,10 @@ function invitationProblem(refusal: Refusal): string | undefined {
 }
 
 function linkNotice(url: string): Html {
-  const told = notice({
-    tone: 'info',
-    title: 'This service sends no mail: hand this link over.',
-    text: `Its holder can join, for ${invitationDays} days. It is shown once; a new link replaces it.`,
-    isResult: true,
-  })
+  const told = result(
+    'info',
+    `This service sends no mail: hand this link over. Its holder can join, for ${invitationDays} days. It is shown once; a new link replaces it.`,
+  )
   return html`${told}${copyable('invitation-link', 'Link to join', url)}`
 }
 

@@ -11,7 +11,6 @@ import {
 import type { Prices } from '../../billing/credits/meters.ts'
 import { lastDays } from '../../billing/credits/usage-period.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
-import type { Queryable } from '../../platform/db/db.ts'
 import { barChart, legend } from '../chart.ts'
 import {
   card,
@@ -39,15 +38,7 @@ const spans = [
   { days: 90, title: '90 days' },
 ]
 
-export interface UsagePageOptions extends PagesContext {
-  callsDb: Queryable
-  /** Days that calls are kept: an older entry of the ledger leads to none. */
-  requestLogDays: number
-  /** Credits for a call of each meter. Null: calls are not metered. */
-  prices: Prices | null
-}
-
-export function usagePage(context: UsagePageOptions): Endpoint[] {
+export function usagePage(context: PagesContext): Endpoint[] {
   const { db, callsDb, requestLogDays, prices } = context
   return dashboardPage(context, {
     name: 'usagePage',

@@ -3,8 +3,6 @@ import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { uuidForm } from '../../edge/http/fields.ts'
-import { memberCaller } from '../../operations/callers.ts'
-import { perform } from '../../operations/perform.ts'
 import { refuse } from '../../platform/errors.ts'
 import {
   type EndpointHealth,
@@ -18,9 +16,18 @@ import {
 } from '../../webhooks/api.ts'
 import { unsignedHeaders } from '../../webhooks/delivery/attempt-request.ts'
 import { webhooksResend } from '../../webhooks/delivery-operations.ts'
-import type { WebhookPerformer } from '../../webhooks/endpoints/handlers.ts'
 import { endpointIdPath } from '../../webhooks/endpoints/schema.ts'
-import { actionForm, card, code, empty, facts, idValue, notice, pageHead } from '../components.ts'
+import {
+  actionForm,
+  card,
+  code,
+  empty,
+  facts,
+  idValue,
+  notice,
+  pageHead,
+  result,
+} from '../components.ts'
 import { attributes, type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import { dashboardPage, type PagesContext, queryText } from '../page.ts'
@@ -28,8 +35,8 @@ import { count, dueTag, duration, fullTime, timeTag } from '../text.ts'
 import { attemptIcon, eventBadge } from './webhook-events.ts'
 import { hintFor } from './webhook-hints.ts'
 import {
+  aboveEndpoint,
   answerWord,
-  endpointPath,
   eventPath,
   hostOf,
   triggerTag,
@@ -49,9 +56,7 @@ const eventOfEndpoint = Type.Object({
 
 const noEvent = 'This endpoint was sent no such event, or the event is no longer kept.'
 
-export function webhookEventPage(
-  context: PagesContext & { performer: WebhookPerformer },
-): Endpoint[] {
+export function webhookEventPage(context: PagesContext): Endpoint[] {
   return [...eventJump(context), ...eventOfEndpointPage(context)]
 }
 
@@ -72,10 +77,7 @@ function eventJump(context: PagesContext): Endpoint[] {
   })
 }
 
-function eventOfEndpointPage({
-  performer,
-  ...context
-}: PagesContext & { performer: WebhookPerformer }): Endpoint[] {
+function eventOfEndpointPage(context: PagesContext): Endpoint[] {
   const { db } = context
   return dashboardPage(context, {
     name: 'webhookEventPage',
@@ -107,10 +109,7 @@ ${pageHead({
   title: event.type,
   badge: html`${eventBadge({ ...event, trigger: isTest ? 'test' : 'event' })}${isTest && html`<span class="tag">Test</span>`}`,
   text: html`Sent to ${urlText(endpoint.url)}`,
-  above: [
-    { title: 'Webhooks', url: webhooksPath },
-    { title: 'Endpoint', url: endpointPath(endpointId) },
-  ],
+  above: aboveEndpoint(endpointId),
   ...(isTest || endpoint.disabledAt !== null
     ? {}
     : {
@@ -155,11 +154,10 @@ ${card({
       }
     },
     actions: {
-      async resend({ session, requestId, path: { endpointId, eventId } }, { key = '' }) {
+      async resend({ perform, path: { endpointId, eventId } }, { key = '' }) {
         const idempotencyKey = uuidForm.test(key) ? key : null
         const own = { endpointId, eventId }
-        const member = memberCaller(session, requestId)
-        const resent = await perform(performer, webhooksResend, member, own, {
+        const resent = await perform(webhooksResend, own, {
           idempotencyKey,
         })
         const refused = 'refusal' in resent ? resent.refusal : null
@@ -183,35 +181,29 @@ function queuedNotice(
   }: { event: SentEvent; endpoint: EndpointHealth; latest: ShownAttempt | undefined; now: Date },
 ): Html | false {
   if (done === 'disabled')
-    return notice({
-      tone: 'warning',
-      title: 'The event was not sent again.',
-      text: 'The endpoint is disabled. Enable it first.',
-      isResult: true,
-    })
+    return result(
+      'warning',
+      'The event was not sent again. The endpoint is disabled. Enable it first.',
+    )
   if (done !== 'queued') return false
   const { status, dueAt } = event
   const isDue = status === 'pending' && dueAt <= now
   if (isDue && endpoint.pausedAt !== null)
-    return notice({
-      tone: 'info',
-      title: 'The endpoint is paused.',
-      text: 'The event waits, and is sent once you resume the endpoint.',
-      isResult: true,
-    })
+    return result(
+      'info',
+      'The endpoint is paused. The event waits, and is sent once you resume the endpoint.',
+    )
   if (isDue || status === 'sending')
-    return html`<div data-reload="1500">${notice({ tone: 'info', title: 'The event is on its way.', text: 'The attempt appears here once your server has answered.', isResult: true })}</div>`
+    return html`<div data-reload="1500">${result('info', 'The event is on its way. The attempt appears here once your server has answered.')}</div>`
   return status === 'succeeded'
-    ? notice({ tone: 'positive', title: 'Your server took the event.', isResult: true })
-    : notice({
-        tone: 'warning',
-        title: 'Your server did not take the event.',
-        text:
-          latest === undefined
-            ? 'No attempt was made.'
-            : html`The latest attempt ended with: ${answerWord(latest)}.`,
-        isResult: true,
-      })
+    ? result('positive', 'Your server took the event.')
+    : result(
+        'warning',
+        'Your server did not take the event.',
+        latest === undefined
+          ? 'No attempt was made.'
+          : `The latest attempt ended with: ${answerWord(latest)}.`,
+      )
 }
 
 function waitingText(

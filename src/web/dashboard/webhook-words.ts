@@ -90,3 +90,10 @@ export function urlText(url: string): Part {
 export function hostOf(url: string): string {
   return URL.parse(url)?.host ?? url
 }
+
+export function aboveEndpoint(id: string): { title: string; url: string }[] {
+  return [
+    { title: 'Webhooks', url: webhooksPath },
+    { title: 'Endpoint', url: endpointPath(id) },
+  ]
+}

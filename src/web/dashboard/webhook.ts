@@ -3,9 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { uuidForm } from '../../edge/http/fields.ts'
-import { memberCaller } from '../../operations/callers.ts'
 import type { Operation } from '../../operations/operation.ts'
-import { type OutputOf, perform, performAny } from '../../operations/perform.ts'
+import type { OutputOf } from '../../operations/perform.ts'
 import { type ErrorName, refuse } from '../../platform/errors.ts'
 import {
   type EndpointHealth,
@@ -23,10 +22,8 @@ import {
   webhooksResendMany,
   webhooksTest,
 } from '../../webhooks/delivery-operations.ts'
-import type { WebhookPerformer } from '../../webhooks/endpoints/handlers.ts'
 import { endpointIdPath } from '../../webhooks/endpoints/schema.ts'
 import { eventTypeNames } from '../../webhooks/events/event-types.ts'
-import type { WebhookServices } from '../../webhooks/operation-parts.ts'
 import { webhooksEnable, webhooksPause, webhooksResume } from '../../webhooks/operations.ts'
 import { webhooksActivateSecret } from '../../webhooks/secret-operations.ts'
 import {
@@ -42,13 +39,15 @@ import {
   menu,
   notice,
   pageHead,
+  result,
+  results,
   selectField,
   table,
 } from '../components.ts'
 import { attributes, type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import {
-  type DashboardPage,
+  type DeclaredPage,
   dashboardPage,
   type PagesContext,
   queryText,
@@ -61,6 +60,7 @@ import { eventsCard, eventsFilterOf, eventsPageLength, sinceOf } from './webhook
 import { chartCard, healthSince, summaryTiles } from './webhook-health.ts'
 import { hintFor } from './webhook-hints.ts'
 import {
+  aboveEndpoint,
   disabledText,
   endpointPath,
   eventPath,
@@ -71,54 +71,30 @@ import {
   webhooksPath,
 } from './webhook-words.ts'
 
-export interface WebhookPageOptions extends PagesContext {
-  performer: WebhookPerformer
-}
-
-const doneNotices: Readonly<Record<string, { title: string; text: string }>> = {
-  paused: { title: 'The endpoint is paused.', text: 'Events wait until you resume it.' },
-  resumed: { title: 'The endpoint receives again.', text: 'What waited is sent now.' },
-  enabled: {
-    title: 'The endpoint is enabled.',
-    text: 'It receives from the next event on. Ask the operator to replay events that it missed.',
+const resultOf = results({
+  positive: {
+    paused: 'The endpoint is paused. Events wait until you resume it.',
+    resumed: 'The endpoint receives again. What waited is sent now.',
+    enabled:
+      'The endpoint is enabled. It receives from the next event on. Ask the operator to replay events that it missed.',
+    activated:
+      'The new secret signs now. For one more day each delivery also carries a signature with the old one.',
   },
-  activated: {
-    title: 'The new secret signs now.',
-    text: 'For one more day each delivery also carries a signature with the old one.',
+  warning: {
+    rate_limited: 'The test event was not sent. An endpoint takes one test event a minute.',
+    webhook_endpoints_maximum:
+      'The endpoint was not enabled. The account has its maximum of active endpoints. Disable another one first.',
+    webhook_resend_running:
+      'No event was sent again. Events of the last bulk resend are still waiting. Try again once they are sent.',
+    webhook_event_not_found:
+      'No event was sent again. One of the events is no longer kept, or may no longer be sent.',
+    unchosen: 'No event was sent again. Choose at least one event.',
+    none: 'No event was sent again. Every event of the last 14 days was delivered.',
+    dns_asked:
+      'The DNS was not asked. It is asked once a minute for an endpoint. Try again in a minute.',
+    webhook_endpoint_disabled: 'Nothing was changed. The endpoint is disabled. Enable it first.',
   },
-}
-
-const problemNotices: Readonly<Record<string, { title: string; text: string }>> = {
-  rate_limited: {
-    title: 'The test event was not sent.',
-    text: 'An endpoint takes one test event a minute.',
-  },
-  webhook_endpoints_maximum: {
-    title: 'The endpoint was not enabled.',
-    text: 'The account has its maximum of active endpoints. Disable another one first.',
-  },
-  webhook_resend_running: {
-    title: 'No event was sent again.',
-    text: 'Events of the last bulk resend are still waiting. Try again once they are sent.',
-  },
-  webhook_event_not_found: {
-    title: 'No event was sent again.',
-    text: 'One of the events is no longer kept, or may no longer be sent.',
-  },
-  unchosen: { title: 'No event was sent again.', text: 'Choose at least one event.' },
-  none: {
-    title: 'No event was sent again.',
-    text: 'Every event of the last 14 days was delivered.',
-  },
-  dns_asked: {
-    title: 'The DNS was not asked.',
-    text: 'It is asked once a minute for an endpoint. Try again in a minute.',
-  },
-  webhook_endpoint_disabled: {
-    title: 'Nothing was changed.',
-    text: 'The endpoint is disabled. Enable it first.',
-  },
-}
+})
 
 const queryParameters = Type.Object({
   done: queryText,
@@ -137,7 +113,7 @@ const tabs = [
   { end: '/configuration', title: 'Configuration and secret' },
 ] as const
 
-export function webhookPage(options: WebhookPageOptions): Endpoint[] {
+export function webhookPage(options: PagesContext): Endpoint[] {
   return [
     ...eventsTab(options),
     ...tab(options, '/health', async (endpoint, { session, now }) => {
@@ -156,7 +132,7 @@ export function webhookPage(options: WebhookPageOptions): Endpoint[] {
   ]
 }
 
-function eventsTab(options: WebhookPageOptions): Endpoint[] {
+function eventsTab(options: PagesContext): Endpoint[] {
   const { db } = options
   return dashboardPage(options, {
     name: 'webhookPage',
@@ -174,19 +150,18 @@ function eventsTab(options: WebhookPageOptions): Endpoint[] {
         findLatestFailure(db, { userId, endpointId }),
         findEvents(db, { endpointId, userId, ...wanted, limit }),
       ])
-      if (endpoint === undefined) return refuse('not_found', { message: noEndpoint })
+      if (endpoint === undefined) return noEndpoint
       const events = eventsCard(endpoint, { ...found, filter, key: randomUUID(), now })
-      const result = resultNotice(query.done, query.count)
       const test = endpoint.disabledAt === null && testCard(endpoint, now)
       return framed(endpoint, {
         end: '',
         now,
         failure,
-        result,
+        top: resultNotice(query.done, query.count),
         main: html`<div class="stack loose">${events}${test}</div>`,
       })
     },
-    actions: endpointActions(options),
+    actions: endpointActions,
   })
 }
 
@@ -194,7 +169,7 @@ type Visited = Visit<{ endpointId: string }, object>
 
 /** A tab that shows one part and takes no form. */
 function tab(
-  options: WebhookPageOptions,
+  options: PagesContext,
   end: '/health' | '/configuration',
   partOf: (endpoint: EndpointHealth, visit: Visited) => Promise<Html>,
 ): Endpoint[] {
@@ -211,7 +186,7 @@ function tab(
         findEndpointHealth(db, of, now),
         findLatestFailure(db, of),
       ])
-      if (endpoint === undefined) return refuse('not_found', { message: noEndpoint })
+      if (endpoint === undefined) return noEndpoint
       return framed(endpoint, { end, now, failure, main: await partOf(endpoint, visit) })
     },
   })
@@ -221,24 +196,21 @@ interface Framed {
   end: (typeof tabs)[number]['end']
   now: Date
   failure: ShownAttempt | undefined
-  result?: Html | false
+  top?: Html | false
   main: Html
 }
 
 /** The head of the endpoint, its state, and one of its tabs. */
-function framed(
-  endpoint: EndpointHealth,
-  { end, now, failure, result = false, main }: Framed,
-): View {
+function framed(endpoint: EndpointHealth, { end, now, failure, top = false, main }: Framed): View {
   const links = tabs.map(
     ({ end: one, title }) =>
       html`<a href="${`${endpointPath(endpoint.id)}${one}`}"${attributes({ 'aria-current': one === end && 'page' })}>${title}</a>`,
   )
   return {
     title: `Endpoint ${endpoint.url}`,
-    main: html`${result}
+    main: html`${top}
 ${headOf(endpoint, now)}
-${result === false && stateNotice(endpoint, failure, now)}
+${top === false && stateNotice(endpoint, failure, now)}
 <nav class="tabs" aria-label="Endpoint">${links}</nav>
 ${main}`,
   }
@@ -247,105 +219,103 @@ ${main}`,
 const resendDaysMs = replayDaysMax * 86_400_000
 
 /** Confirms the resend of all events that were not delivered, with their number. */
-function bulkResendPage(options: WebhookPageOptions): Endpoint[] {
+function bulkResendPage(options: PagesContext): Endpoint[] {
   const { db } = options
   return dashboardPage(options, {
     name: 'resendWebhookEventsPage',
     path: `${webhooksPath}/{endpointId}/resend`,
     entry: webhooksPath,
     pathParameters: endpointIdPath,
-    async show({ session, path: { endpointId }, now }) {
-      const [endpoint] = await findEndpointHealth(
-        db,
-        { userId: session.accountId, endpointId },
-        now,
-      )
-      if (endpoint === undefined) return refuse('not_found', { message: noEndpoint })
-      const since = new Date(now.getTime() - resendDaysMs)
-      const of = { endpointId, eventType: null, since, limit: bulkResendMax + 1 }
-      const found = (await findUndelivered(db, of)).length
-      if (found === 0) return back(endpointId, 'none')
-      const events =
-        found > bulkResendMax
-          ? `The oldest ${count(bulkResendMax)} events`
-          : counted(found, 'event that was not delivered', 'events that were not delivered')
-      return {
-        title: 'Resend events',
-        main: confirmation({
-          title: `Resend ${found > bulkResendMax ? `${count(bulkResendMax)} events` : counted(found, 'event')}?`,
-          text: `${events} of the last ${replayDaysMax} days ${found === 1 ? 'is' : 'are'} sent to ${hostOf(endpoint.url)} once more, twenty a second. ${endpoint.pausedAt === null ? 'Your server sees the same event ids again.' : 'Nothing is sent while paused.'}`,
-          url: endpointPath(endpointId),
-          action: 'resend',
-          fields: { all: 'true', key: randomUUID() },
-          button: 'Resend events',
-          isDestructive: false,
-          cancel: { label: 'Resend nothing', url: endpointPath(endpointId) },
-          above: [
-            { title: 'Webhooks', url: webhooksPath },
-            { title: 'Endpoint', url: endpointPath(endpointId) },
-          ],
-        }),
-      }
-    },
+    show: (visit) =>
+      withEndpoint(options, visit, async (endpoint) => {
+        const { id: endpointId } = endpoint
+        const since = new Date(visit.now.getTime() - resendDaysMs)
+        const of = { endpointId, eventType: null, since, limit: bulkResendMax + 1 }
+        const found = (await findUndelivered(db, of)).length
+        if (found === 0) return back(endpointId, 'none')
+        const events =
+          found > bulkResendMax
+            ? `The oldest ${count(bulkResendMax)} events`
+            : counted(found, 'event that was not delivered', 'events that were not delivered')
+        return {
+          title: 'Resend events',
+          main: confirmation({
+            title: `Resend ${found > bulkResendMax ? `${count(bulkResendMax)} events` : counted(found, 'event')}?`,
+            text: `${events} of the last ${replayDaysMax} days ${found === 1 ? 'is' : 'are'} sent to ${hostOf(endpoint.url)} once more, twenty a second. ${endpoint.pausedAt === null ? 'Your server sees the same event ids again.' : 'Nothing is sent while paused.'}`,
+            url: endpointPath(endpointId),
+            action: 'resend',
+            fields: { all: 'true', key: randomUUID() },
+            button: 'Resend events',
+            isDestructive: false,
+            cancel: { label: 'Resend nothing', url: endpointPath(endpointId) },
+            above: aboveEndpoint(endpointId),
+          }),
+        }
+      }),
   })
 }
 
-type Actions = NonNullable<DashboardPage<typeof endpointIdPath, typeof queryParameters>['actions']>
+type Actions = NonNullable<DeclaredPage<typeof endpointIdPath, typeof queryParameters>['actions']>
 
-function endpointActions({ performer }: WebhookPageOptions): Actions {
-  const by =
-    (operation: Operation<WebhookServices>, done: string): Actions[string] =>
-    async ({ session, requestId, path: { endpointId } }) => {
-      const member = memberCaller(session, requestId)
-      const moved = await performAny(performer, operation, member, { endpointId })
-      return 'refusal' in moved ? refused(endpointId, moved.refusal) : back(endpointId, done)
-    }
-  return {
-    async test({ session, requestId, path: { endpointId } }, { eventType: chosen }) {
-      const eventType = eventTypeNames.find((name) => name === chosen)
-      if (eventType === undefined)
-        return refuse('invalid_parameter', { message: 'Choose an event type.' })
-      const input = { endpointId, eventType }
-      const member = memberCaller(session, requestId)
-      const queued = await perform(performer, webhooksTest, member, input)
-      if ('refusal' in queued) return refused(endpointId, queued.refusal)
-      return { redirectTo: `${eventPath(endpointId, queued.output.eventId)}?done=queued` }
-    },
-    async resend({ session, requestId, path: { endpointId } }, { all, key = '', ...fields }) {
-      const eventIds = chosenBoxes(fields, 'event').slice(0, resentIdsMax)
-      if (all !== 'true' && eventIds.length === 0) return back(endpointId, 'unchosen')
-      const member = memberCaller(session, requestId)
-      const input = { endpointId, ...(all === 'true' ? {} : { eventIds }) }
-      const idempotencyKey = uuidForm.test(key) ? key : null
-      const resent = await performAny(performer, webhooksResendMany, member, input, {
-        idempotencyKey,
-      })
-      if ('refusal' in resent) return refused(endpointId, resent.refusal)
-      const { queued } = resent.output as OutputOf<typeof webhooksResendMany>
-      if (queued === 0) return back(endpointId, 'none')
-      return { redirectTo: `${endpointPath(endpointId)}?done=resent&count=${queued}` }
-    },
-    async dns({ session, requestId, path: { endpointId } }) {
-      const member = memberCaller(session, requestId)
-      const asked = await perform(performer, webhooksDns, member, { endpointId })
-      return 'refusal' in asked
-        ? refused(endpointId, asked.refusal === 'rate_limited' ? 'dns_asked' : asked.refusal)
-        : dnsView(endpointId, asked.output)
-    },
-    pause: by(webhooksPause, 'paused'),
-    resume: by(webhooksResume, 'resumed'),
-    enable: by(webhooksEnable, 'enabled'),
-    // Without an announced secret, it was activated before, or became active by itself.
-    activate: by(webhooksActivateSecret, 'activated'),
+const by =
+  (operation: Operation<PagesContext['services']>, done: string): Actions[string] =>
+  async ({ perform, path: { endpointId } }) => {
+    const moved = await perform(operation, { endpointId })
+    return 'refusal' in moved ? refused(endpointId, moved.refusal) : back(endpointId, done)
   }
+
+const endpointActions: Actions = {
+  async test({ perform, path: { endpointId } }, { eventType: chosen }) {
+    const eventType = eventTypeNames.find((name) => name === chosen)
+    if (eventType === undefined)
+      return refuse('invalid_parameter', { message: 'Choose an event type.' })
+    const input = { endpointId, eventType }
+    const queued = await perform(webhooksTest, input)
+    if ('refusal' in queued) return refused(endpointId, queued.refusal)
+    return { redirectTo: `${eventPath(endpointId, queued.output.eventId)}?done=queued` }
+  },
+  async resend({ perform, path: { endpointId } }, { all, key = '', ...fields }) {
+    const eventIds = chosenBoxes(fields, 'event').slice(0, resentIdsMax)
+    if (all !== 'true' && eventIds.length === 0) return back(endpointId, 'unchosen')
+    const input = { endpointId, ...(all === 'true' ? {} : { eventIds }) }
+    const idempotencyKey = uuidForm.test(key) ? key : null
+    const resent = await perform(webhooksResendMany, input, { idempotencyKey })
+    if ('refusal' in resent) return refused(endpointId, resent.refusal)
+    const { queued } = resent.output
+    if (queued === 0) return back(endpointId, 'none')
+    return { redirectTo: `${endpointPath(endpointId)}?done=resent&count=${queued}` }
+  },
+  async dns({ perform, path: { endpointId } }) {
+    const asked = await perform(webhooksDns, { endpointId })
+    return 'refusal' in asked
+      ? refused(endpointId, asked.refusal === 'rate_limited' ? 'dns_asked' : asked.refusal)
+      : dnsView(endpointId, asked.output)
+  },
+  pause: by(webhooksPause, 'paused'),
+  resume: by(webhooksResume, 'resumed'),
+  enable: by(webhooksEnable, 'enabled'),
+  // Without an announced secret, it was activated before, or became active by itself.
+  activate: by(webhooksActivateSecret, 'activated'),
 }
 
 function refused(endpointId: string, refusal: ErrorName | 'dns_asked'): Shown {
-  if (refusal === 'webhook_endpoint_not_found') return refuse('not_found', { message: noEndpoint })
+  if (refusal === 'webhook_endpoint_not_found') return noEndpoint
   return back(endpointId, refusal === 'webhook_secret_not_announced' ? 'activated' : refusal)
 }
 
-export const noEndpoint = 'This account has no such webhook endpoint.'
+export const noEndpoint = refuse('not_found', {
+  message: 'This account has no such webhook endpoint.',
+})
+
+/** Shows an endpoint of the account. */
+export async function withEndpoint(
+  { db }: PagesContext,
+  { session, path: { endpointId }, now }: Visited,
+  work: (endpoint: EndpointHealth) => Shown | Promise<Shown>,
+): Promise<Shown> {
+  const [endpoint] = await findEndpointHealth(db, { userId: session.accountId, endpointId }, now)
+  return endpoint === undefined ? noEndpoint : work(endpoint)
+}
 
 function back(endpointId: string, done: string): { redirectTo: string } {
   return { redirectTo: `${endpointPath(endpointId)}?done=${done}` }
@@ -366,14 +336,11 @@ function dnsView(
         : `DNS has ${counted(addresses.length, 'address', 'addresses')} for ${host}.`
   return {
     title: 'DNS',
-    main: html`${notice({ tone, title, isResult: true })}
+    main: html`${result(tone, title)}
 ${pageHead({
   title: 'DNS',
   text: html`The answer to this service, now. Waiting events use it at their next attempt.`,
-  above: [
-    { title: 'Webhooks', url: webhooksPath },
-    { title: 'Endpoint', url: endpointPath(endpointId) },
-  ],
+  above: aboveEndpoint(endpointId),
 })}
 ${card({
   title: 'Addresses',
@@ -406,16 +373,11 @@ ${card({
 
 function resultNotice(done: string | undefined, queued: string | undefined): Html | false {
   if (done === 'resent' && /^[1-9]\d{0,3}$/.test(queued ?? ''))
-    return notice({
-      tone: 'positive',
-      title: `${counted(Number(queued), 'event is', 'events are')} sent once more.`,
-      text: 'They leave at twenty a second. While the endpoint is paused they wait.',
-      isResult: true,
-    })
-  const good = doneNotices[done ?? '']
-  const bad = problemNotices[done ?? '']
-  if (good !== undefined) return notice({ tone: 'positive', ...good, isResult: true })
-  return bad !== undefined && notice({ tone: 'warning', ...bad, isResult: true })
+    return result(
+      'positive',
+      `${counted(Number(queued), 'event is', 'events are')} sent once more. They leave at twenty a second. While the endpoint is paused they wait.`,
+    )
+  return resultOf(done)
 }
 
 function headOf(endpoint: EndpointHealth, now: Date): Html {

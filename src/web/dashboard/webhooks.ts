@@ -3,19 +3,21 @@ import { Type } from 'typebox'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { type EndpointHealth, findEndpointHealth } from '../../webhooks/api.ts'
 import { retrySpan } from '../../webhooks/delivery/retry.ts'
-import { card, empty, none, notice, pageHead, table } from '../components.ts'
+import { card, empty, none, pageHead, results, table } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import { dashboardPage, type PagesContext, queryText } from '../page.ts'
 import { count, counted, timeTag } from '../text.ts'
 import { endpointPath, webhooksPath as path, stateBadge, urlText } from './webhook-words.ts'
 
-export interface WebhooksPageOptions extends PagesContext {
-  /** The waits between the attempts at a delivery. */
-  retryWaitsSeconds: readonly number[]
-}
+const resultOf = results({
+  positive: {
+    disabled:
+      'The endpoint is disabled. Nothing more is sent to it. You can enable it again for 30 days.',
+  },
+})
 
-export function webhooksPage(context: WebhooksPageOptions): Endpoint[] {
+export function webhooksPage(context: PagesContext): Endpoint[] {
   const span = retrySpan(context.retryWaitsSeconds)
   return dashboardPage(context, {
     name: 'webhooksPage',
@@ -29,15 +31,7 @@ export function webhooksPage(context: WebhooksPageOptions): Endpoint[] {
       const add = html`<a class="button primary" href="${path}/new">${icon('plus')}Add endpoint</a>`
       return {
         title: 'Webhooks',
-        main: html`${
-          query.done === 'disabled' &&
-          notice({
-            tone: 'positive',
-            title: 'The endpoint is disabled.',
-            text: 'Nothing more is sent to it. You can enable it again for 30 days.',
-            isResult: true,
-          })
-        }
+        main: html`${resultOf(query.done)}
 ${pageHead({
   title: 'Webhooks',
   text: 'Your server gets an event when a score, a credential, a dispute or a consent changes.',
