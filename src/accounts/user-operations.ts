@@ -7,6 +7,7 @@ import {
   findField,
   flagField,
   limitField,
+  madeId,
   nextField,
   orNull,
   pageOf,
@@ -95,7 +96,7 @@ export const usersInvite = change({
   output: closedObject({
     account: Type.String({ description: 'The name of the account.' }),
     userId: Type.Optional(Type.String({ description: 'Present if the user is a member.' })),
-    invitationId: Type.Optional(Type.String()),
+    invitationId: Type.Optional(madeId),
     changed: Type.Boolean({ description: 'Whether the invitation is new.' }),
     mailed: Type.Optional(mailed),
     url,

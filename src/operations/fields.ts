@@ -6,6 +6,9 @@ export function orNull<Schema extends TSchema>(schema: Schema, description = '')
   return Type.Union([schema, Type.Null()], { description })
 }
 
+/** The id of a record that a change creates. A dry run does not show it. */
+export const madeId = Type.String({ 'x-made': true })
+
 /** A time of an output, as `wireTime` writes it. */
 export const time = Type.String({ format: 'date-time' })
 

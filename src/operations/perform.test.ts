@@ -16,7 +16,7 @@ import {
   disputesShow,
 } from '../scoring/disputes/operations.ts'
 import { findWorkerFacts } from '../workers/store.ts'
-import { moreField } from './fields.ts'
+import { moreField, orNull } from './fields.ts'
 import { type Ingest, ingestLines } from './ingest.ts'
 import { changed, operationsFor, unchanged } from './operation.ts'
 import { operatorEndpoints } from './operator-routes.ts'
@@ -324,20 +324,41 @@ test('erasing a text deletes the stored answers that hold it as a word, not thos
   )
 })
 
-test('a dry run shows no secret: the one that it makes never works', async () => {
+test('a dry run shows no secret and no id of a record that it makes', async () => {
+  const output = {
+    secret: 'a-secret',
+    owner: 'ada',
+    records: [
+      { id: 'new', name: 'one' },
+      { id: null, name: 'two' },
+    ],
+  }
   const make = operationsFor<object>().change({
     name: 'secrets make',
     http: 'POST /secrets',
     summary: 'Make a secret',
     who: { operator: 'admin' },
-    output: closedObject({ secret: Type.String({ 'x-secret': true }) }),
+    output: closedObject({
+      secret: Type.String({ 'x-secret': true }),
+      owner: Type.String(),
+      records: Type.Array(
+        closedObject({ id: { ...orNull(Type.String()), 'x-made': true }, name: Type.String() }),
+      ),
+    }),
     audit: { none: 'a test' },
-    run: () => Promise.resolve(unchanged({ secret: 'a-secret' })),
+    run: () => Promise.resolve(unchanged(output)),
   })
   assert.deepEqual(await performAny(plain, make, admin, {}, { isDryRun: true }), {
-    output: { secret: '(not made)' },
+    output: {
+      secret: '(not made)',
+      owner: 'ada',
+      records: [
+        { id: '(not made)', name: 'one' },
+        { id: null, name: 'two' },
+      ],
+    },
   })
-  assert.deepEqual(await performAny(plain, make, admin, {}), { output: { secret: 'a-secret' } })
+  assert.deepEqual(await performAny(plain, make, admin, {}), { output })
 })
 
 /** Applies two batches of one line each, and returns what happened in their order. */

@@ -141,7 +141,7 @@ export async function performAny<Services>(
     const isLast = isDryRun || performance.now() - began >= batchesMsMax
     if (result.more && !isLast) continue
     // A dry run shows only the first batch: after its rollback it would find the same rows again.
-    const output = isDryRun ? withoutSecrets(operation.output, total) : total
+    const output = isDryRun ? (withoutMade(operation.output, total) as object) : total
     return { output: result.more ? { ...output, more: true } : output }
   }
 }
@@ -188,10 +188,21 @@ function storedAnswer(
   return secretFields(shape, output).length > 0 ? null : { output, more }
 }
 
-/** The secret of a dry run never works, so it is not shown. */
-function withoutSecrets(shape: TObject, output: object): object {
-  const hidden = secretFields(shape, output).map((name) => [name, '(not made)'])
-  return { ...output, ...Object.fromEntries(hidden) }
+/** A secret of a dry run never works, and a record of it never exists, so neither is shown. */
+function withoutMade(schema: TSchema, value: unknown): unknown {
+  if (typeof value === 'string')
+    return 'x-secret' in schema || 'x-made' in schema ? '(not made)' : value
+  if (typeof value !== 'object' || value === null) return value
+  const { items = {}, properties = {} } = schema as {
+    items?: TSchema
+    properties?: Record<string, TSchema>
+  }
+  if (Array.isArray(value)) return value.map((item) => withoutMade(items, item))
+  const members = Object.entries(value).map(([name, member]) => [
+    name,
+    withoutMade(properties[name] ?? {}, member),
+  ])
+  return Object.fromEntries(members)
 }
 
 /** Returns the names of the members that hold a secret, of an output those that it has. */

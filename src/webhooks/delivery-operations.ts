@@ -4,6 +4,7 @@ import { listOwner, withAccounts } from '../operations/account-field.ts'
 import {
   afterField,
   limitField,
+  madeId,
   moreField,
   nextField,
   orNull,
@@ -264,7 +265,7 @@ export const webhooksTest = change({
   },
   output: closedObject({
     endpointId: Type.String(),
-    eventId: Type.String(),
+    eventId: madeId,
     eventType: Type.Enum([...eventTypeNames]),
     queuedAt: time,
   }),

@@ -7,6 +7,7 @@ import {
   afterField,
   flagField,
   limitField,
+  madeId,
   nextField,
   orNull,
   pageOf,
@@ -77,7 +78,10 @@ export const webhooksCreate = change({
     ),
   },
   positional: ['url'],
-  output: closedObject({ endpoint: webhookEndpoint, signingSecret }),
+  output: closedObject({
+    endpoint: closedObject({ ...webhookEndpoint.properties, id: madeId }),
+    signingSecret,
+  }),
   refusals: [
     'invalid_field',
     'account_not_found',

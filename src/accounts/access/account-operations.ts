@@ -1,7 +1,7 @@
 /** The operations on accounts. Those on the members are in `src/accounts/member-operations.ts`. */
 import { Type } from 'typebox'
 import { type AccountServices, accountField } from '../../operations/account-field.ts'
-import { afterField, limitField, nextField, pageOf, time } from '../../operations/fields.ts'
+import { afterField, limitField, madeId, nextField, pageOf, time } from '../../operations/fields.ts'
 import { changed, operationsFor } from '../../operations/operation.ts'
 import { refuse } from '../../platform/errors.ts'
 import { closedObject } from '../../platform/json/closed-object.ts'
@@ -32,7 +32,7 @@ export const accountsCreate = change({
     }),
   },
   positional: ['name'],
-  output: closedObject({ account }),
+  output: closedObject({ account: closedObject({ ...account.properties, id: madeId }) }),
   refusals: ['invalid_field', 'account_name_taken'],
   example: { name: 'Example Ltd' },
   audit: 'accounts.created',

@@ -5,6 +5,7 @@ import {
   afterField,
   idField,
   limitField,
+  madeId,
   nextField,
   orNull,
   pageOf,
@@ -66,7 +67,7 @@ export const operatorsCreateToken = change({
   },
   positional: ['name'],
   output: closedObject({
-    token,
+    token: closedObject({ ...token.properties, id: madeId, shown: madeId }),
     secret: Type.String({ description: 'Shown once.', 'x-secret': true }),
   }),
   refusals: ['invalid_field'],

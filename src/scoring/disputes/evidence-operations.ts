@@ -49,7 +49,10 @@ const rescored = Type.Array(
     workerId: Type.String(),
     username: Type.String(),
     outcome: Type.Enum([...effects]),
-    snapshotId: orNull(Type.String(), 'Id of the score, or null if there is none.'),
+    snapshotId: {
+      ...orNull(Type.String(), 'Id of the score, or null if there is none.'),
+      'x-made': true,
+    },
   }),
 )
 

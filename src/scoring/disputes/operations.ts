@@ -5,6 +5,7 @@ import {
   flagField,
   idField,
   limitField,
+  madeId,
   nextField,
   orNull,
   pageOf,
@@ -82,7 +83,7 @@ export const disputesOpen = change({
       }),
     ),
   },
-  output: closedObject({ dispute }),
+  output: closedObject({ dispute: closedObject({ ...dispute.properties, id: madeId }) }),
   refusals: [
     'invalid_field',
     'worker_not_found',
@@ -161,7 +162,7 @@ const ended = closedObject({
   scoreChanged: Type.Boolean({
     description: 'Whether the active score differs from the one when the dispute was opened.',
   }),
-  resultingSnapshotId: snapshotId,
+  resultingSnapshotId: { ...snapshotId, 'x-made': true },
 })
 const endRefusals = [
   'dispute_not_found',
