@@ -288,11 +288,14 @@ function tableColumns(
 }
 
 function fieldLines(output: object): readonly string[] {
-  const fields = Object.entries(output).map(([name, value]) => [
-    name,
-    typeof value === 'object' && value !== null ? JSON.stringify(value) : value,
-  ])
+  const fields = Object.entries(output).map(([name, value]) => [name, fieldText(value)])
   return renderFields(Object.fromEntries(fields))
+}
+
+function fieldText(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const isPlain = Array.isArray(value) && value.every((item) => typeof item !== 'object')
+  return isPlain ? value.join(', ') : JSON.stringify(value)
 }
 
 /** The words of an operation's arguments. */
