@@ -1,4 +1,5 @@
 /** Builds the services that operations need. Each is opened by the first operation that needs it. */
+import type { KeyServices } from '../accounts/access/api-key-operations.ts'
 import type { UserServices } from '../accounts/user-operations.ts'
 import type { Config } from '../config/config.ts'
 import type { StatusServices } from '../health/status-operation.ts'
@@ -15,6 +16,7 @@ import type { WebhookServices } from '../webhooks/operation-parts.ts'
 
 /** Everything that some operation needs. */
 export type Services = DisputeServices &
+  KeyServices &
   EvidenceServices &
   UserServices &
   WebhookServices &
@@ -58,6 +60,18 @@ export function openServices(
         const { findAccountNames } = await import('../accounts/api.ts')
         return findAccountNames(db, ids)
       },
+    },
+    async withCalls(db, work) {
+      const { requestLogDatabaseUrl: url, databasePooling: pooling } = config
+      if (url === undefined) return work(db)
+      const { openDb } = await import('../platform/db/db.ts')
+      const applicationName = 'assay request log'
+      const calls = openDb({ url, pooling, connectionsMax: 1, applicationName, onError: () => {} })
+      try {
+        return await work(calls)
+      } finally {
+        await calls.close()
+      }
     },
     users: {
       publicUrl: config.publicUrl,

@@ -279,6 +279,11 @@ test('a server with the role counts and charges every paid read, with and withou
     },
   })
   await endedWell(server)
+  const { calls } = await report(['api-keys', 'calls', live.keyId], owner)
+  const [last] = calls as [object]
+  assert.equal((calls as object[]).length, 13)
+  const requestId = String(missing.headers['x-request-id'])
+  assert.partialDeepStrictEqual(last, { requestId, operation: 'getCandidate', status: 404 })
   const logged = (of: Db) => of.rows(sql`select from request_log limit 1`)
   assert.deepEqual([(await logged(db)).length, (await logged(callsDatabase.db)).length], [0, 1])
 })

@@ -7,14 +7,17 @@ import {
   flagField,
   idField,
   limitField,
+  madeId,
   nextField,
   orNull,
   pageOf,
   time,
 } from '../../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../../operations/operation.ts'
+import type { Queryable } from '../../platform/db/db.ts'
 import { refuse } from '../../platform/errors.ts'
 import { closedObject } from '../../platform/json/closed-object.ts'
+import { findAllEntries } from '../request-log/store.ts'
 import { networkText } from './allowed-from.ts'
 import { keyColumns, listedKey, withState } from './listed-key.ts'
 import {
@@ -25,9 +28,15 @@ import {
   rotateApiKey,
 } from './manage.ts'
 import { allowedNetworksMax, keyName, overlapHoursMax, validDaysMax } from './schema.ts'
-import { findKeyByText, findKeys } from './store.ts'
+import { findKeyByText, findKeys, findOwnKey } from './store.ts'
+
+export interface KeyServices extends AccountServices {
+  /** Runs `work` on the database of the request log. */
+  withCalls<Result>(db: Queryable, work: (calls: Queryable) => Promise<Result>): Promise<Result>
+}
 
 const { read, change } = operationsFor<AccountServices>()
+const { read: readCalls } = operationsFor<KeyServices>()
 
 const keyId = idField('an API key', 'api-keys list')
 const exampleId = '01993f2e-5c1a-7b3e-8d4f-2a6b8c0d1e2f'
@@ -89,7 +98,7 @@ export const apiKeysCreate = change({
     allowedFrom: Type.Optional(networks),
   },
   output: closedObject({
-    id: Type.String(),
+    id: madeId,
     key: secret,
     expiresAt: orNull(time, 'Null: it is valid until it is revoked.'),
   }),
@@ -192,6 +201,58 @@ const apiKeysFind = change({
   },
 })
 
+const apiKeysCalls = readCalls({
+  name: 'api-keys calls',
+  http: 'GET /api-keys/{keyId}/calls',
+  summary: 'Show the last calls with a key, among the newest million of its account',
+  who: { operator: 'support' },
+  path: { keyId },
+  input: { limit: limitField },
+  output: closedObject({
+    calls: Type.Array(
+      closedObject({
+        at: time,
+        operation: Type.String(),
+        status: Type.Integer(),
+        error: orNull(Type.String(), 'The code of the refusal; null if there is none.'),
+        credits: Type.Integer(),
+        network: Type.String({ description: 'The network of the caller.' }),
+        requestId: Type.String(),
+      }),
+    ),
+  }),
+  refusals: ['api_key_not_found'],
+  example: { keyId: exampleId, limit: 200 },
+  none: 'The request log has no call with this key.',
+  columns: {
+    at: 'at',
+    operation: 'operation',
+    status: 'status',
+    error: 'error',
+    credits: 'credits',
+    network: 'network',
+    request: 'requestId',
+  },
+  async run(db, { keyId: id, limit }, { services }) {
+    const key = await findOwnKey(db, { id, accountId: null })
+    if (key === undefined)
+      return refuse('api_key_not_found', { message: `No API key has the id ${id}.` })
+    const wanted = { accountId: key.accountId, keyId: id, before: null, limit }
+    const found = await services.withCalls(db, (calls) => findAllEntries(calls, wanted))
+    return {
+      calls: found.map(({ at, operation, status, error, credits, network, requestId }) => ({
+        at,
+        operation,
+        status,
+        error,
+        credits,
+        network,
+        requestId,
+      })),
+    }
+  },
+})
+
 export const apiKeysRotate = change({
   name: 'api-keys rotate',
   http: 'POST /api-keys/{keyId}/rotate',
@@ -208,7 +269,7 @@ export const apiKeysRotate = change({
     }),
     now: flagField('revoke the key at once'),
   },
-  output: closedObject({ id: Type.String(), key: secret, predecessorEndsAt: time }),
+  output: closedObject({ id: madeId, key: secret, predecessorEndsAt: time }),
   refusals: ['api_key_not_found', 'api_key_not_rotatable', 'api_keys_maximum'],
   example: { keyId: exampleId, overlapHours: 48, now: false },
   audit: 'api_keys.rotated',
@@ -301,6 +362,7 @@ export const apiKeyOperations = [
   apiKeysCreate,
   apiKeysList,
   apiKeysFind,
+  apiKeysCalls,
   apiKeysRotate,
   apiKeysRestrict,
   apiKeysRevoke,

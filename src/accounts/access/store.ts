@@ -158,15 +158,15 @@ export async function findKeyByText(db: Queryable, text: string): Promise<Stored
   return key
 }
 
-/** Returns a key of this account. */
+/** Returns a key of this account, or of any if it is null. */
 export async function findOwnKey(
   db: Queryable,
-  { id, accountId }: { id: string; accountId: string },
+  { id, accountId }: { id: string; accountId: string | null },
 ): Promise<StoredKey | undefined> {
   const [key] = await db.rows<StoredKey>(sql`
     select ${keyColumns}
     from api_keys k left join api_key_uses u on u.key_id = k.id
-    where k.id = ${id} and k.account_id = ${accountId}`)
+    where k.id = ${id} and (${accountId}::uuid is null or k.account_id = ${accountId})`)
   return key
 }
 
