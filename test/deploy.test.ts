@@ -92,6 +92,12 @@ test('two units on one machine have different METRICS_PORTs, and docs/monitor.md
   for (const unit of serving) assert.ok(page.includes(`10.0.0.1:${portOf(unit)}'`), unit)
 })
 
+test('systemd starts a unit again for as long as its database is away', () => {
+  const [, seconds] = /^RestartSec=(\d+)$/m.exec(unitText('assay-.service.d/10-shared.conf')) ?? []
+  // By default it gives a unit up after five starts within ten seconds.
+  assert.ok(Number(seconds) * 4 > 10)
+})
+
 test('`systemctl edit` of a unit changes what all units share', () => {
   // systemd reads the files beside a unit in the order of their names.
   const shared = readdirSync('deploy/systemd/system/assay-.service.d')
