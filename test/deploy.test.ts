@@ -213,6 +213,18 @@ test('the compose file uses only names that it declares, settings that exist, an
   assert.ok(proxy !== undefined && text.includes(`TRUSTED_PROXIES: ${proxy}\n`))
 })
 
+test('in the compose file, the service in which docs/containers.md makes keys alone can write them', () => {
+  const { services }: Compose = parse(readFileSync('deploy/compose.yaml', 'utf8'), { merge: true })
+  const writers = Object.entries(services).flatMap(([service, { volumes = [] }]) =>
+    (volumes as string[]).some((volume) => volume.endsWith(':/run/keys')) ? [service] : [],
+  )
+  const page = readFileSync('docs/containers.md', 'utf8')
+  assert.deepEqual(
+    writers,
+    [...page.matchAll(/compose run --rm (\S+) keys create/g)].map(([, service]) => service),
+  )
+})
+
 test('in the compose file, servers and jobs call out, and reach the proxy at its address alone', () => {
   const { services, networks }: Compose = parse(readFileSync('deploy/compose.yaml', 'utf8'), {
     merge: true,
