@@ -525,6 +525,20 @@ test('drain: readiness turns red, requests in progress finish, then no connectio
   await assert.rejects(fetch(`http://127.0.0.1:${edge.port}/document`))
 })
 
+test('drain: a connection that waits to be accepted is answered', async () => {
+  const edge = await startEdge()
+  // The system accepts them before the server does.
+  const connections = Array.from({ length: 50 }, () => openRaw(edge.port))
+  const drained = edge.drain(0)
+  const answers = connections.map(async (opened) => {
+    const connection = await opened
+    connection.send(request('GET /document'))
+    return (await connection.answer()).status
+  })
+  assert.deepEqual(new Set(await Promise.all(answers)), new Set([200]))
+  await drained
+})
+
 test('drain: a second call cuts off requests in progress', { timeout: 10_000 }, async () => {
   const { endpoints, waiting } = heldEndpoints()
   const edge = await startEdge({ endpoints, limits: { drainTimeoutMs: 30_000 } })

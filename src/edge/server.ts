@@ -182,9 +182,7 @@ export function createServer(options: ServerOptions): Server {
       // Until now, a proxy that asks no more for readiness sent new ones here.
       streams.end()
       lines.end()
-      // Closing resets the connections that wait to be accepted. Just after the loop has looked for
-      // new ones, there are the fewest.
-      await nextTurn()
+      await untilNoneWaits(server)
       await closeWithin(server, limits.drainTimeoutMs)
       stopSweep()
       connections.stop()
@@ -207,6 +205,29 @@ function listenOn(server: HttpServer, address: { host: string; port: number }): 
     server.once('error', reject)
     server.listen(address, resolve)
   })
+}
+
+/** A busy server gets connections all the time, and must stop all the same. */
+const waitsForQuietMs = 2_000
+const quietTurnMs = 0.3
+
+/**
+ * Waits for a short turn of the loop that found no connection to accept. Closing resets those that
+ * the system has accepted and we have not, and a proxy must not repeat the POST that it sent on one.
+ * A turn accepts one at most. The shorter a turn without one was, the fewer have come since.
+ */
+async function untilNoneWaits(server: HttpServer): Promise<void> {
+  let accepted = 0
+  const count = () => accepted++
+  server.on('connection', count)
+  const end = performance.now() + waitsForQuietMs
+  for (let now = performance.now(); now < end; ) {
+    const [before, began] = [accepted, now]
+    await nextTurn()
+    now = performance.now()
+    if (accepted === before && now - began < quietTurnMs) break
+  }
+  server.off('connection', count)
 }
 
 /** Waits until all requests are answered, and cuts off those that are not after `ms`. */
