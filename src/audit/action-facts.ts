@@ -1,30 +1,36 @@
 /** Pure: what the audit log knows of an action, and the schemas of subjects and details. */
-import { type TObject, type TString, Type } from 'typebox'
-
-/**
- * Where an entry names the account that it belongs to, whose members may read it: each subject is
- * an account, `details.account` is one, or the verb gives it beside the entry.
- */
-export type AccountPlace = 'subject' | 'details' | 'given'
-
-interface ActionFacts<Details extends TObject, Place extends AccountPlace | undefined> {
-  meaning: string
-  /** The form of each subject id. */
-  subject: TString
-  details: Details
-  /** Absent: only operators read the entry. */
-  account?: Place
-}
-
-export function facts<
-  Details extends TObject,
-  const Place extends AccountPlace | undefined = undefined,
->(row: ActionFacts<Details, Place>): ActionFacts<Details, Place> {
-  return row
-}
+import { type TProperties, type TString, Type } from 'typebox'
+import { closedObject } from '../platform/json/closed-object.ts'
 
 export const digest = Type.String({ pattern: '^[0-9a-f]{64}$' })
 export const uuid = Type.String({
   pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
 })
 export const count = Type.Integer({ minimum: 1, maximum: 1_000_000_000 })
+
+const none = {}
+
+/**
+ * Makes the rows of actions. `account` is where an entry names the account that it belongs to, whose
+ * members may read it. A row has the meaning, the members of the details, and the form of each
+ * subject id.
+ */
+function rowsWith<const Place extends 'subject' | 'details' | 'given' | undefined>(account: Place) {
+  return <Details extends TProperties = typeof none>(
+    meaning: string,
+    details: Details = none as Details,
+    subject: TString = uuid,
+  ) => ({ meaning, subject, details: closedObject(details), account })
+}
+
+/** Only operators read the entry. */
+export const facts = rowsWith(undefined)
+/** Each subject is an account. */
+export const factsAboutAccount = rowsWith('subject')
+/** `details.account` is the account. */
+export const factsNamingAccount = <Details extends TProperties = typeof none>(
+  meaning: string,
+  details: Details = none as Details,
+) => rowsWith('details')(meaning, { account: uuid, ...details })
+/** The verb gives the account beside the entry. */
+export const factsWithAccount = rowsWith('given')

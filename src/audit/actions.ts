@@ -36,9 +36,7 @@ type ActionOf<Name extends ActionName> = {
 } & GivenAccount<Name>
 
 /** The account of an entry, if neither its subjects nor its details name it. */
-type GivenAccount<Name extends ActionName> = (typeof actions)[Name] extends {
-  account?: 'given'
-}
+type GivenAccount<Name extends ActionName> = (typeof actions)[Name] extends { account: 'given' }
   ? { account: string }
   : unknown
 
