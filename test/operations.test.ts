@@ -9,7 +9,7 @@ import { Command } from 'commander'
 import { Compile } from 'typebox/compile'
 import { ownOperations } from '../src/accounts/member-operations.ts'
 import { actions } from '../src/audit/actions.ts'
-import { commands } from '../src/cli/commands.ts'
+import { commands, declare } from '../src/cli/commands.ts'
 import { readConfig } from '../src/config/config.ts'
 import { accountName } from '../src/demo/account.ts'
 import { prepareDemo } from '../src/demo/prepare.ts'
@@ -59,9 +59,9 @@ test('names and routes are unique, and the path of a route names exactly the pat
 
 test('every operation of operators is a command', async () => {
   const declared = await Promise.all(
-    commands.map(async ({ name, load }) => {
+    Object.entries(commands).map(async ([name, [, load]]) => {
       const noun = new Command(name)
-      ;(await load()).declareCommand(noun)
+      await declare(noun, load)
       return noun.commands.map((verb) => `${name} ${verb.name()}`)
     }),
   )

@@ -4,7 +4,7 @@ import { createRequire, enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { Command, CommanderError, Help } from 'commander'
 import { reportFailure } from './command.ts'
-import { commands } from './commands.ts'
+import { commands, declare } from './commands.ts'
 import { note, withoutControls, withoutSecrets } from './output.ts'
 
 // Stripping types takes a compiler of 25 MB into every process, so the result is kept. Without
@@ -42,9 +42,9 @@ process.stdout.on('error', (error) => {
 try {
   // `assay COMMAND …`, or `assay help COMMAND`.
   const named = new Set(process.argv.slice(2, 4))
-  for (const { name, description, load } of commands) {
+  for (const [name, [description, load]] of Object.entries(commands)) {
     const declared = program.command(name).description(description)
-    if (named.has(name)) (await load()).declareCommand(declared)
+    if (named.has(name)) await declare(declared, load)
   }
   await program.parseAsync()
 } catch (error) {

@@ -2,13 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Command } from 'commander'
-import { commands } from './commands.ts'
+import { commands, declare } from './commands.ts'
 
-for (const { name, load } of commands) {
+for (const [name, [, load]] of Object.entries(commands)) {
   test(`${name}: the example of each command is accepted`, async () => {
-    const { declareCommand } = await load()
     const declared = new Command('assay').exitOverride().command(name)
-    declareCommand(declared)
+    await declare(declared, load)
     const verbs = declared.commands.length === 0 ? [declared] : declared.commands
     for (const command of verbs) {
       const args = wordsOf(exampleOf(command)).slice(verbs[0] === declared ? 2 : 3)

@@ -1,4 +1,4 @@
-/** `assay serve`: the serving process, with the settings that its options replace. */
+/** `assay serve` and `assay jobs`: the serving process, and one of the background jobs alone. */
 import type { Command } from 'commander'
 import { type Config, ConfigError, readConfig } from '../../config/config.ts'
 import { origin, serve } from '../../main/serve.ts'
@@ -18,6 +18,12 @@ export function declareCommand(declared: Command): void {
     )
     .option('--no-jobs', 'run no background jobs; another process of this database must run them')
     .action(act((flags: ServeFlags) => logged(() => serveRequests(flags))))
+}
+
+export function declareJobs(declared: Command): void {
+  finish(declared, 'assay jobs').action(
+    act(() => logged(() => serve(settings(), { demo: false, jobs: 'alone' }))),
+  )
 }
 
 interface ServeFlags {
@@ -49,7 +55,7 @@ function withDemoPayee(config: Config): Config {
  * Runs a process that writes a log. If the log is no terminal, the reason why the process cannot
  * start or go on is a line of it, because programs read it.
  */
-export async function logged(run: () => Promise<void>): Promise<Outcome> {
+async function logged(run: () => Promise<void>): Promise<Outcome> {
   try {
     await run()
     return done({}, [])
