@@ -1,10 +1,10 @@
 /** What other modules may read and change of accounts, API keys, users, sessions and the request log. The stores are private. */
 export {
   type Account,
+  countActiveKeys,
   findAccount,
   findAccountNames,
   findEndingKeys,
-  findKeyCounts,
   findKeys,
   findOwnKey,
   findShownKeys,

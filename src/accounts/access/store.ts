@@ -64,19 +64,6 @@ export function findAccounts(
     order by a.name limit ${limit}`)
 }
 
-/** Returns the keys of each account that has any. */
-export function findKeyCounts(
-  db: Queryable,
-  now: Date,
-): Promise<{ account: string; active: number; endedByMigration: number }[]> {
-  return db.rows(sql`
-    select a.name as account,
-      count(*) filter (where k.revoked_at is null
-        and (k.expires_at is null or k.expires_at > ${now})) as active,
-      count(*) filter (where k.digest is null) as "endedByMigration"
-    from api_keys k join accounts a on a.id = k.account_id group by a.id order by a.name`)
-}
-
 /**
  * Locks an account, so that its keys are created one at a time. Returns false if there is no such
  * account.
@@ -132,15 +119,15 @@ export function findKeys(
     order by k.created_at desc, k.id desc limit ${limit}`)
 }
 
-/** Returns the number of keys of an account that are valid at `now`. */
+/** Returns the number of keys of an account, or of all, that are valid at `now`. */
 export async function countActiveKeys(
   db: Queryable,
-  accountId: string,
+  accountId: string | null,
   now: Date,
 ): Promise<number> {
   const [row] = await db.rows<{ count: number }>(sql`
-    select count(*) from api_keys where account_id = ${accountId} and revoked_at is null
-      and (expires_at is null or expires_at > ${now})`)
+    select count(*) from api_keys where (${accountId}::uuid is null or account_id = ${accountId})
+      and revoked_at is null and (expires_at is null or expires_at > ${now})`)
   return row?.count ?? 0
 }
 
