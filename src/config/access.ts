@@ -1,5 +1,5 @@
 /** Settings of API keys: prices and limits. */
-import { meters, type Prices } from '../billing/credits/meters.ts'
+import { meters } from '../billing/credits/meters.ts'
 import type { MeterName } from '../edge/http/callers.ts'
 import type { RateLimits } from '../edge/http/contract.ts'
 import {
@@ -50,16 +50,7 @@ export const accessSettings = {
   }),
 } as const satisfies SettingTable
 
-export interface AccessConfig {
-  metering: boolean
-  prices: Prices
-  /** For each API key and route. */
-  keyLimits: RateLimits
-  notFoundLimits: RateLimits
-  failedKeyLimits: RateLimits
-}
-
-export function readAccess(reading: Reading): AccessConfig {
+export function readAccess(reading: Reading) {
   const { readOr } = readerOf(accessSettings, reading)
   return {
     metering: readOr('METERING'),

@@ -106,33 +106,7 @@ export const accountsSettings = {
   }),
 } as const satisfies SettingTable
 
-export interface MailConfig {
-  smtpUrl: string
-  from: string
-  requireTls: boolean
-  caFile: string | undefined
-}
-
-export interface OidcConfig {
-  issuer: string
-  clientId: string
-  clientSecret: string
-  /** The name under which users know the provider. */
-  name: string
-}
-
-export interface AccountsConfig {
-  sessions: { idleDays: number; days: number }
-  /** Null: no mail is sent. */
-  mail: MailConfig | null
-  /** The operator's notices by mail. */
-  notices: { to: readonly string[]; off: readonly string[] }
-  /** Null: no provider signs users in. */
-  oidc: OidcConfig | null
-  signUp: { isOpen: boolean; credits: number }
-}
-
-export function readAccounts(reading: Reading): AccountsConfig {
+export function readAccounts(reading: Reading) {
   const { read, readOr } = readerOf(accountsSettings, reading)
   const smtp = read('SMTP_URL')
   const from = read('MAIL_FROM')
@@ -164,7 +138,7 @@ export function readAccounts(reading: Reading): AccountsConfig {
 }
 
 /** Reads the settings of the provider: all three are set, or none is. */
-function readOidc(reading: Reading): OidcConfig | null {
+function readOidc(reading: Reading) {
   const { read } = readerOf(accountsSettings, reading)
   const required = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'] as const
   const isSet = (name: string): boolean => (reading.env[name] ?? '') !== ''

@@ -3,22 +3,18 @@
  * consequence of each setting, and its reader converts them. `npm run generate` writes the tables
  * of `docs/configure.md` from these. All errors are reported at once, before anything is opened.
  */
-import { type AccessConfig, accessSettings, readAccess } from './access.ts'
-import { type AccountsConfig, accountsSettings, readAccounts } from './accounts.ts'
-import { type CredentialsConfig, credentialsSettings, readCredentials } from './credentials.ts'
-import {
-  type ObservabilityConfig,
-  observabilitySettings,
-  readObservability,
-} from './observability.ts'
-import { type ReportsConfig, readReports, reportsSettings } from './reports.ts'
-import { readScores, type ScoresConfig, scoresSettings } from './scores.ts'
+import { accessSettings, readAccess } from './access.ts'
+import { accountsSettings, readAccounts } from './accounts.ts'
+import { credentialsSettings, readCredentials } from './credentials.ts'
+import { observabilitySettings, readObservability } from './observability.ts'
+import { readReports, reportsSettings } from './reports.ts'
+import { readScores, scoresSettings } from './scores.ts'
 import { type SecretFile, secretFilesOf, withSecretFiles } from './secret-files.ts'
-import { readServing, type ServingConfig, servingSettings } from './serving.ts'
+import { readServing, servingSettings } from './serving.ts'
 import type { Reading, SettingTable } from './setting.ts'
-import { readStorage, type StorageConfig, storageSettings } from './storage.ts'
-import { readWebhooks, type WebhooksConfig, webhooksSettings } from './webhooks.ts'
-import { readX402, type X402Config, x402Settings } from './x402.ts'
+import { readStorage, storageSettings } from './storage.ts'
+import { readWebhooks, webhooksSettings } from './webhooks.ts'
+import { readX402, x402Settings } from './x402.ts'
 
 /** The tables, by their heading in `docs/configure.md`. */
 export const settingAreas: Readonly<Record<string, SettingTable>> = {
@@ -34,17 +30,7 @@ export const settingAreas: Readonly<Record<string, SettingTable>> = {
   'Agent decision reports': reportsSettings,
 }
 
-export interface Config
-  extends ServingConfig,
-    StorageConfig,
-    ObservabilityConfig,
-    CredentialsConfig,
-    ScoresConfig,
-    AccessConfig,
-    AccountsConfig,
-    X402Config,
-    WebhooksConfig,
-    ReportsConfig {}
+export type Config = ReturnType<typeof readConfig>
 
 /** Holds every problem of the settings, one line each. */
 export class ConfigError extends Error {
@@ -68,12 +54,12 @@ export function namedSecretFiles(env: Record<string, string | undefined>): Secre
  * Reads the settings. Throws `ConfigError` with every problem at once. An empty variable counts as
  * absent.
  */
-export function readConfig(env: Record<string, string | undefined>): Config {
+export function readConfig(env: Record<string, string | undefined>) {
   const problems: string[] = []
   const reading: Reading = { env: withSecretFiles(env, settingTables, problems), problems }
   const storage = readStorage(reading)
   const access = readAccess(reading)
-  const config: Config = {
+  const config = {
     ...readServing(reading),
     ...storage,
     ...readObservability(reading),

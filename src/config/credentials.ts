@@ -32,16 +32,7 @@ export const credentialsSettings = {
   }),
 } as const satisfies SettingTable
 
-export interface CredentialsConfig {
-  signingKeysDir: string
-  credentialValidityDays: number
-  supersedeRevokes: boolean
-}
-
-export function readCredentials(
-  reading: Reading,
-  { dataDir }: { dataDir: string },
-): CredentialsConfig {
+export function readCredentials(reading: Reading, { dataDir }: { dataDir: string }) {
   const { read, readOr } = readerOf(credentialsSettings, reading)
   return {
     signingKeysDir: read('SIGNING_KEYS_DIR') ?? join(dataDir, 'keys'),

@@ -1,5 +1,4 @@
 /** Settings of logs and metrics. */
-import type { LogLevel } from '../platform/observability/log.ts'
 import {
   host,
   httpUrl,
@@ -53,23 +52,13 @@ export const observabilitySettings = {
   }),
 } as const satisfies SettingTable
 
-export interface ObservabilityConfig {
-  logLevel: LogLevel
-  /** Null turns the metrics server off. */
-  metricsPort: number | null
-  metricsHost: string
-  requestLogDays: number
-  /** Null: nothing is traced. */
-  traces: { url: string; sampling: number } | null
-}
-
 function share(text: string): number {
   const value = /^(0|1|0?\.\d{1,6})$/.test(text) ? Number(text) : Number.NaN
   if (Number.isNaN(value)) throw new Error('a number from 0 to 1, such as 0.1')
   return value
 }
 
-export function readObservability(reading: Reading): ObservabilityConfig {
+export function readObservability(reading: Reading) {
   const { read, readOr } = readerOf(observabilitySettings, reading)
   const [url, sampling] = [read('TRACES_URL'), readOr('TRACES_SAMPLING')]
   return {

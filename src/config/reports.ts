@@ -1,6 +1,5 @@
 /** Settings of agent decision reports. */
 import type { RateLimits } from '../edge/http/contract.ts'
-import type { AccessConfig } from './access.ts'
 import { integer, oneOf, type Reading, readerOf, type SettingTable, setting } from './setting.ts'
 
 export const reportsSettings = {
@@ -24,14 +23,7 @@ export const reportsSettings = {
   }),
 } as const satisfies SettingTable
 
-export interface ReportsConfig {
-  agentReportingDefault: 'locked' | 'unlocked'
-  /** For each API key. */
-  agentReportLimits: RateLimits
-  agentReportsDays: number
-}
-
-export function readReports(reading: Reading, { keyLimits }: AccessConfig): ReportsConfig {
+export function readReports(reading: Reading, { keyLimits }: { keyLimits: RateLimits }) {
   const { readOr } = readerOf(reportsSettings, reading)
   return {
     agentReportingDefault: readOr('AGENT_REPORTING_DEFAULT'),

@@ -24,13 +24,7 @@ export const scoresSettings = {
   }),
 } as const satisfies SettingTable
 
-export interface ScoresConfig {
-  scoreGroupsMin: number
-  disputeDueDays: number
-  disputeHidesScore: boolean
-}
-
-export function readScores(reading: Reading): ScoresConfig {
+export function readScores(reading: Reading) {
   const { readOr } = readerOf(scoresSettings, reading)
   return {
     scoreGroupsMin: readOr('SCORE_GROUPS_MIN'),

@@ -129,30 +129,7 @@ export const servingSettings = {
   }),
 } as const satisfies SettingTable
 
-export interface ServingConfig {
-  port: number
-  host: string
-  publicUrl: string
-  formerPublicUrls: string[]
-  processes: number
-  nodes: number
-  trustedProxies: string[]
-  /** Null: the operator API and the console are on the public port. */
-  operator: { port: number; host: string } | null
-  operatorUrl: string
-  /** Networks that reach the operator API on the public port. */
-  operatorAllowFrom: string[]
-  connectionsMax: number
-  connectionsPerAddressMax: number
-  timeoutMultiplier: number
-  /** URL, or null if there is no `security.txt`. */
-  operatorName: string | null
-  securityContact: string | null
-  areProfilesIndexed: boolean
-  drainDelaySeconds: number
-}
-
-export function readServing(reading: Reading): ServingConfig {
+export function readServing(reading: Reading) {
   const { read, readOr } = readerOf(servingSettings, reading)
   const port = readOr('PORT')
   const publicUrl = read('PUBLIC_URL')

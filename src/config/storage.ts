@@ -1,6 +1,6 @@
 /** Settings of the database and the data directory. */
 import { resolve } from 'node:path'
-import { type Pooling, poolings } from '../platform/db/session-settings.ts'
+import { poolings } from '../platform/db/session-settings.ts'
 import {
   integer,
   list,
@@ -62,19 +62,7 @@ function postgresUrl(text: string): string {
   return text
 }
 
-export interface StorageConfig {
-  /** Undefined: the embedded database. */
-  databaseUrl: string | undefined
-  /** Empty: the database answers all reads. */
-  databaseReadUrls: readonly string[]
-  databasePooling: Pooling
-  /** Undefined: the request log is in the same database. */
-  requestLogDatabaseUrl: string | undefined
-  databaseConnectionsMax: number
-  dataDir: string
-}
-
-export function readStorage(reading: Reading): StorageConfig {
+export function readStorage(reading: Reading) {
   const { read, readOr } = readerOf(storageSettings, reading)
   const databaseUrl = read('DATABASE_URL')
   const databaseReadUrls = read('DATABASE_READ_URLS') ?? []

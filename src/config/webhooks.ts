@@ -2,8 +2,8 @@
  * Settings of webhooks: allowed destinations, the outgoing connection, and the keys that encrypt
  * secrets.
  */
-import { type Keyring, parseKeyring } from '../platform/crypto/keyring.ts'
-import { type EgressRules, strangerRules } from '../platform/egress/rules.ts'
+import { parseKeyring } from '../platform/crypto/keyring.ts'
+import { strangerRules } from '../platform/egress/rules.ts'
 import { parseRetryWaits, retryWaitsSeconds } from '../webhooks/delivery/retry.ts'
 import {
   flag,
@@ -82,20 +82,7 @@ export const webhooksSettings = {
   }),
 } as const satisfies SettingTable
 
-export interface WebhooksConfig {
-  /** Undefined: read from the file in the data directory, if it exists. */
-  secretsKeyring: Keyring | undefined
-  webhookEndpointsMax: number
-  webhooks: {
-    /** Which URLs endpoints may have, and which addresses are dialled. */
-    rules: EgressRules
-    proxyUrl: string | undefined
-    caFile: string | undefined
-    retryWaitsSeconds: readonly number[]
-  }
-}
-
-export function readWebhooks(reading: Reading): WebhooksConfig {
+export function readWebhooks(reading: Reading) {
   const { read, readOr } = readerOf(webhooksSettings, reading)
   return {
     secretsKeyring: read('SECRETS_KEYRING'),

@@ -100,12 +100,7 @@ export const x402Settings = {
   }),
 } as const satisfies SettingTable
 
-export interface X402Config {
-  /** Null if callers without a key get no payment challenge. */
-  x402: X402Settings | null
-}
-
-export function readX402(reading: Reading, { metering }: { metering: boolean }): X402Config {
+export function readX402(reading: Reading, { metering }: { metering: boolean }) {
   const { read, readOr } = readerOf(x402Settings, reading)
   const values: X402Values = {
     metering,

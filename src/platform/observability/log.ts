@@ -7,7 +7,7 @@ import { fstatSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import { destination, pino } from 'pino'
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 /** The one line of a request. */
 export interface RequestLine {
