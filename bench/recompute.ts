@@ -31,11 +31,15 @@ chmodSync(folder, 0o755)
 const dataDir = join(folder, 'data')
 
 const vocabulary = releasedVocabulary()
+/** Each skill with its two types of the largest weights. */
 const pairs = Object.entries(vocabulary).flatMap(([skillId, { weightPermille }]) =>
-  Object.keys(weightPermille).map((type) => ({ skillId, type })),
+  Object.entries(weightPermille)
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, 2)
+    .map(([type]) => ({ skillId, type })),
 )
 
-/** Fully public workers with six items of about three skills from four groups. */
+/** Fully public workers with six items: two types of each of three skills, from six groups. */
 const fill = `
   insert into workers (id, external_id, registered_at, terms_version, terms_accepted_at, onboarded_at, consent_version)
     select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'hr-' || n, now(), '1', now(), now(), 2
@@ -59,7 +63,7 @@ const fill = `
     select gen_random_uuid(), ('00000000-0000-7000-8000-' || lpad((1 + i / ${itemsEach})::text, 12, '0'))::uuid,
       'source-' || (i * 7 % 40), 'result-' || i, pair ->> 'skillId', pair ->> 'type', i * 97 % 1001,
       date '2026-05-01' - (i % 700)::int, sha256(i::text::bytea), now(), 'active', now()
-    from generate_series(0, ${workers * itemsEach - 1}) i, lateral (select $1::jsonb -> (i * 31 % $2)::int as pair) p`
+    from generate_series(0, ${workers * itemsEach - 1}) i, lateral (select $1::jsonb -> ((i - i % 2) * 31 % $2 + i % 2)::int as pair) p`
 
 interface Run {
   seconds: number

@@ -1,5 +1,5 @@
 /** `assay scores export`, `subjects` and `impact`: the files of an auditor. */
-import { randomBytes } from 'node:crypto'
+import { createSecretKey, randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Command } from 'commander'
@@ -10,13 +10,12 @@ import type { Statement } from '../platform/db/db.ts'
 import { scoresImpact, scoresRecordExport } from '../scoring/scores/reports/operations.ts'
 import { factsOf } from '../scoring/scores/reports/report-fields.ts'
 import {
-  type ExportPage,
-  evidenceColumns,
+  type AddRow,
+  type ExportTable,
+  exportColumns,
   openExport,
   pseudonymKeyBytes,
   pseudonymOf,
-  scoreColumns,
-  skillColumns,
 } from '../scoring/scores/reports/score-export.ts'
 import { findUsernameOwners } from '../workers/worker-ids.ts'
 import { act, command } from './command.ts'
@@ -25,7 +24,7 @@ import { failure, usageError } from './fail.ts'
 import { readInput } from './input-lines.ts'
 import { performHere, runOperation } from './operation-command.ts'
 import { done, type Outcome } from './output.ts'
-import { type OutputFile, openOutput } from './output-file.ts'
+import { openOutput } from './output-file.ts'
 
 export function declareReports(scores: Command): void {
   command(
@@ -63,7 +62,7 @@ export function declareReports(scores: Command): void {
     .action(act(compareImpact))
 }
 
-const pageWorkers = 500
+const pageWorkers = 250
 
 /** Written as a plain statement, because PREPARE does not take it. */
 const oneSnapshot: Statement = {
@@ -90,60 +89,56 @@ async function writeExport(
       throw usageError(`${keyFile} cannot be written. Name a file that does not exist.`, { cause })
     },
   )
-  const [scores, skills, evidence] = await Promise.all(
-    [scoreColumns, skillColumns, evidenceColumns].map(async (columns, at) => {
-      const file = await openOutput(
-        join(out, ['scores.csv', 'skills.csv', 'evidence.csv'][at] ?? ''),
-      )
-      await file.write(`${csvLine(columns)}\n`)
-      return file
-    }),
-  )
+  const names = Object.keys(exportColumns) as ExportTable[]
+  const files = await Promise.all(names.map((name) => openOutput(join(out, `${name}.csv`))))
+  const lines: Record<ExportTable, string[]> = { scores: [], skills: [], evidence: [] }
+  for (const name of names) lines[name].push(csvLine(exportColumns[name]))
+  const counts = { scores: 0, skills: 0, evidence: 0 }
+  const add: AddRow = (table, cells) => {
+    lines[table].push(csvLine(cells))
+    counts[table]++
+  }
   const now = context.clock()
-  const counts = await context.db.transaction(async (tx) => {
+  await context.db.transaction(async (tx) => {
     // All pages see the database as it is now.
     await tx.run(oneSnapshot)
-    const pageAfter = openExport(tx, { key, rules, now, limit: pageWorkers })
-    const total = { workers: 0, skills: 0, evidence: 0 }
+    const options = { key: createSecretKey(key), rules, now, limit: pageWorkers }
+    const { read, write } = openExport(tx, options)
     let after: string | null = null
+    let reading = read(after)
     do {
-      const page: ExportPage = await pageAfter(after)
-      await writeRows(scores, scoreColumns, page.scores)
-      await writeRows(skills, skillColumns, page.skills)
-      await writeRows(evidence, evidenceColumns, page.evidence)
-      total.workers += page.scores.length
-      total.skills += page.skills.length
-      total.evidence += page.evidence.length
+      const page = await reading
       after = page.next
+      if (after !== null) {
+        // PostgreSQL reads the next page while this one is written. The next turn takes an error.
+        reading = read(after)
+        reading.catch(() => {})
+      }
+      await write(page, add)
+      for (const [at, name] of names.entries()) {
+        const page = lines[name].splice(0)
+        if (page.length > 0) await files[at]?.write(`${page.join('\n')}\n`)
+      }
     } while (after !== null)
-    return total
   })
+  const { scores: workers, skills, evidence } = counts
   // Not in the snapshot, which does not show the entries that were written since it began.
-  const { workers } = counts
   await performHere(context, scoresRecordExport, { input: { workers }, flags: {} })
-  for (const file of [scores, skills, evidence]) await file?.close()
-  return done({ ...counts, ...factsOf(rules, now) }, [
-    `${counted(counts.workers, 'worker')}, ${counted(counts.skills, 'skill')} and ${counted(counts.evidence, 'item')} exported to ${out}.`,
+  for (const file of files) await file.close()
+  return done({ workers, skills, evidence, ...factsOf(rules, now) }, [
+    `${counted(workers, 'worker')}, ${counted(skills, 'skill')} and ${counted(evidence, 'item')} exported to ${out}.`,
     `The key of the pseudonyms is in ${keyFile}. Never give it to the auditor.`,
   ])
-}
-
-async function writeRows<Column extends string>(
-  file: OutputFile | undefined,
-  columns: readonly Column[],
-  rows: readonly Record<Column, string | number | boolean | null>[],
-): Promise<void> {
-  const lines = rows.map((row) => csvLine(columns.map((column) => String(row[column] ?? ''))))
-  if (lines.length > 0) await file?.write(`${lines.join('\n')}\n`)
 }
 
 const usernamesBytesMax = 67_108_864
 
 function writeSubjects(flags: { keyFile: string; usernames: string }): Promise<Outcome> {
   return withContext(async ({ db }) => {
-    const key = Buffer.from((await readFile(flags.keyFile, 'utf8')).trim(), 'hex')
-    if (key.length !== pseudonymKeyBytes)
+    const bytes = Buffer.from((await readFile(flags.keyFile, 'utf8')).trim(), 'hex')
+    if (bytes.length !== pseudonymKeyBytes)
       throw usageError(`${flags.keyFile} is no key of an export: it needs 64 hexadecimal digits.`)
+    const key = createSecretKey(bytes)
     const text = (await readInput(flags.usernames, usernamesBytesMax)).toString('utf8')
     const names = text.split(/\r?\n/).filter((name) => name !== '')
     const owners = await findUsernameOwners(db, names)

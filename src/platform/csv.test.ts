@@ -14,6 +14,10 @@ test('a text that a spreadsheet would run as a formula gets an apostrophe in fro
   assert.equal(csvLine(cells), `'=1+1,'+cmd,'-x,'@SUM(A1),'\t=1,"'=a,""b"""`)
 })
 
+test('null is an empty cell, and no number is a formula', () => {
+  assert.equal(csvLine([null, -5, 0, 1.5, true, '=']), ",-5,0,1.5,true,'=")
+})
+
 test('a number keeps its sign, and a text with a sign inside stays as it is', () => {
   assert.equal(csvLine(['-5', '+1.25', '0', 'a-b', '2.A.1.a']), '-5,+1.25,0,a-b,2.A.1.a')
 })

@@ -4,14 +4,19 @@
  */
 
 /**
- * Returns one record without its line end. Spreadsheets run a cell that begins with `=`, `+`, `-`
- * or `@` as a formula, so such a text gets an apostrophe in front. A number stays a number.
+ * Returns one record without its line end; null is an empty cell. Spreadsheets run a cell that
+ * begins with `=`, `+`, `-` or `@` as a formula, so such a text gets an apostrophe in front. A
+ * number stays a number.
  */
-export function csvLine(cells: readonly string[]): string {
-  return cells.map(csvCell).join(',')
+export function csvLine(cells: readonly (string | number | boolean | null)[]): string {
+  return cells
+    .map((cell) => (typeof cell === 'string' && special.test(cell) ? csvText(cell) : cell))
+    .join(',')
 }
 
-function csvCell(text: string): string {
+const special = /^[=+\-@\t]|[",\r\n]/
+
+function csvText(text: string): string {
   const isFormula = /^[=+\-@\t\r]/.test(text) && !/^[+-]?\d+(?:\.\d+)?$/.test(text)
   const safe = isFormula ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe

@@ -1,9 +1,13 @@
 /** The score commands of an operator: real commands on a real database. */
 import assert from 'node:assert/strict'
+import { createSecretKey } from 'node:crypto'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { releasedVocabulary } from '../../src/main/released-vocabulary.ts'
+import { csvLine } from '../../src/platform/csv.ts'
 import { sql } from '../../src/platform/db/db.ts'
+import { type ExportTable, openExport } from '../../src/scoring/scores/reports/score-export.ts'
 import { scoreWorkers } from '../../src/scoring/scores/score-workers.ts'
 import { pemOfSeed, score } from '../support/build/credentials.ts'
 import { testRegistry } from '../support/build/registry.ts'
@@ -176,6 +180,19 @@ test('export: three files hold pseudonyms and no name; the key is written once, 
   for (const text of [scores, skills, items])
     for (const hidden of [workerId, username, ...evidence, 'scored-', '2026-05-01'])
       assert.ok(!text.includes(hidden), hidden)
+  // Pages of one worker hold the rows of the files.
+  const paged: Record<ExportTable, string[]> = { scores: [], skills: [], evidence: [] }
+  const key = createSecretKey(Buffer.from(readFileSync(keyFile, 'utf8').trim(), 'hex'))
+  const rules = { ...scoring, vocabulary: releasedVocabulary() }
+  const { read, write } = openExport(db, { key, rules, now: new Date(), limit: 1 })
+  let after: string | null = null
+  do {
+    const page = await read(after)
+    await write(page, (table, cells) => paged[table].push(csvLine(cells)))
+    after = page.next
+  } while (after !== null)
+  for (const [table, text] of Object.entries({ scores, skills, evidence: items }))
+    assert.deepEqual(text.trim().split('\n').slice(1), paged[table as ExportTable])
   const again = await line.run(['scores', 'export', '--out', out, '--key-file', keyFile])
   assert.equal(again.code, 2)
   assert.match(again.err, /Name a file that does not exist/)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { asOfDay, item } from '../../../test/support/build/score-inputs.ts'
-import { dateOfDay } from './civil-date.ts'
+import { draws } from '../../../test/support/oracle/draws.ts'
 import type { Evidence } from './evidence.ts'
 import { explain } from './explain.ts'
 import { score } from './score.ts'
@@ -91,13 +91,25 @@ test('the effect of the only item of the only skill is null, because there is no
 })
 
 test('a skill has its last day with a score: the day before, the mass reaches the minimum, and on the day it does not', () => {
-  const evidence = [item({ id: 'e1' }), item({ id: 'e2', type: 'work_product', assurance: 700 })]
-  const { skills } = explained(...evidence)
-  const ends = skills[0]?.endsOnDay ?? assert.fail('it decays')
-  const scoreOn = (day: number) => score({ evidence, vocabulary, asOfDay: day }).skills[0]?.score
-  assert.notEqual(scoreOn(ends - 1), null)
-  assert.equal(scoreOn(ends), null)
-  assert.match(dateOfDay(ends), /^\d{4}-\d\d-\d\d$/)
+  const draw = draws(33)
+  for (let state = 0; state < 300; state++) {
+    const halfLifeMonths = draw.of([1, 6, 24, 72, 300, 1_200])
+    const rules = { 'hss:a': { ...vocabulary['hss:a'], halfLifeMonths } }
+    const evidence = Array.from({ length: 2 + draw(5) }, (_, at) =>
+      item({
+        id: `e${at}`,
+        type: draw.of(['assessment', 'work_product', 'peer_review']),
+        assurance: draw.of([400, 700, 1_000]),
+        observedDay: asOfDay - draw(40 * halfLifeMonths),
+      }),
+    )
+    const { endsOnDay: ends = null } =
+      explain({ evidence, vocabulary: rules, asOfDay }).skills[0] ?? {}
+    const scoreOn = (day: number) =>
+      score({ evidence, vocabulary: rules, asOfDay: day }).skills[0]?.score ?? null
+    if (ends === null) assert.equal(scoreOn(asOfDay), null)
+    else assert.deepEqual([scoreOn(ends - 1) === null, scoreOn(ends)], [false, null])
+  }
 })
 
 test('a skill without decay has no last day, and its items never halve', () => {

@@ -8,24 +8,22 @@ import {
   type DropReason,
   dayMax,
   type Evidence,
-  itemsBySkill,
-  ruleOf,
   type ScoreInput,
   type SkillRule,
 } from './evidence.ts'
 import { sortInPlace } from './order.ts'
 import { parameters } from './parameters.ts'
 import {
+  type Assessed,
+  assess,
   ladder,
   type ScoreResult,
   type Skill,
   type SkillScore,
-  score,
   skillOf,
   skillScoreOf,
   walk,
 } from './score.ts'
-import { floorOf } from './whole.ts'
 
 export interface ItemExplanation {
   id: string
@@ -82,24 +80,21 @@ const effectsMax = 1_000
  * @throws RangeError as `score` does
  */
 export function explain(input: ScoreInput, isBrief = false): Explanation {
-  const result = score(input)
+  const assessed: Assessed[] = []
+  const result = assess(input, assessed)
   const items: ItemExplanation[] = []
   const explained = new Map<string, SkillExplanation>()
-  for (const [skillId, own] of itemsBySkill(input)) {
-    const rule = ruleOf(input.vocabulary, skillId)
-    const reasons = new Map<string, DropReason>()
-    const skill = rule && skillOf(own, rule, input.asOfDay, reasons)
-    const uncounted = result.score === null ? null : 0
-    for (const { id } of own) {
-      const reason = rule === undefined ? 'unknown_skill' : reasons.get(id)
-      if (reason !== undefined) items.push({ ...nothing, id, skillId, reason, effect: uncounted })
-    }
-    const skillScore = result.skills.find((one) => one.skillId === skillId)
+  const uncounted = result.score === null ? null : 0
+  for (const { skillId, own, rule, skill, skillScore, reasons } of assessed) {
+    if (rule === undefined)
+      for (const { id } of own)
+        items.push({ ...nothing, id, skillId, reason: 'unknown_skill', effect: uncounted })
+    for (const [id, reason] of reasons)
+      items.push({ ...nothing, id, skillId, reason, effect: uncounted })
     if (rule === undefined || skill === undefined || skillScore === undefined) continue
     const { asOfDay } = input
     const given = { own, rule, skillScore, skill, reasons, result, asOfDay, isBrief }
-    items.push(...countedItems(given))
-    explained.set(skillId, explainSkill(given))
+    explained.set(skillId, explainSkill(given, items))
   }
   sortInPlace(items, (a, b) => (a.id < b.id ? -1 : 1))
   const skills = result.skills.flatMap(({ skillId }) => explained.get(skillId) ?? [])
@@ -119,24 +114,29 @@ interface Given {
   isBrief: boolean
 }
 
-function countedItems(given: Given): ItemExplanation[] {
+/** Adds the items that count to `items`. */
+function explainSkill(given: Given, items: ItemExplanation[]): SkillExplanation {
   const { own, rule, skill, skillScore, isBrief } = given
   const { skillId, score: point } = skillScore
   const masses: number[] = []
   const pulls: number[] = []
   walk(skill, null, masses)
-  if (point !== null) walk(skill, point, pulls)
-  return skill.items.map(({ item, permille, share }, at) => ({
-    id: item.id,
-    skillId,
-    reason: null,
-    weight: permille * item.assurance,
-    share,
-    mass: masses[at] ?? 0,
-    pull: pulls[at] ?? 0,
-    effect: isBrief || own.length > effectsMax ? null : effectOf(item, given),
-    halvesInDays: halvesInDays(rule.halfLifeMonths),
-  }))
+  const rest = point === null ? 0 : walk(skill, point, pulls)
+  const halves = halvesInDays(rule.halfLifeMonths)
+  for (const [at, { item, permille, share }] of skill.items.entries())
+    items.push({
+      id: item.id,
+      skillId,
+      reason: null,
+      weight: permille * item.assurance,
+      share,
+      mass: masses[at] ?? 0,
+      pull: pulls[at] ?? 0,
+      effect: isBrief || own.length > effectsMax ? null : effectOf(item, given),
+      halvesInDays: halves,
+    })
+  const endsOnDay = point === null || halves === null ? null : endOf(given, masses, halves)
+  return { skillId, rest, endsOnDay, raise: isBrief ? null : raiseOf(given) }
 }
 
 function effectOf(item: Evidence, given: Given): number | null {
@@ -156,49 +156,47 @@ function withSkill({ rule, skillScore, result, asOfDay }: Given, items: Evidence
   return [...others, skillScoreOf(skillId, skillOf(items, rule, asOfDay))]
 }
 
-function explainSkill(given: Given): SkillExplanation {
-  const { skill, skillScore, isBrief } = given
-  const { skillId, score: point } = skillScore
-  return {
-    skillId,
-    rest: point === null ? 0 : walk(skill, point),
-    endsOnDay: point === null ? null : endsOnDay(given),
-    raise: isBrief ? null : raiseOf(given),
-  }
-}
+/** Days around the end of a mass of one age, which is near the end of the real one. */
+const nearDays = 3
 
-function endsOnDay(given: Given): number | null {
-  const { rule, asOfDay } = given
-  const halvings = halvesInDays(rule.halfLifeMonths)
-  if (halvings === null) return null
-  let last = asOfDay
-  let next = asOfDay + halvings * (halfLivesMax + 1)
-  const massOn = massLater(given)
-  while (next - last > 1) {
-    const middle = floorOf(next - last, 2) + last
-    if (massOn(middle) >= parameters.massMin) last = middle
-    else next = middle
+/** Returns the first day on which the mass is below the minimum, or null if there is none. */
+function endOf(given: Given, masses: readonly number[], halves: number): number | null {
+  const { own, rule, skill, skillScore, reasons, asOfDay } = given
+  const least = parameters.massMin * undecayed
+  const end = asOfDay + halves * (halfLivesMax + 1)
+  let next: number
+  if ([...reasons.values()].some((reason) => reason === 'future' || reason === 'duplicate')) {
+    // Such an item may begin to count later.
+    const isThere = (day: number) => walk(skillOf(own, rule, day), null) >= least
+    next = firstWithout(asOfDay, end, isThere)
+  } else {
+    // If only time passes, the items keep their bounded amounts, and their shares fade.
+    const amounts = skill.items.map(({ share }, at) => (masses[at] ?? 0) / share)
+    const isThere = (day: number) => {
+      let sum = 0
+      for (let at = 0; at < amounts.length; at++) {
+        const age = day - (skill.items[at]?.item.observedDay ?? 0)
+        sum += (amounts[at] ?? 0) * decayOf(age, rule.halfLifeMonths)
+      }
+      return sum >= least
+    }
+    const near = firstWithout(asOfDay, end, (day) => {
+      return skillScore.mass * decayOf(day - asOfDay, rule.halfLifeMonths) >= least
+    })
+    const last = near - nearDays > asOfDay && isThere(near - nearDays) ? near - nearDays : asOfDay
+    next = firstWithout(last, isThere(near + nearDays) ? end : near + nearDays, isThere)
   }
   return next > dayMax ? null : next
 }
 
-/**
- * Returns a function that gives the mass on a later day. If only time passes, the items that count
- * keep their bounded amounts, and their shares fade. Only a future item, and the copy of an item
- * that expires, begin to count later.
- */
-function massLater({ own, rule, skill, reasons }: Given): (day: number) => number {
-  for (const reason of reasons.values())
-    if (reason === 'future' || reason === 'duplicate')
-      return (day) => floorOf(walk(skillOf(own, rule, day), null), undecayed)
-  const parts: number[] = []
-  walk(skill, null, parts)
-  return (day) => {
-    let sum = 0
-    for (const [at, { item, share }] of skill.items.entries())
-      sum += ((parts[at] ?? 0) / share) * decayOf(day - item.observedDay, rule.halfLifeMonths)
-    return floorOf(sum, undecayed)
+/** Halves the days from `last`, which has it, to `next`, which has not. */
+function firstWithout(last: number, next: number, isThere: (day: number) => boolean): number {
+  while (next - last > 1) {
+    const middle = (last + next) >> 1
+    if (isThere(middle)) last = middle
+    else next = middle
   }
+  return next
 }
 
 function raiseOf(given: Given): SkillExplanation['raise'] {

@@ -69,19 +69,31 @@ export interface Skill {
   unfaded: number
 }
 
+/** A skill that `assess` passes on. `reasons` are of the items that do not count, by id. */
+export interface Assessed {
+  skillId: string
+  own: Evidence[]
+  reasons: Map<string, DropReason>
+  rule: SkillRule | undefined
+  skill: Skill | undefined
+  skillScore: SkillScore | undefined
+}
+
 /** @throws RangeError on more than 10,000 items, and on a number outside its range */
-export function score(input: ScoreInput): ScoreResult {
+export const score = (input: ScoreInput): ScoreResult => assess(input)
+
+export function assess(input: ScoreInput, assessed?: Assessed[]): ScoreResult {
   const skills: SkillScore[] = []
   const sources = new Set<string>()
   let evidenceCount = 0
-  for (const [skillId, items] of itemsBySkill(input)) {
+  for (const [skillId, own] of itemsBySkill(input)) {
     const rule = ruleOf(input.vocabulary, skillId)
-    if (rule === undefined) continue
-    const skill = skillOf(items, rule, input.asOfDay)
-    if (skill.items.length === 0) continue
-    const skillScore = skillScoreOf(skillId, skill)
-    skills.push(skillScore)
-    if (skillScore.score === null) continue
+    const reasons = assessed && new Map<string, DropReason>()
+    const skill = rule && skillOf(own, rule, input.asOfDay, reasons)
+    const skillScore = skill?.items.length ? skillScoreOf(skillId, skill) : undefined
+    if (reasons) assessed?.push({ skillId, own, reasons, rule, skill, skillScore })
+    if (skillScore) skills.push(skillScore)
+    if (skill === undefined || typeof skillScore?.score !== 'number') continue
     evidenceCount += skill.items.length
     for (const counted of skill.items) if (isSource(counted)) sources.add(counted.item.group)
   }
@@ -99,21 +111,22 @@ export function score(input: ScoreInput): ScoreResult {
 }
 
 /**
- * Rules 1 to 4: returns the items that count. Sorts `items`. `dropped` receives the reason of each
+ * Rules 1 to 4: returns the items that count. Sorts `own`. `dropped` receives the reason of each
  * other item by its id.
  */
 export function skillOf(
-  items: Evidence[],
+  own: Evidence[],
   { weightPermille, halfLifeMonths }: SkillRule,
   asOfDay: number,
   dropped?: Map<string, DropReason>,
 ): Skill {
-  const skill: Skill = { items: [], layers: [], byCell: [], byType: [], unfaded: 0 }
+  const items: Counted[] = []
+  const skill: Skill = { items, layers: [], byCell: [], byType: [], unfaded: 0 }
   const types: string[] = []
   let cells: number[] = []
   let before: Evidence | undefined
-  sortInPlace(items, duplicateOrder)
-  for (const item of items) {
+  sortInPlace(own, duplicateOrder)
+  for (const item of own) {
     const permille = weightPermille[item.type]
     const age = asOfDay - item.observedDay
     const share = age < 0 ? 0 : decayOf(age, halfLifeMonths)
@@ -137,21 +150,11 @@ export function skillOf(
       const massLimit = bounded(permille, parameters.fullMassPermille)
       const pullLimit = bounded(permille, parameters.fullPullPermille) * parameters.reach
       const { assurance, value } = item
-      skill.items.push({
-        item,
-        assurance,
-        value,
-        permille,
-        massLimit,
-        pullLimit,
-        share,
-        cell,
-        type,
-      })
+      items.push({ item, assurance, value, permille, massLimit, pullLimit, share, cell, type })
     }
   }
-  sortInPlace(skill.items, newestFirst)
-  skill.layers = layersOf(skill.items)
+  sortInPlace(items, newestFirst)
+  skill.layers = layersOf(items)
   return skill
 }
 

@@ -32,6 +32,7 @@ export function skillEndsOnDay(
   skillId: string,
   decayedOn: number | null,
 ): number | null {
+  if (future.expiryDays.size === 0) return decayedOn
   // The other skills have no effect on this one: copies are found within one skill.
   const evidence = future.input.evidence.filter((item) => item.skillId === skillId)
   if (!evidence.some(({ id }) => future.expiryDays.has(id))) return decayedOn

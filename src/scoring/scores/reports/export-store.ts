@@ -6,15 +6,19 @@ export interface ExportedWorker {
   /** True if an open dispute hides the score. */
   restricted: boolean
   /** The members of an active score, or null. */
-  asOf: string | null
+  asOfDay: number | null
   issuedMonth: string | null
-  engineSha256: Buffer | null
-  vocabularySha256: Buffer | null
+  /** Lowercase hexadecimal digits. */
+  engineSha256: string | null
+  vocabularySha256: string | null
   /** JSON text. */
   evidence: string | null
 }
 
-/** Returns workers that have evidence, in order of id, after the id `after`. */
+/**
+ * Returns workers that have evidence, in order of id, after the id `after`. Each page reads its own
+ * rows alone: a join of the whole tables would begin at the first worker for every page.
+ */
 export function findExportPage(
   db: Queryable,
   { after, limit }: { after: string | null; limit: number },
@@ -24,20 +28,22 @@ export function findExportPage(
     select w.id as "workerId",
       exists (select from disputes d where d.worker_id = w.id and d.restricted
         and d.state in ('open', 'under_review')) as restricted,
-      to_char(s.as_of, 'YYYY-MM-DD') as "asOf",
+      s.as_of - date '1970-01-01' as "asOfDay",
       to_char(s.issued_at at time zone 'UTC', 'YYYY-MM') as "issuedMonth",
-      s.engine_sha256 as "engineSha256", s.vocabulary_sha256 as "vocabularySha256", k.evidence
-    from workers w
-    left join score_snapshots s on s.worker_id = w.id and s.state = 'active'
-    left join score_workings k on k.snapshot_id = s.snapshot_id
-    where w.id > ${from} and exists (select from evidence e where e.worker_id = w.id)
-    order by w.id limit ${limit}`)
+      encode(s.engine_sha256, 'hex') as "engineSha256",
+      encode(s.vocabulary_sha256, 'hex') as "vocabularySha256", s.evidence
+    from (select distinct worker_id as id from evidence where worker_id > ${from}
+      order by worker_id limit ${limit}) w
+    left join lateral (select * from score_snapshots left join score_workings using (snapshot_id)
+      where worker_id = w.id and state = 'active' limit 1) s on true
+    order by w.id`)
 }
 
 export interface ItemSource {
   id: string
   sourceId: string
-  kind: string
+  /** True if the source is an identified peer. */
+  isPerson: boolean
   /** Days since 1970-01-01: the first day on which the item no longer counts, or null. */
   expiryDay: number | null
 }
@@ -47,7 +53,8 @@ export function findItemSources(
   workerIds: readonly string[],
 ): Promise<ItemSource[]> {
   return db.rows<ItemSource>(sql`
-    select e.evidence_id as id, e.source_id as "sourceId", s.kind,
+    select e.evidence_id as id, e.source_id as "sourceId",
+      s.kind = 'verified_peer' as "isPerson",
       e.expires_on - date '1970-01-01' as "expiryDay"
     from evidence e join sources s on s.source_id = e.source_id
     where e.worker_id = any(${workerIds}::uuid[])`)

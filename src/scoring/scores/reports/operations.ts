@@ -1,5 +1,5 @@
 /** The reports for auditors. Each writes an audit entry with its number of rows and no value. */
-import { randomBytes } from 'node:crypto'
+import { createSecretKey, randomBytes } from 'node:crypto'
 import { Type } from 'typebox'
 import { orNull } from '../../../operations/fields.ts'
 import { changed, operationsFor } from '../../../operations/operation.ts'
@@ -10,7 +10,7 @@ import { readLineBatches } from '../../../platform/line-batches.ts'
 import type { ExplainServices } from '../explain-operation.ts'
 import { impactOf, type Scored } from './impact.ts'
 import { factsOf, impactRow, madeFrom, minCell, version, versionField } from './report-fields.ts'
-import { openExport, pseudonymKeyBytes } from './score-export.ts'
+import { type ExportTable, exportColumns, openExport, pseudonymKeyBytes } from './score-export.ts'
 
 const { change } = operationsFor<ExplainServices>()
 
@@ -52,9 +52,16 @@ const scoresExport = change({
     const rules = await services.scoringRules()
     if ('refusal' in rules) return rules
     const key = given === undefined ? randomBytes(pseudonymKeyBytes) : Buffer.from(given, 'hex')
-    const page = await openExport(tx, { key, rules, now, limit: size })(after)
-    const output = { ...factsOf(rules, now), key: key.toString('hex'), ...page }
-    const details = { report: 'score-export', rows: page.scores.length } as const
+    const options = { key: createSecretKey(key), rules, now, limit: size }
+    const { read, write } = openExport(tx, options)
+    const page = await read(after)
+    const tables: Record<ExportTable, object[]> = { scores: [], skills: [], evidence: [] }
+    await write(page, (table, cells) => {
+      const named = exportColumns[table].map((column, at) => [column, cells[at]])
+      tables[table].push(Object.fromEntries(named))
+    })
+    const output = { ...factsOf(rules, now), key: key.toString('hex'), ...tables, next: page.next }
+    const details = { report: 'score-export', rows: tables.scores.length } as const
     return changed(output, { subjects: [], details })
   },
 })

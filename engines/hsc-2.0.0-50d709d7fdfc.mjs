@@ -295,19 +295,23 @@ export function sortInPlace      (items        , order                          
 
 /** Items of one skill without duplicates, newest first, with the running sums of `walk`. */
 
+/** A skill that `assess` passes on. `reasons` are of the items that do not count, by id. */
+
 /** @throws RangeError on more than 10,000 items, and on a number outside its range */
-export function score(input            )              {
+export const score = (input            )              => assess(input)
+
+export function assess(input            , assessed             )              {
   const skills               = []
   const sources = new Set        ()
   let evidenceCount = 0
-  for (const [skillId, items] of itemsBySkill(input)) {
+  for (const [skillId, own] of itemsBySkill(input)) {
     const rule = ruleOf(input.vocabulary, skillId)
-    if (rule === undefined) continue
-    const skill = skillOf(items, rule, input.asOfDay)
-    if (skill.items.length === 0) continue
-    const skillScore = skillScoreOf(skillId, skill)
-    skills.push(skillScore)
-    if (skillScore.score === null) continue
+    const reasons = assessed && new Map                    ()
+    const skill = rule && skillOf(own, rule, input.asOfDay, reasons)
+    const skillScore = skill?.items.length ? skillScoreOf(skillId, skill) : undefined
+    if (reasons) assessed?.push({ skillId, own, reasons, rule, skill, skillScore })
+    if (skillScore) skills.push(skillScore)
+    if (skill === undefined || typeof skillScore?.score !== 'number') continue
     evidenceCount += skill.items.length
     for (const counted of skill.items) if (isSource(counted)) sources.add(counted.item.group)
   }
@@ -325,21 +329,22 @@ export function score(input            )              {
 }
 
 /**
- * Rules 1 to 4: returns the items that count. Sorts `items`. `dropped` receives the reason of each
+ * Rules 1 to 4: returns the items that count. Sorts `own`. `dropped` receives the reason of each
  * other item by its id.
  */
 export function skillOf(
-  items            ,
+  own            ,
   { weightPermille, halfLifeMonths }           ,
   asOfDay        ,
   dropped                          ,
 )        {
-  const skill        = { items: [], layers: [], byCell: [], byType: [], unfaded: 0 }
+  const items            = []
+  const skill        = { items, layers: [], byCell: [], byType: [], unfaded: 0 }
   const types           = []
   let cells           = []
   let before
-  sortInPlace(items, duplicateOrder)
-  for (const item of items) {
+  sortInPlace(own, duplicateOrder)
+  for (const item of own) {
     const permille = weightPermille[item.type]
     const age = asOfDay - item.observedDay
     const share = age < 0 ? 0 : decayOf(age, halfLifeMonths)
@@ -363,21 +368,11 @@ export function skillOf(
       const massLimit = bounded(permille, parameters.fullMassPermille)
       const pullLimit = bounded(permille, parameters.fullPullPermille) * parameters.reach
       const { assurance, value } = item
-      skill.items.push({
-        item,
-        assurance,
-        value,
-        permille,
-        massLimit,
-        pullLimit,
-        share,
-        cell,
-        type,
-      })
+      items.push({ item, assurance, value, permille, massLimit, pullLimit, share, cell, type })
     }
   }
-  sortInPlace(skill.items, newestFirst)
-  skill.layers = layersOf(skill.items)
+  sortInPlace(items, newestFirst)
+  skill.layers = layersOf(items)
   return skill
 }
 
@@ -570,24 +565,21 @@ const effectsMax = 1_000
  * @throws RangeError as `score` does
  */
 export function explain(input            , isBrief = false)              {
-  const result = score(input)
+  const assessed             = []
+  const result = assess(input, assessed)
   const items                    = []
   const explained = new Map                          ()
-  for (const [skillId, own] of itemsBySkill(input)) {
-    const rule = ruleOf(input.vocabulary, skillId)
-    const reasons = new Map                    ()
-    const skill = rule && skillOf(own, rule, input.asOfDay, reasons)
-    const uncounted = result.score === null ? null : 0
-    for (const { id } of own) {
-      const reason = rule === undefined ? 'unknown_skill' : reasons.get(id)
-      if (reason !== undefined) items.push({ ...nothing, id, skillId, reason, effect: uncounted })
-    }
-    const skillScore = result.skills.find((one) => one.skillId === skillId)
+  const uncounted = result.score === null ? null : 0
+  for (const { skillId, own, rule, skill, skillScore, reasons } of assessed) {
+    if (rule === undefined)
+      for (const { id } of own)
+        items.push({ ...nothing, id, skillId, reason: 'unknown_skill', effect: uncounted })
+    for (const [id, reason] of reasons)
+      items.push({ ...nothing, id, skillId, reason, effect: uncounted })
     if (rule === undefined || skill === undefined || skillScore === undefined) continue
     const { asOfDay } = input
     const given = { own, rule, skillScore, skill, reasons, result, asOfDay, isBrief }
-    items.push(...countedItems(given))
-    explained.set(skillId, explainSkill(given))
+    explained.set(skillId, explainSkill(given, items))
   }
   sortInPlace(items, (a, b) => (a.id < b.id ? -1 : 1))
   const skills = result.skills.flatMap(({ skillId }) => explained.get(skillId) ?? [])
@@ -596,24 +588,29 @@ export function explain(input            , isBrief = false)              {
 
 const nothing = { weight: 0, share: 0, mass: 0, pull: 0, halvesInDays: null }
 
-function countedItems(given       )                    {
+/** Adds the items that count to `items`. */
+function explainSkill(given       , items                   )                   {
   const { own, rule, skill, skillScore, isBrief } = given
   const { skillId, score: point } = skillScore
   const masses           = []
   const pulls           = []
   walk(skill, null, masses)
-  if (point !== null) walk(skill, point, pulls)
-  return skill.items.map(({ item, permille, share }, at) => ({
-    id: item.id,
-    skillId,
-    reason: null,
-    weight: permille * item.assurance,
-    share,
-    mass: masses[at] ?? 0,
-    pull: pulls[at] ?? 0,
-    effect: isBrief || own.length > effectsMax ? null : effectOf(item, given),
-    halvesInDays: halvesInDays(rule.halfLifeMonths),
-  }))
+  const rest = point === null ? 0 : walk(skill, point, pulls)
+  const halves = halvesInDays(rule.halfLifeMonths)
+  for (const [at, { item, permille, share }] of skill.items.entries())
+    items.push({
+      id: item.id,
+      skillId,
+      reason: null,
+      weight: permille * item.assurance,
+      share,
+      mass: masses[at] ?? 0,
+      pull: pulls[at] ?? 0,
+      effect: isBrief || own.length > effectsMax ? null : effectOf(item, given),
+      halvesInDays: halves,
+    })
+  const endsOnDay = point === null || halves === null ? null : endOf(given, masses, halves)
+  return { skillId, rest, endsOnDay, raise: isBrief ? null : raiseOf(given) }
 }
 
 function effectOf(item          , given       )                {
@@ -633,49 +630,47 @@ function withSkill({ rule, skillScore, result, asOfDay }       , items          
   return [...others, skillScoreOf(skillId, skillOf(items, rule, asOfDay))]
 }
 
-function explainSkill(given       )                   {
-  const { skill, skillScore, isBrief } = given
-  const { skillId, score: point } = skillScore
-  return {
-    skillId,
-    rest: point === null ? 0 : walk(skill, point),
-    endsOnDay: point === null ? null : endsOnDay(given),
-    raise: isBrief ? null : raiseOf(given),
-  }
-}
+/** Days around the end of a mass of one age, which is near the end of the real one. */
+const nearDays = 3
 
-function endsOnDay(given       )                {
-  const { rule, asOfDay } = given
-  const halvings = halvesInDays(rule.halfLifeMonths)
-  if (halvings === null) return null
-  let last = asOfDay
-  let next = asOfDay + halvings * (halfLivesMax + 1)
-  const massOn = massLater(given)
-  while (next - last > 1) {
-    const middle = floorOf(next - last, 2) + last
-    if (massOn(middle) >= parameters.massMin) last = middle
-    else next = middle
+/** Returns the first day on which the mass is below the minimum, or null if there is none. */
+function endOf(given       , masses                   , halves        )                {
+  const { own, rule, skill, skillScore, reasons, asOfDay } = given
+  const least = parameters.massMin * undecayed
+  const end = asOfDay + halves * (halfLivesMax + 1)
+  let next
+  if ([...reasons.values()].some((reason) => reason === 'future' || reason === 'duplicate')) {
+    // Such an item may begin to count later.
+    const isThere = (day        ) => walk(skillOf(own, rule, day), null) >= least
+    next = firstWithout(asOfDay, end, isThere)
+  } else {
+    // If only time passes, the items keep their bounded amounts, and their shares fade.
+    const amounts = skill.items.map(({ share }, at) => (masses[at] ?? 0) / share)
+    const isThere = (day        ) => {
+      let sum = 0
+      for (let at = 0; at < amounts.length; at++) {
+        const age = day - (skill.items[at]?.item.observedDay ?? 0)
+        sum += (amounts[at] ?? 0) * decayOf(age, rule.halfLifeMonths)
+      }
+      return sum >= least
+    }
+    const near = firstWithout(asOfDay, end, (day) => {
+      return skillScore.mass * decayOf(day - asOfDay, rule.halfLifeMonths) >= least
+    })
+    const last = near - nearDays > asOfDay && isThere(near - nearDays) ? near - nearDays : asOfDay
+    next = firstWithout(last, isThere(near + nearDays) ? end : near + nearDays, isThere)
   }
   return next > dayMax ? null : next
 }
 
-/**
- * Returns a function that gives the mass on a later day. If only time passes, the items that count
- * keep their bounded amounts, and their shares fade. Only a future item, and the copy of an item
- * that expires, begin to count later.
- */
-function massLater({ own, rule, skill, reasons }       )                          {
-  for (const reason of reasons.values())
-    if (reason === 'future' || reason === 'duplicate')
-      return (day) => floorOf(walk(skillOf(own, rule, day), null), undecayed)
-  const parts           = []
-  walk(skill, null, parts)
-  return (day) => {
-    let sum = 0
-    for (const [at, { item, share }] of skill.items.entries())
-      sum += ((parts[at] ?? 0) / share) * decayOf(day - item.observedDay, rule.halfLifeMonths)
-    return floorOf(sum, undecayed)
+/** Halves the days from `last`, which has it, to `next`, which has not. */
+function firstWithout(last        , next        , isThere                          )         {
+  while (next - last > 1) {
+    const middle = (last + next) >> 1
+    if (isThere(middle)) last = middle
+    else next = middle
   }
+  return next
 }
 
 function raiseOf(given       )                            {
