@@ -3,17 +3,13 @@
  * credit_entries are in `archive-store.ts`.
  */
 import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
-import { tokenArray } from '../../platform/db/sql-arrays.ts'
 
 export interface Debit {
   accountId: string
   keyId: string
   /** Whole credits, more than 0. */
   amount: number
-  /**
-   * Made by `chargeReference` and unique in its month. This field and the next ones must fit
-   * `tokenArray`.
-   */
+  /** Made by `chargeReference` and unique in its month. */
   reference: string
   meter: string
   operation: string
@@ -38,7 +34,7 @@ export interface DebitRow {
  * balances of the locked rows, so any number of servers may charge at once.
  */
 export function insertDebits(db: Queryable, debits: readonly Debit[]): Promise<DebitRow[]> {
-  const column = (name: keyof Debit) => tokenArray(debits.map((debit) => debit[name]))
+  const column = (name: keyof Debit) => debits.map((debit) => debit[name])
   return db.rows<DebitRow>(sql`
     with asked as (
       select * from unnest(

@@ -10,7 +10,6 @@
 import { batched } from '../../platform/batching.ts'
 import { sha256Hex } from '../../platform/crypto/bytes.ts'
 import { type Db, type Queryable, sql, sqlState, type Tx } from '../../platform/db/db.ts'
-import { tokenArray } from '../../platform/db/sql-arrays.ts'
 import { UnavailableError } from '../../platform/errors.ts'
 import type { RateLimits } from '../http/contract.ts'
 import { createDeniedCache } from './denied-cache.ts'
@@ -202,9 +201,9 @@ function takeRows(
       from (
         select bucket, least(wanted, per_minute, per_day) as n, per_minute, per_day, clock_timestamp() as now
         from unnest(
-          ${tokenArray(ids)}::uuid[], ${tokenArray(wanted.map(({ count }) => count))}::integer[],
-          ${tokenArray(wanted.map(({ bucket }) => bucket.limits.perMinute))}::integer[],
-          ${tokenArray(wanted.map(({ bucket }) => bucket.limits.perDay))}::integer[]
+          ${ids}::uuid[], ${wanted.map(({ count }) => count)}::integer[],
+          ${wanted.map(({ bucket }) => bucket.limits.perMinute)}::integer[],
+          ${wanted.map(({ bucket }) => bucket.limits.perDay)}::integer[]
         ) as asked (bucket, wanted, per_minute, per_day)
         order by bucket
         offset 0

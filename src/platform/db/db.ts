@@ -12,6 +12,7 @@ import { activeSpan, type Span, startSpan, traced } from '../observability/traci
 import { hideWaitMs, readerAgeMaxMs } from './lease.ts'
 import { refuseSharedSessions } from './pooling.ts'
 import { type Pooling, type SessionLimits, settingStatement } from './session-settings.ts'
+import { arrayText } from './sql-arrays.ts'
 
 export interface Statement {
   text: string
@@ -100,7 +101,10 @@ export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statem
     named.set(strings, statement)
   }
   const { text, name, hasFragments } = statement
-  return { text, name, values: hasFragments ? values.filter((one) => !isFragment(one)) : values }
+  const parameters = hasFragments ? values.filter((one) => !isFragment(one)) : values
+  for (const [i, value] of parameters.entries())
+    if (Array.isArray(value)) parameters[i] = arrayText(value)
+  return { text, name, values: parameters }
 }
 
 function namedOf(strings: readonly string[], values: readonly unknown[]): Named {

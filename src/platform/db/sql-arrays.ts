@@ -1,20 +1,44 @@
 /**
- * Writes PostgreSQL array literals of texts that need no escape. Pure. The driver escapes each
- * element separately, which for hundreds of ids costs more than the rest of sending the statement.
+ * Writes PostgreSQL array literals. Pure. The driver escapes each element by itself. Measured with
+ * `npm run bench -- first-load`: an import of workers takes 1.26 times the processor time that way.
  */
-
-const token = /^[\w:-]*$/
-const hexBytes = /^[\da-f]*$/
 
 /**
- * Writes an array of ids, whole numbers and names of letters, digits, `_`, `:` and `-`. Throws for
- * any other text.
+ * Writes an array as a literal. Between its brackets, JSON is what PostgreSQL reads, except for
+ * other escapes than those of quotes and backslashes. Returns the array itself, for the driver, if
+ * JSON would write another value.
  */
-export function tokenArray(values: readonly (string | number)[]): string {
-  for (const value of values)
-    if (!token.test(`${value}`)) throw new TypeError('a value that needs an escape in an array')
-  return values.length === 0 ? '{}' : `{"${values.join('","')}"}`
+export function arrayText(values: readonly unknown[]): unknown {
+  if (!values.every(isWrittenAlike)) return values
+  const json = JSON.stringify(values.some(Buffer.isBuffer) ? values.map(hexOfBytes) : values)
+  const text = otherEscape.test(json) ? json.replace(anyEscape, withoutOther) : json
+  return `{${text.slice(1, -1)}}`
 }
+
+/** Also finds a letter after an escaped backslash, which does no harm. */
+const otherEscape = /\\[^"\\]/
+const anyEscape = /\\(?:u....|.)/g
+
+function withoutOther(escape: string): string {
+  return escape === '\\"' || escape === '\\\\' ? escape : JSON.parse(`"${escape}"`)
+}
+
+function isWrittenAlike(value: unknown): boolean {
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true
+  if (typeof value === 'number') return Number.isFinite(value)
+  return Buffer.isBuffer(value) || (value instanceof Date && hasYearOfFourDigits(value))
+}
+
+function hasYearOfFourDigits(date: Date): boolean {
+  const year = date.getUTCFullYear()
+  return year > 0 && year < 10_000
+}
+
+function hexOfBytes(value: unknown): unknown {
+  return Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : value
+}
+
+const hexBytes = /^[\da-f]*$/
 
 /** Writes a bytea array from lowercase hex. Throws for any other text. */
 export function bytesArray(hex: readonly string[]): string {

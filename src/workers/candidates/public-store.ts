@@ -6,7 +6,7 @@
  */
 import type { Credential } from '../../credentials/convert-proof.ts'
 import { fragment, type Queryable, sql } from '../../platform/db/db.ts'
-import { bytesArray, tokenArray } from '../../platform/db/sql-arrays.ts'
+import { bytesArray } from '../../platform/db/sql-arrays.ts'
 import type { PublicRow, ScoreRow, SnapshotColumns } from './public-read.ts'
 
 interface SnapshotRow extends Omit<SnapshotColumns, 'credential' | 'id'> {
@@ -28,7 +28,7 @@ export async function findByUsername(
 ): Promise<PublicRow[]> {
   type Row = Omit<PublicRow, 'snapshot'> & (SnapshotRow | { snapshotId: null })
   const rows = await db.rows<Row>(sql`
-    select profile.*, consents.* from unnest(${tokenArray(usernames)}::text[]) as asked(username)
+    select profile.*, consents.* from unnest(${usernames}::text[]) as asked(username)
     cross join lateral (
       select worker_id as "workerId", username, display_name as "displayName", avatar_url as "avatarUrl", title, bio,
         member_since as "memberSince", skills
