@@ -19,7 +19,7 @@ export const workersImport: Ingest<
   line: registration,
   // Enough for a hundred skills and a long biography.
   lineBytesMax: 65_536,
-  batchMax: 256,
+  batchMax: 1_000,
   results: ['created', 'updated', 'unchanged'],
   example: {
     externalId: 'hr-117',
