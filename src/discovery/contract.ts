@@ -1,7 +1,7 @@
 /**
  * The endpoints of discovery, except the key documents, which belong to score credentials.
  */
-import { type Contract, commonResponses } from '../edge/http/contract.ts'
+import { type Contract, documentResponses } from '../edge/http/contract.ts'
 import { wellKnownPath } from '../edge/http/identifiers.ts'
 import { errorTable } from '../platform/errors.ts'
 import { exampleDiscovery, exampleManifest } from './examples.ts'
@@ -16,6 +16,7 @@ import {
   releaseManifest,
 } from './schema.ts'
 
+const json = documentResponses()
 const shared = {
   method: 'GET',
   area: 'discovery',
@@ -27,18 +28,11 @@ const shared = {
 const openApiShared = {
   ...shared,
   summary: 'The contract of this interface (OpenAPI 3.1)',
-  responses: {
-    200: {
-      description: 'The contract.',
-      schema: openApi,
-      example: {
-        openapi: '3.1.0',
-        info: { title: 'The contract in short', version: '2026-05-14' },
-        paths: {},
-      },
-    },
-    ...commonResponses,
-  },
+  responses: json('The contract.', openApi, {
+    openapi: '3.1.0',
+    info: { title: 'The contract in short', version: '2026-05-14' },
+    paths: {},
+  }),
 }
 
 export const discoveryContract = {
@@ -52,23 +46,13 @@ export const discoveryContract = {
     ...shared,
     path: enginePath,
     summary: 'The skill standard, engine and credentials of this service, with their addresses',
-    responses: {
-      200: {
-        description: 'The description.',
-        schema: engineDiscovery,
-        example: exampleDiscovery,
-      },
-      ...commonResponses,
-    },
+    responses: json('The description.', engineDiscovery, exampleDiscovery),
   },
   getReleaseManifest: {
     ...shared,
     path: manifestPath,
     summary: 'The files of the running release',
-    responses: {
-      200: { description: 'The manifest.', schema: releaseManifest, example: exampleManifest },
-      ...commonResponses,
-    },
+    responses: json('The manifest.', releaseManifest, exampleManifest),
   },
   getErrorDescription: {
     ...shared,
@@ -78,12 +62,10 @@ export const discoveryContract = {
     extension: true,
     pathParameters: errorNamePath,
     responses: {
-      200: {
-        description: 'The error.',
-        schema: errorDescription,
-        example: { error: 'rate_limited', ...errorTable.rate_limited },
-      },
-      ...commonResponses,
+      ...json('The error.', errorDescription, {
+        error: 'rate_limited',
+        ...errorTable.rate_limited,
+      }),
       404: { description: 'No error has this name.', errors: ['not_found'] },
     },
   },

@@ -233,3 +233,11 @@ export const keyedBodyErrors = [
 export const commonResponses = {
   400: { description: 'Unsupported version, or an invalid parameter.' },
 } as const satisfies Record<number, ResponseDeclaration>
+
+/** Returns the responses of a route that answers one document, as JSON unless a type is given. */
+export const documentResponses =
+  (type: { contentType?: string } = {}) =>
+  <Schema extends TSchema>(description: string, schema: Schema, example: unknown) => ({
+    ...commonResponses,
+    200: { ...type, description, schema, example },
+  })
