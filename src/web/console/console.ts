@@ -133,11 +133,8 @@ export function actionLinks<Services>(
     Object.keys(path).length + (danger === undefined ? 0 : 10)
   const sorted = actions.toSorted((a, b) => weight(a) - weight(b))
   const buttons = sorted.length > 3 ? 2 : 3
-  const link = (one: Operation<Services>, name?: string) => {
-    const verb = titled(verbOf(one))
-    const label = noun.changes.includes(one) ? verb : `${verb} ${thingOf(one)}`
-    return html`<a${attributes({ class: name })} href="${formPath(one, given)}">${label}</a>`
-  }
+  const link = (one: Operation<Services>, name?: string) =>
+    html`<a${attributes({ class: name })} href="${formPath(one, given)}">${actionText(one, noun)}</a>`
   return html`${sorted.slice(0, buttons).map((one, i) => link(one, i === 0 && one.danger === undefined ? 'button primary' : 'button'))}${
     sorted.length > buttons &&
     menu({
@@ -147,6 +144,14 @@ export function actionLinks<Services>(
         .map((one) => link(one, one.danger === undefined ? undefined : 'danger')),
     })
   }`
+}
+
+/** `Revoke`, and `Revoke credential of key` on the page of another noun. */
+export function actionText<Services>(operation: Operation<Services>, noun: Noun<Services>): string {
+  const text = titled(verbOf(operation))
+  return noun.changes.includes(operation)
+    ? text
+    : text.replace(/^\S+/, (verb) => `${verb} ${thingOf(operation)}`)
 }
 
 /** What an action of a noun makes or changes: `API key`, but `credits`. */

@@ -9,6 +9,7 @@ import { type Shown } from '../page.ts'
 import { counted } from '../text.ts'
 import {
   actionLinks,
+  actionText,
   type Console,
   callerOf,
   doneNotice,
@@ -148,7 +149,7 @@ export function rowLinks<Services>(
   const actionsOf = (row: object): Part =>
     html`<div class="row">${linksOf(row).map(
       ({ one, given }) =>
-        html`<a class="button small quiet" href="${formPath(one, given)}">${titled(verbOf(one))}</a>`,
+        html`<a class="button small quiet" href="${formPath(one, given)}">${actionText(one, noun)}</a>`,
     )}</div>`
   return { urlOf, actionsOf: show === null && own.length > 0 ? actionsOf : undefined }
 }

@@ -33,7 +33,10 @@ export function nounsOf<Services>(operations: readonly Operation<Services>[]): N
     const key = show === null ? null : (Object.keys(show.path)[0] ?? null)
     const changes = all.filter(({ kind }) => kind === 'change')
     const path = `${consolePath}/${name}`
-    return [name, { name, title: titled(name), path, main, views, show, key, changes }]
+    return [
+      name,
+      { name, title: titles[name] ?? titled(name), path, main, views, show, key, changes },
+    ]
   })
   return new Map(nouns)
 }
@@ -57,7 +60,16 @@ export function mayCall<Services>({ who }: Operation<Services>, caller: Operatio
 }
 
 /** Words with other capitals than their place in a sentence gives. */
-const spellings: Readonly<Record<string, string>> = { api: 'API', id: 'ID', url: 'URL', ip: 'IP' }
+const spellings: Readonly<Record<string, string>> = {
+  api: 'API',
+  id: 'ID',
+  kid: 'key ID',
+  url: 'URL',
+  ip: 'IP',
+}
+
+/** Titles of nouns whose words another noun has, too. */
+const titles: Readonly<Record<string, string>> = { keys: 'Signing keys' }
 
 /** Returns the words of a name: `Endpoint ID` for `endpointId`, `API keys` for `api-keys`. */
 export function titled(name: string): string {
@@ -158,6 +170,8 @@ const places: readonly { title: string; nouns: readonly [string, IconName][] }[]
   {
     title: 'Service',
     nouns: [
+      ['service', 'chart'],
+      ['keys', 'key'],
       ['engines', 'refresh'],
       ['operators', 'lock'],
     ],
