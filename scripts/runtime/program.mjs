@@ -35,8 +35,9 @@ export async function ensureProgram(root) {
   const program = join(folder, 'assay.mjs')
   if (existsSync(program)) return program
   try {
-    mkdirSync(dirname(folder), { recursive: true })
     const making = `${folder}-${process.pid}`
+    // esbuild would say for each of its files that it cannot be written.
+    mkdirSync(making, { recursive: true })
     await bundle(root, making)
     // Another process may have made the same program meanwhile.
     if (existsSync(program)) rmSync(making, { recursive: true })
