@@ -1,11 +1,19 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { contextAt } from '../../test/support/build/actions.ts'
 import { createSigningKey } from '../../test/support/build/signing-keys.ts'
-import { testDatabase } from '../../test/support/start/database.ts'
+import { type TestDatabase, testDatabase } from '../../test/support/start/database.ts'
 import { isApiKey } from '../accounts/access/api-key.ts'
 import { isActive } from '../accounts/access/manage.ts'
 import { findAccount, findKeys as findApiKeys } from '../accounts/access/store.ts'
@@ -44,21 +52,28 @@ const log = { info: () => {}, warn: () => {} }
 const engine = await loadEngine()
 const making = { log, engine }
 
-async function openDemo() {
-  const database = await testDatabase()
+/** Opens an empty database and folder, or a copy of those of another demo. */
+async function openDemo(original?: { database: TestDatabase; dataDir: string }) {
+  const database = await testDatabase(original?.database)
   // The connection limits of `ensureDemo` in src/main/demo.ts.
   const { url } = database
   const limits = { connectionsMax: 4, statementTimeoutMs: 0, connectionWaitMs: 60_000 }
-  const db = openDb({ url, ...limits, applicationName: 'demo', onError: assert.ifError })
+  const db = openDb({ url, ...limits, applicationName: 'demo', onError: () => {} })
   const dataDir = mkdtempSync(join(tmpdir(), 'assay-demo-'))
+  if (original !== undefined) cpSync(original.dataDir, dataDir, { recursive: true })
   after(async () => {
     await db.close()
     await database.drop()
     rmSync(dataDir, { recursive: true, force: true })
   })
   const config = { publicUrl, dataDir, signingKeysDir: join(dataDir, 'keys') }
-  return { db, config, dataDir }
+  return { database, db, config, dataDir }
 }
+
+const made = await openDemo()
+assert.equal(await prepareDemo({ ...made, now, ...making }), true)
+/** Returns a prepared demo: a copy, because preparing one takes a second of processor time. */
+const preparedDemo = () => openDemo(made)
 
 function read(dataDir: string, file: string) {
   return JSON.parse(readFileSync(join(dataDir, 'demo/credentials', `${file}.json`), 'utf8'))
@@ -86,8 +101,7 @@ async function assertSamples(db: Db, dataDir: string, at: Date, url = publicUrl)
 }
 
 test('each sample credential verifies with its reason, under a key active at its signing time', async () => {
-  const { db, config, dataDir } = await openDemo()
-  assert.equal(await prepareDemo({ config, db, now, ...making }), true)
+  const { db, dataDir } = await preparedDemo()
   await assertSamples(db, dataDir, now)
   const key = (await findKeys(db))[0]
   assert.ok(key !== undefined && key.state === 'active' && key.activatedAt !== null)
@@ -115,8 +129,7 @@ function findShown(db: Db): Promise<Shown[]> {
 }
 
 test('sixty workers have scores of the released engine in every band, a history, and mixed consents', async () => {
-  const { db, config } = await openDemo()
-  await prepareDemo({ config, db, now, ...making })
+  const { db } = await preparedDemo()
   const workers = await findShown(db)
   assert.equal(workers.length, 60)
   assert.equal(demoWorkers.length, 60)
@@ -151,8 +164,7 @@ test('sixty workers have scores of the released engine in every band, a history,
 })
 
 test('importing the demo’s files of workers, sources and evidence changes nothing', async () => {
-  const { db, dataDir, config } = await openDemo()
-  await prepareDemo({ config, db, now, ...making })
+  const { db, dataDir } = await preparedDemo()
   const lines = (name: string): unknown[] =>
     readFileSync(join(dataDir, 'demo', name), 'utf8')
       .trimEnd()
@@ -179,8 +191,7 @@ test('importing the demo’s files of workers, sources and evidence changes noth
 })
 
 test('the demo account has credits, two keys in private files, and a new key if its file is lost', async () => {
-  const { db, config, dataDir } = await openDemo()
-  await prepareDemo({ config, db, now, ...making })
+  const { db, config, dataDir } = await preparedDemo()
   const file = join(dataDir, 'demo/api-key')
   const key = readFileSync(file, 'utf8').trim()
   assert.ok(isApiKey(key) && key.startsWith('svc_live_'))
@@ -198,8 +209,7 @@ test('the demo account has credits, two keys in private files, and a new key if 
 })
 
 test('the story has an expired key, two reports and a second account with an open review, once', async () => {
-  const { db, config, dataDir } = await openDemo()
-  await prepareDemo({ config, db, now, ...making })
+  const { db, config, dataDir } = await preparedDemo()
   rmSync(join(dataDir, 'demo/made.json'))
   await prepareDemo({ config, db, now, ...making })
   const [account, second] = await Promise.all(
@@ -229,8 +239,7 @@ test('without a usable engine no demo is created, and an existing one stays', as
 })
 
 test('before the valid sample expires, the next start issues all credentials again', async () => {
-  const { db, config, dataDir } = await openDemo()
-  await prepareDemo({ config, db, now, ...making })
+  const { db, config, dataDir } = await preparedDemo()
   const { id } = read(dataDir, 'valid')
   const halfAYear = new Date(now.getTime() + 200 * 86_400_000)
   await prepareDemo({ config, db, now: halfAYear, ...making })
@@ -243,8 +252,7 @@ test('before the valid sample expires, the next start issues all credentials aga
 })
 
 test('with a complete demo, a second call makes one query and writes nothing', async () => {
-  const { db, config, dataDir } = await openDemo()
-  await prepareDemo({ config, db, now, ...making })
+  const { db, config, dataDir } = await preparedDemo()
   const credentials = join(dataDir, 'demo/credentials')
   const written = () => readdirSync(credentials).map((name) => statSync(join(credentials, name)))
   const before = written().map(({ ino, mtimeMs }) => `${ino} ${mtimeMs}`)
@@ -282,8 +290,7 @@ test('after a start that is interrupted before the commit, the next start makes 
 })
 
 test('after a start that is interrupted between any two files, the next start completes the files', async () => {
-  const { db, config, dataDir } = await openDemo()
-  await prepareDemo({ config, db, now, ...making })
+  const { db, config, dataDir } = await preparedDemo()
   const demo = join(dataDir, 'demo')
   const names = readdirSync(demo).filter((name) => !/^(credentials|.*-key)$/.test(name))
   const files = [...readdirSync(join(demo, 'credentials')), ...names.map((name) => `../${name}`)]
@@ -311,8 +318,7 @@ test('two concurrent starts create one demo', async () => {
 })
 
 test('a new PUBLIC_URL gets new files, signed by the same key', async () => {
-  const { db, config, dataDir } = await openDemo()
-  await prepareDemo({ config, db, now, ...making })
+  const { db, config, dataDir } = await preparedDemo()
   const moved = { ...config, publicUrl: 'https://scores.example.org' }
   await prepareDemo({ config: moved, db, now, ...making })
   assert.equal((await findKeys(db)).length, 1)
@@ -321,8 +327,7 @@ test('a new PUBLIC_URL gets new files, signed by the same key', async () => {
 })
 
 test('files of an earlier database are rewritten', async () => {
-  const first = await openDemo()
-  await prepareDemo({ ...first, now, ...making })
+  const first = await preparedDemo()
   const second = await openDemo()
   await prepareDemo({ config: first.config, db: second.db, now, ...making })
   await assertSamples(second.db, first.dataDir, now)
@@ -349,8 +354,7 @@ test('if the file of the active key is missing, the error names the key and no d
 })
 
 test('the printed commands name existing files and the status of the revoked credential', async () => {
-  const { db, config, dataDir } = await openDemo()
-  await prepareDemo({ config, db, now, ...making })
+  const { config, dataDir } = await preparedDemo()
   const printed = renderCommands(
     config,
     { ...config, publicUrl: 'http://localhost:1' },
@@ -383,7 +387,7 @@ test('the printed commands name existing files and the status of the revoked cre
 })
 
 test('after eight concurrent starts with eight addresses, all files belong to the last one', async () => {
-  const { db, config, dataDir } = await openDemo()
+  const { db, config, dataDir } = await preparedDemo()
   const urls = [1, 2, 3, 4, 5, 6, 7, 8].map((port) => `http://localhost:${port}`)
   const prepare = (url: string) =>
     prepareDemo({ config: { ...config, publicUrl: url }, db, now, ...making })

@@ -13,11 +13,18 @@ export interface TestDatabase {
   drop(): Promise<void>
 }
 
-/** Creates a migrated database without rows. Drop it with `after(() => database.drop())`. */
-export async function testDatabase(): Promise<TestDatabase> {
+/**
+ * Creates a migrated database without rows, or a copy of `original`, whose connections it ends.
+ * Drop it with `after(() => database.drop())`.
+ */
+export async function testDatabase(original?: TestDatabase): Promise<TestDatabase> {
   const { server, template } = testServer()
   const name = newName()
-  await copyTemplate(server, { name, template })
+  await original?.takeAway()
+  await copyTemplate(server, {
+    name,
+    template: original === undefined ? template : new URL(original.url).pathname.slice(1),
+  })
   return opened(server, name)
 }
 
