@@ -13,7 +13,6 @@ import { changed, inside, type Json, score, signerOf } from '../support/build/cr
 import { revokeNow } from '../support/build/registry.ts'
 import { ask } from '../support/start/ask.ts'
 import {
-  cameraFile,
   inspectPage,
   inspectUrl,
   noBrowser,
@@ -22,6 +21,7 @@ import {
 } from '../support/start/browser.ts'
 import { pageBytesMax, weighPage } from '../support/start/page-weight.ts'
 import { startIssuing, startService } from '../support/start/service.ts'
+import { cameraFile } from '../support/start/shared-browser.ts'
 
 const publicUrl = 'http://localhost:8080'
 const service = await startService(publicUrl)
@@ -317,7 +317,7 @@ test('verify page: the camera reads the code of a check, and names a code that h
   await checkIn(page, JSON.stringify(valid))
   const link = (await page.textContent('#link')) ?? ''
   const scan = async (text: string) => {
-    writeFileSync(cameraFile, videoOfCode(text))
+    writeFileSync(cameraFile(), videoOfCode(text))
     await page.goto(`${base}/verify`)
     await page.click('#scan')
   }

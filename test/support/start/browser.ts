@@ -1,37 +1,29 @@
-/** Chromium for tests of pages: one process for a test file, and the rules for every page. */
+/** Chromium for tests of pages, and the rules for every page. */
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import axe from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { chromiumFile } from './shared-browser.ts'
 
-const chromiumFile = process.env.CHROMIUM ?? '/usr/bin/chromium'
 /** For the option `skip` of a test. */
-export const noBrowser = existsSync(chromiumFile) ? false : 'skipped: no Chromium'
-const flags =
-  '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync'
+export const noBrowser = chromiumFile === '' && 'skipped: no Chromium'
 
-const cameraFolder = mkdtempSync(join(tmpdir(), 'assay-camera-'))
-after(() => rmSync(cameraFolder, { recursive: true }))
-/** The picture of the camera, in the format Y4M. A page reads it when it opens the camera. */
-export const cameraFile = join(cameraFolder, 'camera.y4m')
-const cameraFlags = [
-  '--use-fake-ui-for-media-stream',
-  '--use-fake-device-for-media-stream',
-  `--use-file-for-fake-video-capture=${cameraFile}`,
-]
+let browser: Promise<Browser> | undefined
+after(async () => (await browser)?.close())
 
-let browser: Browser | undefined
-after(() => browser?.close())
-
-export async function openBrowser(): Promise<Browser> {
-  browser ??= await chromium.launch({
-    executablePath: chromiumFile,
-    args: [...flags.split(' '), ...cameraFlags],
-  })
+/** Connects to the Chromium of the test run. */
+export function openBrowser(): Promise<Browser> {
+  browser ??= connect()
   return browser
+}
+
+async function connect(): Promise<Browser> {
+  const answer = await fetch(process.env.ASSAY_TEST_BROWSER ?? '')
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`Chromium did not start: ${text}`)
+  return chromium.connect(text)
 }
 
 /**
@@ -115,17 +107,23 @@ async function violationsOf(page: Page): Promise<[rule: string, html: string | u
       violations.map(({ id, nodes }) => [id, nodes[0]?.html]))`)
 }
 
-/** Opens a page in a context of its own, inspects it, and asserts that it did nothing forbidden. */
+const inspectedIn = new WeakMap<BrowserContext, Page>()
+
+/**
+ * Opens a URL, inspects the page, and asserts that it did nothing forbidden. All URLs of a context
+ * are opened in the same tab, because a new one takes Chromium as long as the inspection.
+ */
 export async function inspectUrl(
   context: BrowserContext,
   url: string,
   name: string,
 ): Promise<void> {
-  const page = await context.newPage()
+  const page = inspectedIn.get(context) ?? (await context.newPage())
+  inspectedIn.set(context, page)
   const faults = watchFaults(page, new URL(url).origin)
   const response = await page.goto(url)
   assert.equal(response?.status(), 200, url)
   await inspectPage(page, name)
   assert.deepEqual(faults, [], name)
-  await page.close()
+  page.removeAllListeners()
 }

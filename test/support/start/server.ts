@@ -1,7 +1,7 @@
 /**
  * Global setup of a test run: one temporary folder, one PostgreSQL (ours in that folder, without
- * fsync; or TEST_DATABASE_URL), and one template database with all migrations. Test files copy the
- * template (`testDatabase`) and find the setup in environment variables. The next run removes the
+ * fsync; or TEST_DATABASE_URL), one template database with all migrations, and one Chromium. Test
+ * files copy the template (`testDatabase`) and find the setup in environment variables. The next run removes the
  * leftovers of a killed run.
  */
 import {
@@ -21,6 +21,7 @@ import { migrate } from '../../../src/database/migrate.ts'
 import { processStart } from '../../../src/platform/process-mark.ts'
 import { signalAll } from '../fault/signal-all.ts'
 import { databaseUrl, onServer } from './database.ts'
+import { offerBrowser, stopBrowser } from './shared-browser.ts'
 
 const migrations = resolve(import.meta.dirname, '../../../migrations')
 const template = `assay_template_${process.pid}`
@@ -38,6 +39,7 @@ export async function globalSetup(): Promise<void> {
     process.env.ASSAY_TEST_SERVER = url
     process.env.ASSAY_TEST_TEMPLATE = template
     process.env.TMPDIR = temporaryFolder(folder)
+    process.env.ASSAY_TEST_BROWSER = await offerBrowser()
   } catch (error) {
     await globalTeardown()
     throw error
@@ -47,6 +49,7 @@ export async function globalSetup(): Promise<void> {
 export async function globalTeardown(): Promise<void> {
   const outside = process.env.TEST_DATABASE_URL
   if (outside !== undefined) await onServer(outside, `drop database if exists ${template}`)
+  await stopBrowser()
   await stopServer()
   if (folder !== undefined) remove(folder)
 }
