@@ -5,92 +5,34 @@
  * Prints what a person takes in the database, too. GROWTH_PEOPLE sets the sizes, 1,000, 10,000 and
  * 100,000 by default.
  */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmodSync, createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import flags from '../scripts/runtime/node-flags.json' with { type: 'json' }
 import { findEntries, makeDay } from '../src/accounts/request-log/store.ts'
 import { migrate } from '../src/database/migrate.ts'
-import { releasedVocabulary } from '../src/main/released-vocabulary.ts'
 import { type Db, openDb, sql } from '../src/platform/db/db.ts'
 import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
-import { loadReleasedVocabulary } from '../src/standard/releases.ts'
 import { claimDeliveries } from '../src/webhooks/delivery/leasing-store.ts'
 import { eventTypeNames } from '../src/webhooks/events/event-types.ts'
-import { publicLine } from '../test/support/build/workers.ts'
-import { program } from '../test/support/start/program.ts'
-import { endWithBench, startPostgres } from './children.ts'
+import { startPostgres } from './children.ts'
 import { type Account, makeAccount } from './credits-setup.ts'
-import { type Finding, report } from './measure.ts'
-import { populationOf } from './search-workers.ts'
 import {
-  cpuSeconds,
-  databaseSeconds,
-  fetchAnswer,
-  publicUrl,
-  type Question,
-  startService,
-} from './serving.ts'
+  assay,
+  dataDir,
+  evidenceLines,
+  folder,
+  importLines,
+  peopleLines,
+  personOf,
+  sourceLines,
+} from './first-people.ts'
+import { type Finding, report } from './measure.ts'
+import { cpuSeconds, databaseSeconds, fetchAnswer, type Question, startService } from './serving.ts'
 
 const sizes = (process.env.GROWTH_PEOPLE ?? '1000,10000,100000').split(',').map(Number)
 const timesEach = 900
 const growthMax = 1.3
-const folder = mkdtempSync(join(tmpdir(), 'assay-bench-'))
-// The user that runs the database server must be able to enter.
-chmodSync(folder, 0o755)
-const dataDir = join(folder, 'data')
-const personOf = populationOf(loadReleasedVocabulary().records)
-const skills = Object.entries(releasedVocabulary())
-
-async function assay(...args: string[]): Promise<void> {
-  const env = { PATH: process.env.PATH, ASSAY_DATA_DIR: dataDir, PUBLIC_URL: publicUrl }
-  const command = [...flags.flatMemory, program, ...args]
-  const child = endWithBench(
-    spawn(process.execPath, command, { env, stdio: ['ignore', 'ignore', 'pipe'] }),
-  )
-  const [code] = await once(child, 'exit')
-  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}`)
-}
-
-async function importLines(command: string, lines: Iterable<object>): Promise<void> {
-  const file = join(folder, `${command}.ndjson`)
-  const out = createWriteStream(file)
-  for (const line of lines) if (!out.write(`${JSON.stringify(line)}\n`)) await once(out, 'drain')
-  out.end()
-  await once(out, 'finish')
-  await assay(command, command === 'sources' ? 'register' : 'import', '--from', file)
-}
-
-function* sourceLines() {
-  for (let n = 0; n < 40; n++)
-    yield { id: `source-${n}`, name: `Source ${n}`, kind: 'accredited', group: `group-${n}` }
-}
-
-function* peopleLines(from: number, to: number) {
-  for (let n = from; n < to; n++) yield publicLine({ externalId: `hr-${n}`, ...personOf(n) })
-}
-
-/** Four results of one skill by four sources. */
-function* evidenceLines(from: number, to: number) {
-  const observedOn = new Date(Date.now() - 30 * 86_400_000).toISOString().slice(0, 10)
-  for (let n = from; n < to; n++) {
-    const [skillId = '', { weightPermille } = { weightPermille: {} }] =
-      skills[n % skills.length] ?? []
-    const types = Object.keys(weightPermille)
-    for (let i = 0; i < 4; i++)
-      yield {
-        username: personOf(n).username,
-        sourceId: `source-${(n + i * 7) % 40}`,
-        externalId: `result-${n}-${i}`,
-        skillId,
-        type: types[i % types.length],
-        value: 300 + ((n * 97 + i * 53) % 600),
-        observedOn,
-      }
-  }
-}
+/** Items of evidence a person. */
+const items = 4
 
 /** Adds what the people of this step cause: entries of the ledger, logged calls, deliveries. */
 async function addTraffic(db: Db, account: Account, from: number, to: number): Promise<void> {
@@ -203,7 +145,7 @@ try {
   try {
     await migrate(server.url, join(import.meta.dirname, '../migrations'), new Date())
     await assay('keys', 'create')
-    await importLines('sources', sourceLines())
+    await importLines('sources', 'register', sourceLines())
     const account = await makeAccount(db, 1)
     const measured: Map<string, number>[] = []
     const findings: Finding[] = []
@@ -211,8 +153,8 @@ try {
     for (const people of sizes) {
       const before = await marksOf(db)
       const began = performance.now()
-      await importLines('workers', peopleLines(from, people))
-      await importLines('evidence', evidenceLines(from, people))
+      await importLines('workers', 'import', peopleLines(from, people))
+      await importLines('evidence', 'import', evidenceLines(from, people, items))
       await assay('recompute')
       const seconds = (performance.now() - began) / 1_000
       const after = await marksOf(db)

@@ -6,21 +6,18 @@
  * the number of workers, 20,000 by default.
  */
 import { spawn } from 'node:child_process'
-import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import flags from '../scripts/runtime/node-flags.json' with { type: 'json' }
-import { signerOfPem } from '../src/credentials/signing-key.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { releasedVocabulary } from '../src/main/released-vocabulary.ts'
-import type { Evidence } from '../src/scoring/core/evidence.ts'
-import { loadEngine } from '../src/scoring/scores/engine.ts'
 import { program } from '../test/support/start/program.ts'
 import { endWithBench, startPostgres } from './children.ts'
 import { report } from './measure.ts'
+import { engineAlone, signaturesAlone } from './scoring-limits.ts'
 
 const workers = Number(process.env.RECOMPUTE_WORKERS ?? 20_000)
 const itemsEach = 6
@@ -139,30 +136,6 @@ async function succeed(args: readonly string[]): Promise<void> {
 async function countEvents(client: Client): Promise<number> {
   const { rows } = await client.query('select count(*)::int as events from webhook_events')
   return rows[0].events
-}
-
-/** Returns workers a second with the same evidence in memory and nothing stored. */
-async function engineAlone(client: Client): Promise<number> {
-  const { rows } = await client.query<Evidence & { worker: string }>(`
-    select worker_id as worker, evidence_id as id, skill_id as "skillId", type, independence_group as "group",
-      assurance, value, observed_on - date '1970-01-01' as "observedDay", encode(digest, 'hex') as digest
-    from evidence join sources using (source_id)
-    where worker_id < '00000000-0000-7000-8000-000000005000' order by worker_id`)
-  const byWorker = Map.groupBy(rows, ({ worker }) => worker)
-  const { score } = await loadEngine()
-  const startedAt = performance.now()
-  for (const evidence of byWorker.values()) score({ evidence, vocabulary, asOfDay: 20_600 })
-  return (byWorker.size * 1_000) / (performance.now() - startedAt)
-}
-
-function signaturesAlone(): number {
-  const { privateKey } = generateKeyPairSync('ed25519')
-  const signer = signerOfPem(String(privateKey.export({ type: 'pkcs8', format: 'pem' })))
-  const bytes = Buffer.alloc(64, 7)
-  const count = 20_000
-  const startedAt = performance.now()
-  for (let i = 0; i < count; i++) signer?.sign(bytes)
-  return (count * 1_000) / (performance.now() - startedAt)
 }
 
 try {
