@@ -34,21 +34,19 @@ test('the vocabulary has at least a hundred records, each domain its minimum, an
   assert.equal(counts[domains.indexOf('technical')], Math.max(...counts))
 })
 
+const real = readVocabulary('vocabulary')
+
 /**
  * Returns a copy of the real files for a test to break: records by slug, and the four other files.
  */
 function copy() {
-  const files = readVocabulary('vocabulary')
+  const { controlled, crosswalk, deprecated, release, records: list } = structuredClone(real)
   const records = new Map<string, SourceRecord>()
-  for (const { file, content } of structuredClone(files.records)) {
+  for (const { file, content } of list) {
     assert.ok(shapes.record.Check(content))
     records.set(file, content)
   }
-  const release = structuredClone(files.release)
   assert.ok(release !== null)
-  const controlled = structuredClone(files.controlled)
-  const deprecated = structuredClone(files.deprecated)
-  const crosswalk = structuredClone(files.crosswalk)
   return {
     records,
     release,

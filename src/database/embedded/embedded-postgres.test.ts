@@ -47,11 +47,12 @@ function start(dataDir: string) {
 }
 
 const made = folder()
-await (await start(made)).stop()
+const maker = await start(made)
+await maker.stop()
 
 /** Returns a data directory with an empty cluster: a copy, because `initdb` takes a second. */
-function folderWithCluster(): string {
-  const path = folder()
+function folderWithCluster(path = folder()): string {
+  mkdirSync(path, { recursive: true })
   execFileSync('cp', ['-a', join(made, 'postgres'), path])
   return path
 }
@@ -93,7 +94,8 @@ async function leave({ process: child }: Holder): Promise<void> {
 }
 
 test('the first start creates the cluster, the second finds its data, and stop leaves no process', async () => {
-  const dataDir = folder()
+  assert.equal(maker.isStarter, true)
+  const dataDir = folderWithCluster()
   const first = await start(dataDir)
   assert.equal(first.isStarter, true)
   await query(first.url, 'create table kept as select 7 as n')
@@ -106,11 +108,10 @@ test('the first start creates the cluster, the second finds its data, and stop l
 })
 
 test('the server listens only on a socket in a folder of its owner; text is UTF-8 and sorted by bytes', async () => {
-  const dataDir = folder()
-  const server = await start(dataDir)
+  const server = await start(made)
   assert.deepEqual(await query(server.url, `select current_setting('listen_addresses')`), [''])
-  assert.equal(statSync(join(dataDir, 'postgres')).mode & 0o777, 0o700)
-  assert.equal(statSync(dataDir).mode & 0o007, 0)
+  assert.equal(statSync(join(made, 'postgres')).mode & 0o777, 0o700)
+  assert.equal(statSync(made).mode & 0o007, 0)
   assert.deepEqual(await query(server.url, `show server_encoding`), ['UTF8'])
   assert.deepEqual(
     await query(server.url, `select w from unnest(array['b', 'a', 'B', 'é', 'f']) w order by w`),
@@ -183,7 +184,7 @@ test('a killed server starts again at once with every committed row', async () =
 })
 
 test('a data directory with a path too long for a socket gets a short socket folder', async () => {
-  const dataDir = join(openFolder(), 'deep'.repeat(20), 'deeper'.repeat(10))
+  const dataDir = folderWithCluster(join(openFolder(), 'deep'.repeat(20), 'deeper'.repeat(10)))
   const server = await start(dataDir)
   const socketDir = new URL(server.url).searchParams.get('host') ?? ''
   after(() => rmSync(socketDir, { recursive: true, force: true }))
