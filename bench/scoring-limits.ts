@@ -6,19 +6,25 @@ import { releasedVocabulary } from '../src/main/released-vocabulary.ts'
 import type { Evidence } from '../src/scoring/core/evidence.ts'
 import { loadEngine } from '../src/scoring/scores/engine.ts'
 
-/** Returns workers a second with the evidence of some thousand workers in memory. */
-export async function engineAlone(client: Client): Promise<number> {
+/**
+ * Returns workers a second with the evidence of some thousand workers in memory. Explanations are
+ * brief.
+ */
+export async function engineAlone(
+  client: Client,
+  work: 'score' | 'explain' = 'score',
+): Promise<number> {
   const { rows } = await client.query<Evidence & { worker: string }>(`
     select worker_id as worker, evidence_id as id, skill_id as "skillId", type, independence_group as "group",
       assurance, value, observed_on - date '1970-01-01' as "observedDay", encode(digest, 'hex') as digest
     from evidence join sources using (source_id)
     where worker_id in (select id from workers order by id limit 5000) order by worker_id`)
   const byWorker = Map.groupBy(rows, ({ worker }) => worker)
-  const { score } = await loadEngine()
+  const engine = await loadEngine()
   const vocabulary = releasedVocabulary()
   const asOfDay = Math.max(...rows.map(({ observedDay }) => observedDay)) + 30
   const startedAt = performance.now()
-  for (const evidence of byWorker.values()) score({ evidence, vocabulary, asOfDay })
+  for (const evidence of byWorker.values()) engine[work]({ evidence, vocabulary, asOfDay }, true)
   return (byWorker.size * 1_000) / (performance.now() - startedAt)
 }
 
