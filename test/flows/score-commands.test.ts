@@ -237,6 +237,10 @@ test('impact: categories are compared, and none of their values is stored, logge
   wrong.push(await line.run([...impact, 'kind']))
   write(groups, ['subject,kind', 's0,Zebra,Okapi'])
   wrong.push(await line.run([...impact, 'kind']))
+  write(groups, ['subject,kind,kind', 's0,Zebra,Okapi'])
+  wrong.push(await line.run([...impact, 'kind']))
+  write(groups, ['subject,kind', 's0,Zebra'])
+  wrong.push(await line.run([...impact, 'kind,kind']))
   for (const { code, out, err } of wrong) {
     assert.notEqual(code, 0)
     for (const secret of secrets) assert.ok(!`${out}${err}`.includes(secret), err)

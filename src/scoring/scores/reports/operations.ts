@@ -93,7 +93,8 @@ export const scoresImpact = change({
     by: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
       minItems: 1,
       maxItems: 2,
-      description: 'one or two columns of the groups',
+      uniqueItems: true,
+      description: 'one or two different columns of the groups',
     }),
     minCell,
     cut: Type.Optional(
@@ -176,6 +177,8 @@ async function recordsOf(
   const places = columns.map((column) => header.indexOf(column))
   const missing = columns.filter((_, at) => places[at] === -1)
   if (missing.length > 0) return { fault: `${name} has no column ${missing.join(', ')}.` }
+  const twice = columns.filter((column) => header.indexOf(column) !== header.lastIndexOf(column))
+  if (twice.length > 0) return { fault: `${name} has two columns ${twice.join(', ')}. Rename one.` }
   const uneven = records.findIndex((record) => record.length !== header.length)
   if (uneven !== -1)
     return {
