@@ -124,8 +124,8 @@ test('an engine with wrong results is refused, even under the name of its own ha
   assert.notEqual(changed, text)
   await refused(loadEngine(projectWith(named(changed))), 'wrong_result', /golden vector \d+/)
   const throwing = text.replace(
-    'export function score(',
-    'export function score() { throw 1 }\nfunction unused(',
+    'export function assess(',
+    'export function assess() { throw 1 }\nfunction unused(',
   )
   await refused(loadEngine(projectWith(named(throwing))), 'wrong_result', /golden vector \d+ of/)
 })
