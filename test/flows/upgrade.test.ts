@@ -16,7 +16,6 @@ import {
 import { join, resolve } from 'node:path'
 import { after, test } from 'node:test'
 import { migrate } from '../../src/database/migrate.ts'
-import { sql } from '../../src/platform/db/db.ts'
 import { publicUrl } from '../support/build/credentials.ts'
 import { publicLine } from '../support/build/workers.ts'
 import {
@@ -165,40 +164,6 @@ test('a readiness probe detects a newer schema even if no statement has failed',
   assert.equal((await get(server.base, '/readyz')).status, 503)
   server.signal('SIGINT')
   assert.equal(await server.ended, 0)
-})
-
-test('keys from before migration 0025 end with it, and `doctor` names the accounts without another key', async () => {
-  const database = await emptyDatabase()
-  after(() => database.drop())
-  const folder = temporaryFolder()
-  const env = { DATABASE_URL: database.url, ASSAY_DATA_DIR: folder, PUBLIC_URL: publicUrl }
-  const directory = join(folder, 'migrations-of-before')
-  mkdirSync(directory)
-  for (const name of readdirSync('migrations').filter((name) => name < '0025'))
-    cpSync(join('migrations', name), join(directory, name))
-  await migrate(database.url, directory, new Date())
-  const { db } = database
-  await db.run(sql`
-    insert into api_key_peppers (kid, fingerprint, first_used_at)
-    values ('k1', decode(repeat('00', 32), 'hex'), now())`)
-  await db.run(sql`
-    insert into accounts (id, name, created_at)
-    select gen_random_uuid(), name, now() from unnest(array['Has a new key', 'Has none']) as name`)
-  await db.run(sql`
-    insert into api_keys (id, account_id, environment, digest, pepper, shown, name, scopes,
-      created_at, expires_at)
-    select gen_random_uuid(), id, 'live', sha256((id || term)::bytea), 'k1', 'svc_live_aB3d…x9Yz',
-      term, '{scores:read}', '2026-01-01', case when term = 'expired' then '2026-02-01'::timestamptz end
-    from accounts, unnest(array['active', 'expired']) as term`)
-  await report(['migrate'], env)
-  const { keys } = await report(['api-keys', 'list', 'Has none'], env)
-  assert.deepEqual((keys as { state: string }[]).map(({ state }) => state).sort(), [
-    'expired',
-    'revoked',
-  ])
-  await report(['api-keys', 'create', 'Has a new key', '--scope', 'scores:read'], env)
-  const { out } = await assay(['doctor'], env)
-  assert.match(out, /^warn +api keys +1 active\. The upgrade ended .* new one: Has none\. Create/m)
 })
 
 const before = readFileSync('test/release-before', 'utf8').trim()

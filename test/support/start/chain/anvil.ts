@@ -94,7 +94,7 @@ async function listeningUrl(output: NodeJS.ReadableStream): Promise<string> {
  * chain turns it into runtime code.
  */
 async function multicallCode(call: TestChain['call']): Promise<unknown> {
-  const file = new URL('./constants/contracts.js', import.meta.resolve('viem'))
+  const file = new URL('../constants/contracts.js', import.meta.resolve('viem/chains'))
   const { multicall3Bytecode } = (await import(file.href)) as { multicall3Bytecode: string }
   return call('eth_call', [{ data: multicall3Bytecode }, 'latest'])
 }
