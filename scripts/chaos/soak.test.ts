@@ -53,7 +53,10 @@ const capacitySeconds = Math.min(20, 5 * minutes)
 const sampleMs = 15_000
 /** Samples after a start in which caches fill. */
 const warmUpShare = 0.25
-/** A figure grows if the line through its samples rises by more, from the first to the last. */
+/**
+ * A figure grows if the line through its samples rises by more of their mean, from the first to the
+ * last, and by at least one: a queue that is empty nearly always has no trend.
+ */
 const growthMax = 0.05
 
 const folder = temporaryFolder()
@@ -242,14 +245,15 @@ function ratesOf(samples: readonly Figures[]): Figures[] {
   })
 }
 
-/** Returns by which share of its mean the line through the samples rises. */
-function growthOf(points: readonly (readonly [at: number, value: number])[]): number {
+/** Returns how much the line through the samples rises, and by which share of their mean. */
+function growthOf(points: readonly (readonly [at: number, value: number])[]) {
   const mean = (of: readonly number[]) => of.reduce((sum, one) => sum + one, 0) / of.length
   const [ats, values] = [points.map(([at]) => at), points.map(([, value]) => value)]
   const [meanAt, meanValue] = [mean(ats), mean(values)]
   const spread = mean(ats.map((at) => (at - meanAt) ** 2))
   const slope = mean(points.map(([at, value]) => (at - meanAt) * (value - meanValue))) / spread
-  return meanValue === 0 ? 0 : (slope * ((ats.at(-1) ?? 0) - (ats[0] ?? 0))) / meanValue
+  const rise = slope * ((ats.at(-1) ?? 0) - (ats[0] ?? 0))
+  return { rise, growth: meanValue === 0 ? 0 : rise / meanValue }
 }
 
 /** Prints each figure at start, middle and end, and whether it grew since the restart. */
@@ -264,8 +268,8 @@ function printFigures(samples: readonly Figures[], restartedAt: number): string[
     const columns = chosen.map((one) =>
       (one?.values.get(name) ?? Number.NaN).toFixed(1).padStart(10),
     )
-    const growth = growthOf(steady.map(({ at, values }) => [at, values.get(name) ?? 0]))
-    const verdict = growth > growthMax ? 'grows' : 'flat'
+    const { rise, growth } = growthOf(steady.map(({ at, values }) => [at, values.get(name) ?? 0]))
+    const verdict = growth > growthMax && rise >= 1 ? 'grows' : 'flat'
     if (verdict === 'grows') growing.push(name)
     print(`${name.padEnd(44)}${columns.join('')}  ${verdict} (${(100 * growth).toFixed(1)} %)`)
   }
