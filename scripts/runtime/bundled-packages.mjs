@@ -1,6 +1,7 @@
 /**
- * Bundles of the packages that have hundreds of files. TypeBox alone has 683, and a test file that
- * imports it takes 0.2 s less processor time with its bundle. `use-bundled-packages.mjs` uses them.
+ * Bundles of the packages that have hundreds of files, for the tests. TypeBox alone has 683. Without
+ * the bundles, 32 small test files take 1.31 times the processor time. `use-bundled-packages.mjs`
+ * uses them.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs'

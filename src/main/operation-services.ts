@@ -4,6 +4,7 @@ import type { UserServices } from '../accounts/user-operations.ts'
 import type { Config } from '../config/config.ts'
 import type { StatusServices } from '../health/status-operation.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
+import type { Db } from '../platform/db/db.ts'
 import type { Resolve } from '../platform/egress/names.ts'
 import { type Refusal, refuse } from '../platform/errors.ts'
 import type { Log } from '../platform/observability/log.ts'
@@ -42,7 +43,7 @@ function nameCheckOf({ rules, proxyUrl }: Config['webhooks']) {
 /** `opened` is what a server has open already. */
 export function openServices(
   config: Config,
-  opened: { secrets?: Keyring | null; log?: Log } = {},
+  opened: { secrets?: Keyring | null; callsDb?: Db; log?: Log } = {},
 ): Services {
   return {
     accounts: {
@@ -64,6 +65,7 @@ export function openServices(
     async withCalls(db, work) {
       const { requestLogDatabaseUrl: url, databasePooling: pooling } = config
       if (url === undefined) return work(db)
+      if (opened.callsDb !== undefined) return work(opened.callsDb)
       const { openDb } = await import('../platform/db/db.ts')
       const applicationName = 'assay request log'
       const calls = openDb({ url, pooling, connectionsMax: 1, applicationName, onError: () => {} })

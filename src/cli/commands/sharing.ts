@@ -1,4 +1,4 @@
-/** `assay consent` and `assay identity`: what workers allow, and checks of who they are. */
+/** `assay consent` and `assay identity`: consents of workers, and checks of their identity. */
 import type { Command } from 'commander'
 import { consentImport, identityImport } from '../../scoring/scores/sharing-ingests.ts'
 import { consentOperations, identityOperations } from '../../scoring/scores/sharing-operations.ts'

@@ -12,7 +12,6 @@ import { activeSpan, type Span, startSpan, traced } from '../observability/traci
 import { hideWaitMs, readerAgeMaxMs } from './lease.ts'
 import { refuseSharedSessions } from './pooling.ts'
 import { type Pooling, type SessionLimits, settingStatement } from './session-settings.ts'
-import { arrayText } from './sql-arrays.ts'
 
 export interface Statement {
   text: string
@@ -101,10 +100,7 @@ export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statem
     named.set(strings, statement)
   }
   const { text, name, hasFragments } = statement
-  const parameters = hasFragments ? values.filter((one) => !isFragment(one)) : values
-  for (const [i, value] of parameters.entries())
-    if (Array.isArray(value)) parameters[i] = arrayText(value)
-  return { text, name, values: parameters }
+  return { text, name, values: hasFragments ? values.filter((one) => !isFragment(one)) : values }
 }
 
 function namedOf(strings: readonly string[], values: readonly unknown[]): Named {

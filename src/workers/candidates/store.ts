@@ -3,7 +3,6 @@
  * migrations/0015_search.sql write there too.
  */
 import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
-import { arrayText } from '../../platform/db/sql-arrays.ts'
 import type { Place, Search, SearchHit } from './search-hit.ts'
 import type { Posting } from './terms.ts'
 
@@ -89,7 +88,7 @@ export async function removeEntries(tx: Tx, workerIds: readonly string[]): Promi
 
 /** Inserts entries of workers that have none. Their terms follow with `insertTerms`. */
 export async function insertEntries(tx: Tx, entries: readonly NewEntry[]): Promise<void> {
-  const arrays = (name: keyof Posting) =>
+  const arrays = (name: keyof Posting): string[] =>
     entries.map(({ postings }) => arrayText(postings.map((posting) => posting[name])))
   await tx.run(sql`
     insert into search_entries (worker_id, username, hit, kinds, terms, ranks)
@@ -99,6 +98,12 @@ export async function insertEntries(tx: Tx, entries: readonly NewEntry[]): Promi
       ${entries.map(({ hit }) => JSON.stringify(hit))}::text[], ${arrays('kind')}::text[],
       ${arrays('term')}::text[], ${arrays('rank')}::text[])
       as new(worker_id, username, hit, kinds, terms, ranks)`)
+}
+
+/** Writes an array as PostgreSQL reads it. */
+function arrayText(values: readonly (string | number)[]): string {
+  const quoted = (value: string | number) => `"${`${value}`.replace(/["\\]/g, '\\$&')}"`
+  return `{${values.map(quoted).join(',')}}`
 }
 
 /**

@@ -100,7 +100,6 @@ interface StoredPage {
  */
 export function openExport(db: Queryable, { key, rules, now, limit }: ExportOptions) {
   const storedMakersOf = openMakers(db)
-  const known = new Map<string, Makers>()
   const today = Math.floor(now.getTime() / 86_400_000)
 
   async function read(after: string | null): Promise<StoredPage> {
@@ -116,15 +115,10 @@ export function openExport(db: Queryable, { key, rules, now, limit }: ExportOpti
 
   async function makersOf({ engineSha256, vocabularySha256 }: ExportedWorker): Promise<Makers> {
     if (engineSha256 === null || vocabularySha256 === null) return rules
-    const name = engineSha256 + vocabularySha256
-    const makers =
-      known.get(name) ??
-      (await storedMakersOf({
-        engineSha256: Buffer.from(engineSha256, 'hex'),
-        vocabularySha256: Buffer.from(vocabularySha256, 'hex'),
-      }))
-    known.set(name, makers)
-    return makers
+    return storedMakersOf({
+      engineSha256: Buffer.from(engineSha256, 'hex'),
+      vocabularySha256: Buffer.from(vocabularySha256, 'hex'),
+    })
   }
 
   async function write({ workers, current, sources }: StoredPage, add: AddRow): Promise<void> {
@@ -205,13 +199,9 @@ function addWorker({ worker, input, engine, rules, key, sources }: Exported, add
   }
 }
 
-const months = new Map<number, string>()
-
-/** Returns the month as `YYYY-MM`. Days repeat, so each is computed once. */
+/** Returns the month as `YYYY-MM`. */
 function monthOf(day: number): string {
-  const month = months.get(day) ?? dateOfDay(day).slice(0, 7)
-  months.set(day, month)
-  return month
+  return dateOfDay(day).slice(0, 7)
 }
 
 /** A worker that awaits its first score counts as scored only when the score is issued. */

@@ -630,23 +630,19 @@ function withSkill({ rule, skillScore, result, asOfDay }       , items          
   return [...others, skillScoreOf(skillId, skillOf(items, rule, asOfDay))]
 }
 
-/** Days around the end of a mass of one age, which is near the end of the real one. */
-const nearDays = 3
-
 /** Returns the first day on which the mass is below the minimum, or null if there is none. */
 function endOf(given       , masses                   , halves        )                {
-  const { own, rule, skill, skillScore, reasons, asOfDay } = given
+  const { own, rule, skill, reasons, asOfDay } = given
   const least = parameters.massMin * undecayed
   const end = asOfDay + halves * (halfLivesMax + 1)
-  let next
+  let isThere
   if ([...reasons.values()].some((reason) => reason === 'future' || reason === 'duplicate')) {
     // Such an item may begin to count later.
-    const isThere = (day        ) => walk(skillOf(own, rule, day), null) >= least
-    next = firstWithout(asOfDay, end, isThere)
+    isThere = (day) => walk(skillOf(own, rule, day), null) >= least
   } else {
     // If only time passes, the items keep their bounded amounts, and their shares fade.
     const amounts = skill.items.map(({ share }, at) => (masses[at] ?? 0) / share)
-    const isThere = (day        ) => {
+    isThere = (day) => {
       let sum = 0
       for (let at = 0; at < amounts.length; at++) {
         const age = day - (skill.items[at]?.item.observedDay ?? 0)
@@ -654,12 +650,8 @@ function endOf(given       , masses                   , halves        )         
       }
       return sum >= least
     }
-    const near = firstWithout(asOfDay, end, (day) => {
-      return skillScore.mass * decayOf(day - asOfDay, rule.halfLifeMonths) >= least
-    })
-    const last = near - nearDays > asOfDay && isThere(near - nearDays) ? near - nearDays : asOfDay
-    next = firstWithout(last, isThere(near + nearDays) ? end : near + nearDays, isThere)
   }
+  const next = firstWithout(asOfDay, end, isThere)
   return next > dayMax ? null : next
 }
 
