@@ -91,6 +91,12 @@ async function open(page: Page, name: string): Promise<void> {
   await page.getByRole('heading', { name, level: 1 }).waitFor()
 }
 
+/** Sends a form by its button, and waits for the page that answers. */
+async function send(page: Page, button: string): Promise<void> {
+  const sent = page.getByRole('button', { name: button })
+  await Promise.all([page.waitForNavigation(), sent.click()])
+}
+
 /** Loads the page again until it shows the text, as a reader without scripts does. */
 async function reloadUntil(page: Page, text: string): Promise<void> {
   await eventually(`the page shows ${text}`, {
@@ -166,7 +172,7 @@ for (const { name, signIn, ...look } of [
     await page.getByRole('button', { name: 'Done' }).click()
     await page.getByRole('heading', { name: url }).waitFor()
     const endpointUrl = page.url().replace(/[?#].*/, '')
-    await page.getByRole('button', { name: 'Send test event' }).click()
+    await send(page, 'Send test event')
     await reloadUntil(page, 'Delivered')
     const arrived = () => receiver.received.filter(({ path }) => url.endsWith(path))
     const [first] = arrived()
@@ -187,7 +193,7 @@ for (const { name, signIn, ...look } of [
     await page.getByRole('link', { name: 'score.updated' }).first().click()
     await page.getByText('the queue is full').waitFor()
     const before = arrived().length
-    await page.getByRole('button', { name: 'Resend now' }).click()
+    await send(page, 'Resend now')
     await eventually('the event arrives again', { see: async () => arrived().length > before })
     await reloadUntil(page, 'Resent')
 
