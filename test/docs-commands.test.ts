@@ -15,8 +15,8 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'nod
 import { dirname, join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { type Fence, fencesOf, nameOf } from './support/start/docs-page.ts'
+import { writeCommandInProcess } from './support/start/in-process.ts'
 import { freePort, programs, startServer, temporaryFolder } from './support/start/processes.ts'
-import { program } from './support/start/program.ts'
 
 const separator = '\u001e'
 /** A Python with PyNaCl if there is one, otherwise any Python. */
@@ -46,7 +46,7 @@ function pagesInOrder(): string[] {
  * Returns a folder like a fresh clone, with the installation replaced by `bin/assay`. The packages
  * are copies, because packing and installing write into their folders.
  */
-function clone(): string {
+async function clone(): Promise<string> {
   const folder = temporaryFolder()
   cpSync('docs', join(folder, 'docs'), { recursive: true })
   cpSync('scripts/release', join(folder, 'scripts/release'), { recursive: true })
@@ -57,14 +57,9 @@ function clone(): string {
   })
   for (const name of ['vectors', 'vocabulary', 'engines', 'events', 'node_modules'])
     symlinkSync(resolve(name), join(folder, name))
-  writeCommand(join(folder, 'bin/assay'), program)
+  mkdirSync(join(folder, 'bin'))
+  await writeCommandInProcess(join(folder, 'bin/assay'))
   return folder
-}
-
-function writeCommand(path: string, source: string): void {
-  mkdirSync(dirname(path))
-  const script = `#!/bin/sh\nexec '${process.execPath}' --disable-warning=ExperimentalWarning '${resolve(source)}' "$@"\n`
-  writeFileSync(path, script, { mode: 0o755 })
 }
 
 /** The cache and the registry of this machine; the folder of installed commands is not kept. */
@@ -195,7 +190,7 @@ test('every program of the docs is saved under its name and run, or marked as an
 })
 
 test('the commands of every page run, in the order of docs/README.md, on one fresh database', async (t) => {
-  const folder = clone()
+  const folder = await clone()
   const port = await freePort()
   const settings = {
     ASSAY_DATA_DIR: join(folder, '.data'),

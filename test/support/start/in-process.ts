@@ -6,7 +6,11 @@
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe } from 'node:diagnostics_channel'
-import type { Socket } from 'node:net'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
 import { inTime } from '../fault/in-time.ts'
@@ -70,6 +74,54 @@ export async function runInProcess({
   }
   await inTime(`assay ${args.join(' ')} closes its connections`, closed(command.sockets))
   return { code: command.exitCode, out: out.join(''), err: err.join('') }
+}
+
+/** The exit code of a command that could not be run here; none of ours ends with it. */
+const notRun = 70
+
+/**
+ * Writes a program for shells to `path`: it hands arguments, environment, standard input and
+ * working directory to this process, which runs the command, and ends with its output and code. It
+ * reads its whole input first, and no signal reaches the command.
+ */
+export async function writeCommandInProcess(path: string): Promise<void> {
+  const server = createServer(
+    ({ url: folder = '' }, response) =>
+      void runFromFiles(folder).then((code) => response.end(String(code))),
+  ).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  server.unref()
+  const { port } = server.address() as AddressInfo
+  const script = `#!/bin/sh
+own=$(mktemp -d) || exit ${notRun}
+for one; do printf '%s\\0' "$one"; done >"$own/args"
+env -0 "PWD=$(pwd -P)" >"$own/env"
+cat >"$own/in"
+code=$(curl -s "http://127.0.0.1:${port}$own") || exit ${notRun}
+cat "$own/out"
+cat "$own/err" >&2
+rm -r "$own"
+exit "$code"
+`
+  writeFileSync(path, script, { mode: 0o755 })
+}
+
+/** Runs the command in the files of a folder, and writes its output there. Returns its code. */
+async function runFromFiles(folder: string): Promise<number> {
+  const listIn = (name: string): string[] =>
+    readFileSync(join(folder, name), 'utf8').split('\0').slice(0, -1)
+  const pairs = listIn('env').map((pair) => /^([^=]*)=(.*)$/s.exec(pair)?.slice(1) ?? [])
+  const env: Record<string, string> = Object.fromEntries(pairs)
+  const input = readFileSync(join(folder, 'in'), 'utf8')
+  const { code, out, err } = await runInProcess({
+    args: listIn('args'),
+    env,
+    input,
+    folder: env.PWD ?? '',
+  }).catch((error: Error) => ({ code: notRun, out: '', err: `${error.stack}\n` }))
+  writeFileSync(join(folder, 'out'), out)
+  writeFileSync(join(folder, 'err'), err)
+  return code
 }
 
 /** As a process, the command would end only after its connections. */
