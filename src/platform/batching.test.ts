@@ -136,6 +136,22 @@ test('if two batches may be out, calls that arrive while one is out leave as the
   assert.deepEqual(await Promise.all(results), [2, 4, 6])
 })
 
+test('if two batches may be out, they share the calls of one turn', async () => {
+  const { batches, run, letGo } = held()
+  const double = batched({ name: 'double', run, batchesMax: 2 })
+  const results = Promise.all([1, 2, 3, 4, 5].map(double))
+  await manyTurns()
+  assert.deepEqual(
+    batches.map(({ items }) => items),
+    [
+      [1, 2, 3],
+      [4, 5],
+    ],
+  )
+  letGo()
+  assert.deepEqual(await results, [2, 4, 6, 8, 10])
+})
+
 test('a failed batch fails its calls with the same error, and the next batch leaves', async () => {
   const { batches, run } = held()
   const double = batched({ name: 'double', run })
