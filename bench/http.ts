@@ -190,7 +190,10 @@ async function heldPerSecond(url: string, processes: number, requestsFile: strin
   const service = await startService(settings(url, processes))
   let held: Held | null = null
   try {
-    held = holdTo(heldShare, service.pids)
+    held = holdTo(
+      heldShare,
+      service.pids.map((pid) => [pid]),
+    )
     if (held === null) return null
     const { measured } = await verifyRounds(service, { requestsFile, expectedStatus: 200 })
     return median(measured.map((m) => m.perSecond))
