@@ -95,7 +95,7 @@ function errorDocuments(page: DiscoveryOptions['errorPage']) {
 }
 
 function errorDocument(error: ErrorName, page: PublicDocument): PublicDocument {
-  const { command: _, isOperatorOnly: __, ...row }: ErrorRow = errorTable[error]
+  const { command: _, ...row }: ErrorRow = errorTable[error]
   return publicDocument({
     body: JSON.stringify({ error, ...row }),
     contentType: 'application/json',

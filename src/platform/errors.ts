@@ -12,11 +12,10 @@ export interface ErrorRow {
   advice: string
   /** The next step on the command line, if a command shows more than the message. */
   command?: string
-  /** Only operators meet it: it is not in the public document. */
-  isOperatorOnly?: true
 }
 
-export const errorTable = {
+/** The rows of the public document. */
+const publicErrors = {
   bad_request: {
     status: 400,
     message: 'The request is not valid HTTP for this service.',
@@ -157,151 +156,11 @@ export const errorTable = {
     message: 'There is no such status list.',
     advice: 'Use the statusListCredential of the credential exactly as issued.',
   },
-  missing_operator_token: {
-    status: 401,
-    message: 'This route needs an operator token.',
-    advice: 'Send Authorization: Bearer and the token.',
-    command: '`assay operators create-token` makes one.',
-    isOperatorOnly: true,
-  },
-  invalid_operator_token: {
-    status: 401,
-    message: 'The operator token is not valid.',
-    advice:
-      'Check the token: it may be mistyped, expired, revoked or not allowed from your network. An API key is not accepted here.',
-    isOperatorOnly: true,
-  },
-  operator_token_not_found: {
-    status: 404,
-    message: 'There is no such operator token.',
-    advice: 'List the tokens and use one of their ids.',
-    command: '`assay operators list-tokens` shows them.',
-    isOperatorOnly: true,
-  },
-  operator_role_required: {
-    status: 403,
-    message: 'This action needs a higher operator role.',
-    advice: 'Use a token or a user with the role that the operation names.',
-    isOperatorOnly: true,
-  },
-  user_not_found: {
-    status: 404,
-    message: 'There is no such user.',
-    advice: 'Check the mail address.',
-    command: '`assay users list` shows all users.',
-    isOperatorOnly: true,
-  },
-  worker_not_found: {
-    status: 404,
-    message: 'There is no such worker.',
-    advice: 'Check the username.',
-    isOperatorOnly: true,
-  },
-  source_not_found: {
-    status: 404,
-    message: 'There is no such source.',
-    advice: 'List the sources and use one of their ids.',
-    command: '`assay sources list` shows them.',
-    isOperatorOnly: true,
-  },
-  dispute_not_found: {
-    status: 404,
-    message: 'There is no such dispute.',
-    advice: 'List the disputes and use one of their ids.',
-    command: '`assay disputes list` shows them.',
-    isOperatorOnly: true,
-  },
-  score_makers_missing: {
-    status: 503,
-    message: 'The engine or the vocabulary of the score is missing or altered.',
-    advice: 'Put the released file back into engines/, then try again.',
-    isOperatorOnly: true,
-  },
-  evidence_not_found: {
-    status: 404,
-    message: 'There is no such evidence.',
-    advice: 'List the evidence and use its ids.',
-    command: '`assay evidence list` shows it.',
-    isOperatorOnly: true,
-  },
-  credential_not_found: {
-    status: 404,
-    message: 'The worker has no credential.',
-    advice: 'List the credentials, and use a username that one of them is about.',
-    isOperatorOnly: true,
-  },
-  signing_key_not_found: {
-    status: 404,
-    message: 'There is no such signing key.',
-    advice: 'Use the id of a key in the key document.',
-    command: '`assay keys list` shows all keys.',
-    isOperatorOnly: true,
-  },
-  engine_not_found: {
-    status: 404,
-    message: 'There is no such engine.',
-    advice: 'List the engines and use a version with its SHA-256.',
-    command: '`assay engines list` shows all engines.',
-    isOperatorOnly: true,
-  },
-  evidence_not_theirs: {
-    status: 404,
-    message: 'The worker has no such evidence.',
-    advice: 'Name items of evidence of this worker.',
-    isOperatorOnly: true,
-  },
-  payment_not_found: {
-    status: 404,
-    message: 'There is no such payment.',
-    advice: 'List the payments and use one of their ids.',
-    isOperatorOnly: true,
-  },
-  account_not_found: {
-    status: 404,
-    message: 'There is no such account.',
-    advice: 'Use the name or the id of an account.',
-    command: '`assay accounts list` shows all accounts.',
-    isOperatorOnly: true,
-  },
-  unlock_review_not_found: {
-    status: 404,
-    message: 'The account has no open review.',
-    advice: 'List the open reviews.',
-    command: '`assay reports reviews` shows all.',
-    isOperatorOnly: true,
-  },
-  member_not_found: {
-    status: 404,
-    message: 'The account has no such member.',
-    advice: 'List the members of the account and use one of their mail addresses.',
-    command: '`assay accounts members` shows them.',
-    isOperatorOnly: true,
-  },
-  invitation_not_found: {
-    status: 404,
-    message: 'There is no such open invitation.',
-    advice: 'It may have been answered, withdrawn or have ended: invite once more.',
-    command: '`assay accounts members` shows them.',
-    isOperatorOnly: true,
-  },
-  api_key_not_found: {
-    status: 404,
-    message: 'This account has no such API key.',
-    advice: 'List the API keys of the account and use one of their ids.',
-    command: '`assay api-keys list ACCOUNT` shows them.',
-    isOperatorOnly: true,
-  },
   webhook_endpoint_not_found: {
     status: 404,
     message: 'This account has no such webhook endpoint.',
     advice: 'List the endpoints of the account and use one of their ids.',
     command: '`assay webhooks endpoints` shows all.',
-  },
-  webhook_event_not_found: {
-    status: 404,
-    message: 'This endpoint was sent no such event, or the event is no longer kept.',
-    advice: 'List the deliveries of the endpoint and use one of their event ids.',
-    isOperatorOnly: true,
   },
   method_not_allowed: {
     status: 405,
@@ -329,32 +188,6 @@ export const errorTable = {
     advice: 'Create another endpoint, or ask the operator to enable this one.',
     command: 'Run `assay webhooks enable` first.',
   },
-  webhook_resend_running: {
-    status: 409,
-    message: 'A bulk resend to this webhook endpoint is under way.',
-    advice: 'Wait until its events are sent; they leave at twenty a second.',
-    isOperatorOnly: true,
-  },
-  webhook_secret_rotating: {
-    status: 409,
-    message: 'A rotation of the signing secret is under way.',
-    advice: 'Activate the announced secret, or wait until the old one has ended.',
-    command: 'Wait until it ends, or, if a secret has leaked, run `assay webhooks replace-secret`.',
-    isOperatorOnly: true,
-  },
-  webhook_secret_not_announced: {
-    status: 409,
-    message: 'No signing secret is announced for this endpoint.',
-    advice: 'Rotate the secret first; an announced secret begins to sign by itself.',
-    command: 'Announce one with `assay webhooks rotate-secret`.',
-    isOperatorOnly: true,
-  },
-  webhook_secret_changed: {
-    status: 409,
-    message: 'Another secret signs now; nothing was replaced.',
-    advice: 'List the endpoints, and send the present `secretPrefix` if that secret leaked.',
-    isOperatorOnly: true,
-  },
   agent_reporting_unlocked: {
     status: 409,
     message: 'Agent reporting is not locked for this account.',
@@ -365,176 +198,6 @@ export const errorTable = {
     message: 'The account has as many active webhook endpoints as it may have.',
     advice: 'Disable an endpoint that is not needed any more, then try again.',
     command: 'Disable one first, or raise WEBHOOK_ENDPOINTS_MAX.',
-  },
-  account_name_taken: {
-    status: 409,
-    message: 'An account with this name exists already.',
-    advice: 'Use another name.',
-    command: 'Use another name.',
-    isOperatorOnly: true,
-  },
-  user_disabled: {
-    status: 409,
-    message: 'The user is disabled.',
-    advice: 'Enable the user first.',
-    command: 'Run `assay users enable` first.',
-    isOperatorOnly: true,
-  },
-  user_without_account: {
-    status: 409,
-    message: 'The user is in no account.',
-    advice: 'Invite the user to an account first.',
-    command: 'Run `assay users invite` first.',
-    isOperatorOnly: true,
-  },
-  invited_already: {
-    status: 409,
-    message: 'The address is invited to the account already.',
-    advice: 'Send the invitation again.',
-    command: '`assay users resend` sends the invitation again.',
-    isOperatorOnly: true,
-  },
-  members_maximum: {
-    status: 409,
-    message: 'The account has the maximum of members and open invitations.',
-    advice: 'Withdraw an invitation, or remove a member first.',
-    command: 'Withdraw an invitation first.',
-    isOperatorOnly: true,
-  },
-  last_owner: {
-    status: 409,
-    message: 'The account has no other owner.',
-    advice: 'Make another member an owner first.',
-    command: 'Run `assay members make-owner` first.',
-    isOperatorOnly: true,
-  },
-  api_keys_maximum: {
-    status: 409,
-    message: 'The account has as many valid API keys as it may have.',
-    advice: 'Revoke a key that is not used any more, then try again.',
-    command: 'Revoke one first: `assay api-keys revoke ID`.',
-    isOperatorOnly: true,
-  },
-  api_key_revoked: {
-    status: 409,
-    message: 'The API key is revoked.',
-    advice: 'Create another key.',
-    isOperatorOnly: true,
-  },
-  api_key_not_rotatable: {
-    status: 409,
-    message: 'The API key is revoked, has expired, or was rotated before.',
-    advice: 'List the API keys, and rotate the latest one of its line or create another.',
-    isOperatorOnly: true,
-  },
-  credit_entry_repeated: {
-    status: 409,
-    message: 'An equal entry was made in the last ten minutes.',
-    advice: 'Send `again`, or a reference of your own, to enter it once more.',
-    command:
-      'To enter the same again, repeat the command with --yes or with a --reference of your own.',
-    isOperatorOnly: true,
-  },
-  credit_reference_used: {
-    status: 409,
-    message: 'The reference was entered before.',
-    advice: 'Use another reference for another entry.',
-    isOperatorOnly: true,
-  },
-  credits_too_few: {
-    status: 409,
-    message: 'The account has too few credits, and a balance never goes below zero.',
-    advice: 'Take away at most the balance.',
-    isOperatorOnly: true,
-  },
-  credit_month_state: {
-    status: 409,
-    message: 'The month cannot be archived.',
-    advice: 'Archive a past month that was audited.',
-    isOperatorOnly: true,
-  },
-  payment_state: {
-    status: 409,
-    message: 'The payment is not in a state for this.',
-    advice: 'List the payments; if the message has a time, try again after it.',
-    isOperatorOnly: true,
-  },
-  identity_state: {
-    status: 409,
-    message: 'The identity is not in a state for this.',
-    advice: 'Read the history of the identity.',
-    command: '`assay identity history` shows its changes.',
-    isOperatorOnly: true,
-  },
-  signing_key_not_pending: {
-    status: 409,
-    message: 'No key is pending.',
-    advice: 'Create a key on the machine that is to hold it.',
-    command: 'Run `assay keys create` first.',
-    isOperatorOnly: true,
-  },
-  signing_key_too_new: {
-    status: 409,
-    message: 'Verifiers that cache the key document may not know the new key.',
-    advice: 'Wait ten minutes after a key is created before it signs.',
-    command:
-      'Wait until then, or add --now and accept that they reject new credentials until then.',
-    isOperatorOnly: true,
-  },
-  signing_key_elsewhere: {
-    status: 409,
-    message: 'The private key that signed the credential is not on this machine.',
-    advice: 'Ask for the native proof.',
-    command: 'Use --proof native.',
-    isOperatorOnly: true,
-  },
-  signing_key_not_revoked: {
-    status: 409,
-    message: 'The signing key is not revoked.',
-    advice: 'Revoke the key on the machine that holds it.',
-    isOperatorOnly: true,
-  },
-  evidence_revoked: {
-    status: 409,
-    message: 'The evidence is revoked, for ever.',
-    advice: 'Leave it out.',
-    isOperatorOnly: true,
-  },
-  evidence_excluded: {
-    status: 409,
-    message: 'The evidence is excluded by a dispute.',
-    advice: 'End the dispute first.',
-    isOperatorOnly: true,
-  },
-  evidence_disputed: {
-    status: 409,
-    message: 'The evidence is disputed.',
-    advice: 'End the dispute first.',
-    isOperatorOnly: true,
-  },
-  score_absent: {
-    status: 409,
-    message: 'The worker has no score.',
-    advice: 'Wait until a score is computed.',
-    isOperatorOnly: true,
-  },
-  dispute_already_open: {
-    status: 409,
-    message: 'A dispute about the same is open.',
-    advice: 'End it first.',
-    isOperatorOnly: true,
-  },
-  dispute_state: {
-    status: 409,
-    message: 'The dispute is not in a state for this.',
-    advice: 'An open dispute is reviewed first; an ended one is final.',
-    isOperatorOnly: true,
-  },
-  dispute_decision: {
-    status: 409,
-    message: 'This decision is not possible for the dispute.',
-    advice: 'Uphold or reject the dispute as a whole, or name a part of its items.',
-    isOperatorOnly: true,
   },
   payload_too_large: {
     status: 413,
@@ -602,18 +265,308 @@ export const errorTable = {
     advice: 'Ask the operator to set SECRETS_KEYRING.',
     command: 'Set SECRETS_KEYRING.',
   },
-  scoring_unavailable: {
-    status: 503,
-    message: 'No score can be computed or signed on this machine.',
-    advice: 'Mend the cause that the message names, then try again.',
-    isOperatorOnly: true,
-  },
   signing_not_configured: {
     status: 503,
     message: 'Score signing is not configured.',
     advice: 'Ask the operator to create a signing key with `assay keys create`.',
   },
 } as const satisfies Record<string, ErrorRow>
+
+/** The rows that only operators meet. */
+const operatorErrors = {
+  missing_operator_token: {
+    status: 401,
+    message: 'This route needs an operator token.',
+    advice: 'Send Authorization: Bearer and the token.',
+    command: '`assay operators create-token` makes one.',
+  },
+  invalid_operator_token: {
+    status: 401,
+    message: 'The operator token is not valid.',
+    advice:
+      'Check the token: it may be mistyped, expired, revoked or not allowed from your network. An API key is not accepted here.',
+  },
+  operator_token_not_found: {
+    status: 404,
+    message: 'There is no such operator token.',
+    advice: 'List the tokens and use one of their ids.',
+    command: '`assay operators list-tokens` shows them.',
+  },
+  operator_role_required: {
+    status: 403,
+    message: 'This action needs a higher operator role.',
+    advice: 'Use a token or a user with the role that the operation names.',
+  },
+  user_not_found: {
+    status: 404,
+    message: 'There is no such user.',
+    advice: 'Check the mail address.',
+    command: '`assay users list` shows all users.',
+  },
+  worker_not_found: {
+    status: 404,
+    message: 'There is no such worker.',
+    advice: 'Check the username.',
+  },
+  source_not_found: {
+    status: 404,
+    message: 'There is no such source.',
+    advice: 'List the sources and use one of their ids.',
+    command: '`assay sources list` shows them.',
+  },
+  dispute_not_found: {
+    status: 404,
+    message: 'There is no such dispute.',
+    advice: 'List the disputes and use one of their ids.',
+    command: '`assay disputes list` shows them.',
+  },
+  score_makers_missing: {
+    status: 503,
+    message: 'The engine or the vocabulary of the score is missing or altered.',
+    advice: 'Put the released file back into engines/, then try again.',
+  },
+  evidence_not_found: {
+    status: 404,
+    message: 'There is no such evidence.',
+    advice: 'List the evidence and use its ids.',
+    command: '`assay evidence list` shows it.',
+  },
+  credential_not_found: {
+    status: 404,
+    message: 'The worker has no credential.',
+    advice: 'List the credentials, and use a username that one of them is about.',
+  },
+  signing_key_not_found: {
+    status: 404,
+    message: 'There is no such signing key.',
+    advice: 'Use the id of a key in the key document.',
+    command: '`assay keys list` shows all keys.',
+  },
+  engine_not_found: {
+    status: 404,
+    message: 'There is no such engine.',
+    advice: 'List the engines and use a version with its SHA-256.',
+    command: '`assay engines list` shows all engines.',
+  },
+  evidence_not_theirs: {
+    status: 404,
+    message: 'The worker has no such evidence.',
+    advice: 'Name items of evidence of this worker.',
+  },
+  payment_not_found: {
+    status: 404,
+    message: 'There is no such payment.',
+    advice: 'List the payments and use one of their ids.',
+  },
+  account_not_found: {
+    status: 404,
+    message: 'There is no such account.',
+    advice: 'Use the name or the id of an account.',
+    command: '`assay accounts list` shows all accounts.',
+  },
+  unlock_review_not_found: {
+    status: 404,
+    message: 'The account has no open review.',
+    advice: 'List the open reviews.',
+    command: '`assay reports reviews` shows all.',
+  },
+  member_not_found: {
+    status: 404,
+    message: 'The account has no such member.',
+    advice: 'List the members of the account and use one of their mail addresses.',
+    command: '`assay accounts members` shows them.',
+  },
+  invitation_not_found: {
+    status: 404,
+    message: 'There is no such open invitation.',
+    advice: 'It may have been answered, withdrawn or have ended: invite once more.',
+    command: '`assay accounts members` shows them.',
+  },
+  api_key_not_found: {
+    status: 404,
+    message: 'This account has no such API key.',
+    advice: 'List the API keys of the account and use one of their ids.',
+    command: '`assay api-keys list ACCOUNT` shows them.',
+  },
+  webhook_event_not_found: {
+    status: 404,
+    message: 'This endpoint was sent no such event, or the event is no longer kept.',
+    advice: 'List the deliveries of the endpoint and use one of their event ids.',
+  },
+  webhook_resend_running: {
+    status: 409,
+    message: 'A bulk resend to this webhook endpoint is under way.',
+    advice: 'Wait until its events are sent; they leave at twenty a second.',
+  },
+  webhook_secret_rotating: {
+    status: 409,
+    message: 'A rotation of the signing secret is under way.',
+    advice: 'Activate the announced secret, or wait until the old one has ended.',
+    command: 'Wait until it ends, or, if a secret has leaked, run `assay webhooks replace-secret`.',
+  },
+  webhook_secret_not_announced: {
+    status: 409,
+    message: 'No signing secret is announced for this endpoint.',
+    advice: 'Rotate the secret first; an announced secret begins to sign by itself.',
+    command: 'Announce one with `assay webhooks rotate-secret`.',
+  },
+  webhook_secret_changed: {
+    status: 409,
+    message: 'Another secret signs now; nothing was replaced.',
+    advice: 'List the endpoints, and send the present `secretPrefix` if that secret leaked.',
+  },
+  account_name_taken: {
+    status: 409,
+    message: 'An account with this name exists already.',
+    advice: 'Use another name.',
+    command: 'Use another name.',
+  },
+  user_disabled: {
+    status: 409,
+    message: 'The user is disabled.',
+    advice: 'Enable the user first.',
+    command: 'Run `assay users enable` first.',
+  },
+  user_without_account: {
+    status: 409,
+    message: 'The user is in no account.',
+    advice: 'Invite the user to an account first.',
+    command: 'Run `assay users invite` first.',
+  },
+  invited_already: {
+    status: 409,
+    message: 'The address is invited to the account already.',
+    advice: 'Send the invitation again.',
+    command: '`assay users resend` sends the invitation again.',
+  },
+  members_maximum: {
+    status: 409,
+    message: 'The account has the maximum of members and open invitations.',
+    advice: 'Withdraw an invitation, or remove a member first.',
+    command: 'Withdraw an invitation first.',
+  },
+  last_owner: {
+    status: 409,
+    message: 'The account has no other owner.',
+    advice: 'Make another member an owner first.',
+    command: 'Run `assay members make-owner` first.',
+  },
+  api_keys_maximum: {
+    status: 409,
+    message: 'The account has as many valid API keys as it may have.',
+    advice: 'Revoke a key that is not used any more, then try again.',
+    command: 'Revoke one first: `assay api-keys revoke ID`.',
+  },
+  api_key_revoked: {
+    status: 409,
+    message: 'The API key is revoked.',
+    advice: 'Create another key.',
+  },
+  api_key_not_rotatable: {
+    status: 409,
+    message: 'The API key is revoked, has expired, or was rotated before.',
+    advice: 'List the API keys, and rotate the latest one of its line or create another.',
+  },
+  credit_entry_repeated: {
+    status: 409,
+    message: 'An equal entry was made in the last ten minutes.',
+    advice: 'Send `again`, or a reference of your own, to enter it once more.',
+    command:
+      'To enter the same again, repeat the command with --yes or with a --reference of your own.',
+  },
+  credit_reference_used: {
+    status: 409,
+    message: 'The reference was entered before.',
+    advice: 'Use another reference for another entry.',
+  },
+  credits_too_few: {
+    status: 409,
+    message: 'The account has too few credits, and a balance never goes below zero.',
+    advice: 'Take away at most the balance.',
+  },
+  credit_month_state: {
+    status: 409,
+    message: 'The month cannot be archived.',
+    advice: 'Archive a past month that was audited.',
+  },
+  payment_state: {
+    status: 409,
+    message: 'The payment is not in a state for this.',
+    advice: 'List the payments; if the message has a time, try again after it.',
+  },
+  identity_state: {
+    status: 409,
+    message: 'The identity is not in a state for this.',
+    advice: 'Read the history of the identity.',
+    command: '`assay identity history` shows its changes.',
+  },
+  signing_key_not_pending: {
+    status: 409,
+    message: 'No key is pending.',
+    advice: 'Create a key on the machine that is to hold it.',
+    command: 'Run `assay keys create` first.',
+  },
+  signing_key_too_new: {
+    status: 409,
+    message: 'Verifiers that cache the key document may not know the new key.',
+    advice: 'Wait ten minutes after a key is created before it signs.',
+    command:
+      'Wait until then, or add --now and accept that they reject new credentials until then.',
+  },
+  signing_key_elsewhere: {
+    status: 409,
+    message: 'The private key that signed the credential is not on this machine.',
+    advice: 'Ask for the native proof.',
+    command: 'Use --proof native.',
+  },
+  signing_key_not_revoked: {
+    status: 409,
+    message: 'The signing key is not revoked.',
+    advice: 'Revoke the key on the machine that holds it.',
+  },
+  evidence_revoked: {
+    status: 409,
+    message: 'The evidence is revoked, for ever.',
+    advice: 'Leave it out.',
+  },
+  evidence_excluded: {
+    status: 409,
+    message: 'The evidence is excluded by a dispute.',
+    advice: 'End the dispute first.',
+  },
+  evidence_disputed: {
+    status: 409,
+    message: 'The evidence is disputed.',
+    advice: 'End the dispute first.',
+  },
+  score_absent: {
+    status: 409,
+    message: 'The worker has no score.',
+    advice: 'Wait until a score is computed.',
+  },
+  dispute_already_open: {
+    status: 409,
+    message: 'A dispute about the same is open.',
+    advice: 'End it first.',
+  },
+  dispute_state: {
+    status: 409,
+    message: 'The dispute is not in a state for this.',
+    advice: 'An open dispute is reviewed first; an ended one is final.',
+  },
+  dispute_decision: {
+    status: 409,
+    message: 'This decision is not possible for the dispute.',
+    advice: 'Uphold or reject the dispute as a whole, or name a part of its items.',
+  },
+  scoring_unavailable: {
+    status: 503,
+    message: 'No score can be computed or signed on this machine.',
+    advice: 'Mend the cause that the message names, then try again.',
+  },
+} as const satisfies Record<string, ErrorRow>
+
+export const errorTable = { ...publicErrors, ...operatorErrors }
 
 export type ErrorName = keyof typeof errorTable
 
@@ -656,13 +609,10 @@ export function errorStatus(name: ErrorName, isKeyed: boolean): number {
   return isKeyed ? keyedStatus : status
 }
 
-/** Every row. */
+/** An operator meets every error. */
 export const operatorErrorNames = Object.keys(errorTable) as ErrorName[]
 
-/** The rows of the public document, without those that only operators meet. */
-export const publicErrorNames = operatorErrorNames.filter(
-  (name) => !('isOperatorOnly' in errorTable[name]),
-)
+export const publicErrorNames = Object.keys(publicErrors) as ErrorName[]
 
 /** An expected refusal as a value, rendered only at the HTTP edge. */
 export interface Refusal<Name extends ErrorName = ErrorName> {

@@ -88,7 +88,7 @@ test('docs: the page, the style sheet and the scripts weigh at most 60 KB in gzi
 
 test('errors: a browser gets a page, and every other caller gets JSON', async () => {
   for (const [name, row] of Object.entries<ErrorRow>(errorTable)) {
-    const { command: _, isOperatorOnly: __, ...shown } = row
+    const { command: _, ...shown } = row
     const path = `/docs/errors/${name}`
     for (const accept of ['application/json', '*/*', undefined]) {
       const answer = await get(path, accept === undefined ? {} : { Accept: accept })
