@@ -6,6 +6,11 @@ import { shortId } from './text.ts'
 
 export type Tone = 'neutral' | 'accent' | 'positive' | 'warning' | 'negative' | 'info'
 
+/** Shows the words between backticks as code. */
+export function withCode(text: string): Part {
+  return text.split('`').map((part, i) => (i % 2 === 0 ? part : html`<code>${part}</code>`))
+}
+
 /** A state: icon, word and colour together. */
 export function badge(tone: Tone, name: IconName, word: string): Html {
   return html`<span class="badge" data-tone="${tone}">${icon(name)}${word}</span>`
@@ -179,7 +184,7 @@ export type FieldErrors = Readonly<Record<string, string>>
 export function formErrors(title: string, errors: FieldErrors): Html | false {
   const all = Object.entries(errors)
   if (all.length === 0) return false
-  return html`<div class="form-errors" role="alert" tabindex="-1" data-focus><strong>${title}</strong> ${all.map(([name, text]) => html`${name === 'form' ? text : html`<a href="#${name}">${text}</a>`} `)}</div>`
+  return html`<div class="form-errors" role="alert" tabindex="-1" data-focus><strong>${title}</strong> ${all.map(([name, text]) => html`${name === 'form' ? withCode(text) : html`<a href="#${name}">${withCode(text)}</a>`} `)}</div>`
 }
 
 interface FieldTexts {
@@ -192,7 +197,7 @@ interface FieldTexts {
 function field({ name, label, help, error }: FieldTexts, control: Part): Html {
   return html`<div class="field"><label for="${name}">${label}</label>${control}${
     error !== undefined &&
-    html`<p class="error" id="${name}-error">${icon('alert')}<span>${error}</span></p>`
+    html`<p class="error" id="${name}-error">${icon('alert')}<span>${withCode(error)}</span></p>`
   }${help !== undefined && html`<p class="help" id="${name}-help">${help}</p>`}</div>`
 }
 
@@ -277,7 +282,7 @@ export function choicesField({ name, label, help, error, choices, chosen, kind }
   const described = attributes({ 'aria-describedby': describedBy({ name, label, help, error }) })
   return html`<fieldset class="field"${described}><legend>${label}</legend>${
     error !== undefined &&
-    html`<p class="error" id="${name}-error">${icon('alert')}<span>${error}</span></p>`
+    html`<p class="error" id="${name}-error">${icon('alert')}<span>${withCode(error)}</span></p>`
   }${help !== undefined && html`<p class="help" id="${name}-help">${help}</p>`}${all}</fieldset>`
 }
 
@@ -291,7 +296,7 @@ export function checkField(options: FieldTexts & { isChecked: boolean }): Html {
   })
   return html`<div class="field"><label class="choice"><input type="checkbox" name="${name}" value="true"${state}><span>${label}${help !== undefined && html`<span class="help">${help}</span>`}</span></label>${
     error !== undefined &&
-    html`<p class="error" id="${name}-error">${icon('alert')}<span>${error}</span></p>`
+    html`<p class="error" id="${name}-error">${icon('alert')}<span>${withCode(error)}</span></p>`
   }</div>`
 }
 

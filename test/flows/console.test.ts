@@ -16,6 +16,13 @@ import { perform, whyForbidden } from '../../src/operations/perform.ts'
 import { sql } from '../../src/platform/db/db.ts'
 import { addScoredWorker, addSources, enough } from '../support/build/scores.ts'
 import { newSession, type TestSession } from '../support/build/sessions.ts'
+import {
+  createEndpoint,
+  failing,
+  happen,
+  receiver,
+  startDelivering,
+} from '../support/build/webhooks.ts'
 import { publicLine, register } from '../support/build/workers.ts'
 import { ask, type Reply } from '../support/start/ask.ts'
 import { inspectUrl, noBrowser } from '../support/start/browser.ts'
@@ -316,13 +323,23 @@ test('the audit log names the operator, and tells whether it is whole', async ()
   assert.match(String(wrong.body), /id="since-error"/)
 })
 
-test('every URL of every page answers', async () => {
+test('every URL of every page answers, and no page shows a backtick', async () => {
+  const { db } = service.database
+  const { url } = await receiver(failing)
+  const now = new Date()
+  const endpoint = await createEndpoint(db, url, { userId: users.admin.accountId, at: now })
+  await happen(db, 'score.updated', { at: now })
+  const delivering = startDelivering(db)
+  delivering.moveTo(now)
+  await delivering.deliver()
   const seen = new Set<string>()
   const lists = [...new Set(allOperations.map(({ name }) => `/console/${name.split(' ')[0]}`))]
   const support = await newOperator('support')
-  for (const path of [...consolePaths, ...lists]) {
+  for (const path of [...consolePaths, ...lists, `/console/webhooks/${endpoint.id}`]) {
     const { body, status } = await get(path, support)
     assert.equal(status, 200, path)
+    const shown = String(body).replaceAll(/<[^>]*>/g, ' ')
+    assert.equal(/.*`.*/.exec(shown), null, path)
     for (const [, url = ''] of String(body).matchAll(/(?:href|src|action)="(\/[^"#]*)"/g))
       seen.add(url.replaceAll('&amp;', '&'))
   }

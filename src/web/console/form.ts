@@ -8,6 +8,7 @@ import {
   type FieldErrors,
   selectField,
   textField,
+  withCode,
 } from '../components.ts'
 import type { Html } from '../html.ts'
 import type { Fields } from '../page.ts'
@@ -38,7 +39,7 @@ export function inputField(
     name,
     label,
     error: errors[name],
-    ...(!isFilter && helpOf(form) !== '' && { help: helpOf(form) }),
+    ...(!isFilter && helpOf(form) !== '' && { help: withCode(helpOf(form)) }),
   }
   const items = value.items?.enum
   if (value.type === 'array' && items !== undefined)

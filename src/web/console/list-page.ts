@@ -134,8 +134,10 @@ export function rowLinks<Services>(
   caller: OperationCaller,
 ) {
   const { show, key } = noun
+  // The rows of a list of one record, such as the deliveries of an endpoint, are no records.
+  const isOfRecord = key !== null && key in operation.path
   const urlOf = (row: object): string | null => {
-    const id: unknown = Reflect.get(row, key ?? '') ?? Reflect.get(row, 'id')
+    const id: unknown = Reflect.get(row, key ?? '') ?? (isOfRecord ? null : Reflect.get(row, 'id'))
     return show !== null && typeof id === 'string' ? recordPath(noun, id) : null
   }
   const own = [...nouns.values()]

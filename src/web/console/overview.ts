@@ -14,6 +14,7 @@ import {
   type Tile,
   table,
   tiles,
+  withCode,
 } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
@@ -108,7 +109,7 @@ function needsCard(needs: readonly Need[]): Html {
 function needLine({ title, text, noun }: Need): Html {
   const shown: Part =
     noun === undefined ? title : html`<a href="${consolePath}/${noun}">${title}</a>`
-  return html`<li class="need">${icon('alert')}<div><strong>${shown}</strong><p class="small muted break">${text}</p></div></li>`
+  return html`<li class="need">${icon('alert')}<div><strong>${shown}</strong><p class="small muted break">${withCode(text)}</p></div></li>`
 }
 
 function processCard({ live, at }: Survey, now: Date): Html {

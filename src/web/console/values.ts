@@ -11,6 +11,7 @@ import {
   shortIdValue,
   type Tone,
   table,
+  withCode,
 } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import type { IconName } from '../icons.ts'
@@ -72,7 +73,7 @@ function valuePart(name: string, value: unknown, now: Date): Part {
   if (Array.isArray(value))
     return value.length === 0
       ? none
-      : html`<span class="row">${value.map((one) => html`<span class="tag break">${textOf(one)}</span>`)}</span>`
+      : html`<span class="row">${value.map((one) => html`<span class="tag break">${withCode(textOf(one))}</span>`)}</span>`
   if (typeof value !== 'string') return textOf(value)
   if (instant.test(value)) return timeTag(new Date(value), now)
   if (day.test(value)) return dateTag(new Date(`${value}T00:00:00Z`))

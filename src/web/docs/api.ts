@@ -1,6 +1,6 @@
 /** Pure: the reference of the API, rendered from the OpenAPI document. */
 import { colouredCode } from '../coloured-code.ts'
-import { methodTag, pathText } from '../components.ts'
+import { methodTag, pathText, withCode } from '../components.ts'
 import { attributes, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import type { PublicView } from '../public-page.ts'
@@ -159,7 +159,7 @@ export function operationView(
       { path: '/docs', title: 'Docs' },
       { path: apiPath, title: 'API reference' },
     ],
-    lead: html`<p>${methodTag(method)} <code>${pathText(path)}</code></p>${operation.description !== undefined && html`<p>${operation.description}</p>`}${access(operation)}`,
+    lead: html`<p>${methodTag(method)} <code>${pathText(path)}</code></p>${operation.description !== undefined && html`<p>${withCode(operation.description)}</p>`}${access(operation)}`,
     reference: {
       groups: document.tags.map(({ name }) => ({
         title: sentence(name),
@@ -194,7 +194,7 @@ ${table(
   ['Status', 'Meaning', 'Names'],
   failed.map(({ status, description, content }) => [
     status === 'default' ? 'any' : html`<code>${status}</code>`,
-    description,
+    withCode(description),
     errorNames(content).map((name, i) => [
       i > 0 && ', ',
       html`<a href="${`/docs/errors/${name}`}"><code>${name}</code></a>`,
@@ -250,7 +250,7 @@ function answerFields(
 ): Part {
   const [type, media] = Object.entries(content)[0] ?? []
   const isJson = type?.includes('json') ?? false
-  return html`<p><code>${status}</code> ${description}</p>
+  return html`<p><code>${status}</code> ${withCode(description)}</p>
 ${media?.schema !== undefined && i === 0 && isJson && fields(document, media.schema)}`
 }
 
@@ -336,7 +336,7 @@ interface Member {
 function members(rows: readonly Member[]): Part {
   return html`<ul class="members">${rows.map(
     ({ name, about, text }) =>
-      html`<li><p class="name"><code>${name}</code> <span class="small muted">${about.filter((one) => one !== false).join(' · ')}</span></p>${text !== undefined && html`<p class="small">${text}</p>`}</li>\n`,
+      html`<li><p class="name"><code>${name}</code> <span class="small muted">${about.filter((one) => one !== false).join(' · ')}</span></p>${text !== undefined && html`<p class="small">${withCode(text)}</p>`}</li>\n`,
   )}</ul>`
 }
 

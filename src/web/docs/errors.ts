@@ -2,6 +2,7 @@
 import type { PublicDocument } from '../../edge/http/document.ts'
 import { type ErrorName, errorStatus, errorTable } from '../../platform/errors.ts'
 import { colouredCode } from '../coloured-code.ts'
+import { withCode } from '../components.ts'
 import { html } from '../html.ts'
 import { pageDocument } from '../public-page.ts'
 import { codeBlock } from './blocks.ts'
@@ -21,7 +22,7 @@ export function errorPage(frame: DocsFrame, error: ErrorName): PublicDocument {
     ],
     lead: html`<p>${message}</p>`,
     main: html`<h2 id="next-step">Next step</h2>
-<p>${advice}</p>
+<p>${withCode(advice)}</p>
 <h2 id="response">Response</h2>
 <p>The server answers with status <code>${status}</code>${keyedStatus !== status && html` (<code>${keyedStatus}</code> on routes that need an API key)`} and this body. The message can say more than it does here.</p>
 ${codeBlock({ id: 'c1', name: `${status}`, label: 'Response', code: colouredCode(JSON.stringify({ error, message }, null, 2), 'json') })}
