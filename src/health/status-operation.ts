@@ -60,7 +60,7 @@ const status = closedObject({
 export const serviceStatus = read({
   name: 'service status',
   http: 'GET /status',
-  summary: 'Show processes, jobs, queues, books, keys and failing endpoints on one screen',
+  summary: 'Show the state of the whole service on one screen',
   who: { operator: 'viewer' },
   output: status,
   finding: 'needs',

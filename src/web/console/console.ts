@@ -146,7 +146,7 @@ export function actionLinks<Services>(
   }`
 }
 
-/** `Revoke`, and `Revoke credential of key` on the page of another noun. */
+/** `Revoke`, and `Revoke credentials of key` on the page of another noun. */
 export function actionText<Services>(operation: Operation<Services>, noun: Noun<Services>): string {
   const text = titled(verbOf(operation))
   return noun.changes.includes(operation)
@@ -154,10 +154,10 @@ export function actionText<Services>(operation: Operation<Services>, noun: Noun<
     : text.replace(/^\S+/, (verb) => `${verb} ${thingOf(operation)}`)
 }
 
-/** What an action of a noun makes or changes: `API key`, but `credits`. */
+/** What an action of a noun makes or changes: `API key`, but `credits`, and `credentials` of a key. */
 function thingOf(operation: { name: string }): string {
   const noun = wordsOf(nounNameOf(operation))
-  return noun === 'credits' ? noun : singular(noun)
+  return noun === 'credits' || verbOf(operation).includes('-of-') ? noun : singular(noun)
 }
 
 export function messageOf({ refusal, message }: Refusal): string {

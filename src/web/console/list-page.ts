@@ -123,7 +123,7 @@ export async function listShown<Services>(
 
 /** `Show every source` is the page `Every source`. */
 function withoutVerb(summary: string): string {
-  const rest = summary.replace(/^Show (the )?/, '')
+  const rest = summary.replace(/^(Show|List) (the )?/, '')
   return rest.charAt(0).toUpperCase() + rest.slice(1)
 }
 

@@ -10,7 +10,7 @@ export interface Noun<Services> {
   title: string
   /** The path of its first page. */
   path: string
-  /** The list of all its records, or null. */
+  /** The list of all its records, or the only read that it has, or null. */
   main: Operation<Services> | null
   /** The other reads. */
   views: readonly Operation<Services>[]
@@ -28,7 +28,8 @@ export function nounsOf<Services>(operations: readonly Operation<Services>[]): N
   const nouns = [...byNoun].map(([name, all]): [string, Noun<Services>] => {
     const reads = all.filter(({ kind }) => kind === 'read')
     const show = reads.find(({ http }) => /^GET \/[\w-]+\/\{\w+\}$/.test(http)) ?? null
-    const main = reads.find((one) => one.columns !== undefined && !hasPath(one)) ?? null
+    const isOnly = all.length === 1
+    const main = reads.find((one) => (one.columns !== undefined || isOnly) && !hasPath(one)) ?? null
     const views = reads.filter((one) => one !== show && one !== main)
     const key = show === null ? null : (Object.keys(show.path)[0] ?? null)
     const changes = all.filter(({ kind }) => kind === 'change')

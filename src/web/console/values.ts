@@ -197,9 +197,7 @@ export function recordCards<Services>(
   })
   // A page has no two cards of one title: what is inside a part names the part.
   const inside = (name: string) =>
-    title === factsTitle || (rows.length === 0 && titled(name) === title)
-      ? titled(name)
-      : `${title}: ${wordsOf(name)}`
+    title === factsTitle || rows.length === 0 ? titled(name) : `${title}: ${wordsOf(name)}`
   return html`${rows.length > 0 && card({ title, body: html`${facts(rows, 'columns')}${unset.length > 0 && html`<p class="small muted">Not set: ${unset.join(', ')}.</p>`}` })}${members.map(
     ([name, value]) => {
       if (isList(value)) return listCard(inside(name), value, showing)

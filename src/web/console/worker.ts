@@ -155,7 +155,7 @@ function factsCard(worker: Worker, now: Date): Html {
     body: facts(
       [
         {
-          label: 'Your ID',
+          label: 'External ID',
           value: externalId === null ? none : html`<span class="mono break">${externalId}</span>`,
         },
         { label: 'Member since', value: memberSince },
