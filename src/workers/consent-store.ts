@@ -55,18 +55,18 @@ export async function insertConsentChanges(
   { by, at }: { by: string; at: Date },
 ): Promise<void> {
   const column = <Name extends keyof ConsentChange>(name: Name) => changes.map((c) => c[name])
-  const workerIds = column('workerId')
-  const versions = column('consentVersion')
   await tx.run(sql`
-    insert into consent_changes (worker_id, consent_version, permission, granted, previous_granted,
-      text_version, actor, effective_at)
-    select *, ${by}, ${at} from unnest(${workerIds}::uuid[], ${versions}::int[],
-      ${column('permission')}::text[], ${column('granted')}::boolean[],
-      ${column('previousGranted')}::boolean[], ${column('textVersion')}::text[])`)
-  await tx.run(sql`
+    with changed as (
+      insert into consent_changes (worker_id, consent_version, permission, granted,
+        previous_granted, text_version, actor, effective_at)
+      select *, ${by}, ${at} from unnest(${column('workerId')}::uuid[],
+        ${column('consentVersion')}::int[], ${column('permission')}::text[],
+        ${column('granted')}::boolean[], ${column('previousGranted')}::boolean[],
+        ${column('textVersion')}::text[])
+      returning worker_id, consent_version, permission, granted, text_version
+    )
     insert into consents (worker_id, consent_version, permission, granted, text_version)
-    select * from unnest(${workerIds}::uuid[], ${versions}::int[], ${column('permission')}::text[],
-      ${column('granted')}::boolean[], ${column('textVersion')}::text[])
+    select * from changed
     on conflict (worker_id, permission) do update set granted = excluded.granted,
       text_version = excluded.text_version, consent_version = excluded.consent_version`)
 }

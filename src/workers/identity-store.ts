@@ -41,14 +41,14 @@ export async function insertIdentityChanges(
 ): Promise<void> {
   const column = <Name extends keyof IdentityRow>(name: Name) => changes.map((c) => c[name])
   await tx.run(sql`
-    insert into identity_changes (worker_id, change, state, verified_until, actor, changed_at)
-    select *, ${by}, ${at} from unnest(${column('workerId')}::uuid[], ${column('change')}::int[],
-      ${column('state')}::text[], ${column('verifiedUntil')}::timestamptz[])`)
-  const last = [...new Map(changes.map((change) => [change.workerId, change])).values()]
-  await tx.run(sql`
-    insert into identities (worker_id, state, verified_until, change)
-    select * from unnest(${last.map((c) => c.workerId)}::uuid[], ${last.map((c) => c.state)}::text[],
-      ${last.map((c) => c.verifiedUntil)}::timestamptz[], ${last.map((c) => c.change)}::int[])
+    with changed as (
+      insert into identity_changes (worker_id, change, state, verified_until, actor, changed_at)
+      select *, ${by}, ${at} from unnest(${column('workerId')}::uuid[], ${column('change')}::int[],
+        ${column('state')}::text[], ${column('verifiedUntil')}::timestamptz[])
+      returning worker_id, change, state, verified_until
+    )
+    insert into identities (worker_id, change, state, verified_until)
+    select distinct on (worker_id) * from changed order by worker_id, change desc
     on conflict (worker_id) do update set state = excluded.state,
       verified_until = excluded.verified_until, change = excluded.change`)
 }

@@ -11,7 +11,7 @@ import type { Tx } from '../../platform/db/db.ts'
 import { firstFault } from '../../platform/json/shape-fault.ts'
 import { envelopeText, eventId, eventIdRandomBytes } from './envelope.ts'
 import { type EventData, type EventType, eventTypeNames, eventTypes } from './event-types.ts'
-import { type EventRow, insertEvents, withholdEvents } from './store.ts'
+import { insertEvents, type NewRow, withholdEvents } from './store.ts'
 
 /** An event of any type, with the data of that type. */
 export type NewEvent = { [Type in EventType]: EventOf<Type> }[EventType]
@@ -37,7 +37,7 @@ export async function publishEvents(tx: Tx, events: readonly NewEvent[], at: Dat
   const rows = events.map((event, i) =>
     rowOf(event, { at, id: eventId(at, random.subarray(eventIdRandomBytes * i)) }),
   )
-  await insertEvents(tx, rows)
+  await insertEvents(tx, rows, at)
   const withdrawn = events.filter(isWithdrawal).map((event) => event.workerId)
   if (withdrawn.length > 0)
     await withholdEvents(tx, withdrawn, { spared: 'candidate.consent_changed', at })
@@ -45,7 +45,7 @@ export async function publishEvents(tx: Tx, events: readonly NewEvent[], at: Dat
 
 const shapes = new Map(eventTypeNames.map((type) => [type, Compile(eventTypes[type].data)]))
 
-function rowOf(event: NewEvent, { id, at }: { id: string; at: Date }): EventRow {
+function rowOf(event: NewEvent, { id, at }: { id: string; at: Date }): NewRow {
   const { type, workerId, data } = event
   const shape = shapes.get(type)
   if (shape === undefined) throw new Error(`there is no event type ${type}`)
@@ -54,7 +54,7 @@ function rowOf(event: NewEvent, { id, at }: { id: string; at: Date }): EventRow 
     throw new Error(`${type}: ${field ?? 'data'} ${reason}`)
   }
   if (data.workerId !== workerId) throw new Error(`${type}: its data names another worker`)
-  return { id, type, workerId, createdAt: at, body: envelopeText({ id, type, data }, at) }
+  return { id, type, workerId, body: envelopeText({ id, type, data }, at) }
 }
 
 function isWithdrawal(event: NewEvent): boolean {

@@ -3,25 +3,31 @@ import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
 import { activeSpan, traceparentOf } from '../../platform/observability/tracing.ts'
 import type { EventType } from './event-types.ts'
 
-export interface EventRow {
+export interface EventRow extends NewRow {
+  createdAt: Date
+}
+
+export interface NewRow {
   id: string
   type: EventType
   workerId: string
-  createdAt: Date
   /** The envelope in the bytes that are signed and sent. */
   body: string
 }
 
 /** Writes the events in the order of `rows`: `seq` is assigned after the sort. */
-export async function insertEvents(tx: Tx, rows: readonly EventRow[]): Promise<void> {
+export async function insertEvents(
+  tx: Tx,
+  rows: readonly NewRow[],
+  createdAt: Date,
+): Promise<void> {
   const span = activeSpan()
-  const column = <Name extends keyof EventRow>(name: Name) => rows.map((row) => row[name])
+  const column = <Name extends keyof NewRow>(name: Name) => rows.map((row) => row[name])
   await tx.run(sql`
     insert into webhook_events (id, type, worker_id, created_at, body, traceparent)
-    select id, type, worker_id, created_at, body, ${span === undefined ? null : traceparentOf(span)}::text
+    select id, type, worker_id, ${createdAt}, body, ${span === undefined ? null : traceparentOf(span)}::text
     from unnest(${column('id')}::text[], ${column('type')}::text[], ${column('workerId')}::uuid[],
-      ${column('createdAt')}::timestamptz[], ${column('body')}::text[])
-      with ordinality as new(id, type, worker_id, created_at, body, place)
+      ${column('body')}::text[]) with ordinality as new(id, type, worker_id, body, place)
     order by place`)
 }
 
