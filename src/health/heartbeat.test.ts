@@ -38,18 +38,17 @@ function heartbeatAsRole() {
   })
 }
 
-test('a hundred probes within a second write one heartbeat', async () => {
+test('a hundred probes write one heartbeat a second', async () => {
   const heartbeat = heartbeatAsRole()
   const xmins = new Set<string>()
   const beganAt = performance.now()
-  let beats = 0
-  while (performance.now() - beganAt < 900 && beats < 100) {
+  for (let beats = 0; beats < 100; beats += 2) {
     await Promise.all([heartbeat.beat(), heartbeat.beat()])
-    beats += 2
     const [row] = await db.rows<{ xmin: string }>(sql`select xmin::text from process_heartbeats`)
     xmins.add(row?.xmin ?? '')
   }
-  assert.ok(beats > 2 && xmins.size === 1, `${beats} beats, ${xmins.size} writes`)
+  const seconds = (performance.now() - beganAt) / 1_000
+  assert.ok(xmins.size <= 1 + seconds, `${xmins.size} writes in ${seconds} s`)
   const [found] = await findHeartbeats(db)
   assert.deepEqual([found?.release, found?.serves, found?.jobs], ['1.2.3', true, null])
   await heartbeat.end()

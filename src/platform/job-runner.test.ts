@@ -57,12 +57,13 @@ test('jobs do not start together: the most frequent ones start first', async () 
     },
   })
   const jobs = [job('hourly', 3_600_000), job('quick', 10_000), job('minutely', 60_000)]
+  const beganAt = performance.now()
   await runJobs(jobs, { log, signal: ending.signal })
   assert.deepEqual(
     started.map(({ name }) => name),
     ['quick', 'minutely', 'hourly'],
   )
-  const [first, second, third] = started.map(({ at }) => at)
-  assert.ok(first !== undefined && second !== undefined && third !== undefined)
-  assert.ok(second - first > 20 && third - second > 20, JSON.stringify(started))
+  // On a busy machine a job starts late, and the next one soon after it, but none starts early.
+  for (const [place, { at }] of started.entries())
+    assert.ok(at - beganAt > place * 40 - 2, JSON.stringify({ beganAt, started }))
 })

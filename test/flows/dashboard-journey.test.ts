@@ -11,7 +11,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { verifySignature } from '../../src/webhooks/delivery/signature.ts'
 import { eventTypes } from '../../src/webhooks/events/event-types.ts'
 import { publishEvents } from '../../src/webhooks/events/outbox.ts'
@@ -97,12 +97,12 @@ async function send(page: Page, button: string): Promise<void> {
   await Promise.all([page.waitForNavigation(), sent.click()])
 }
 
-/** Loads the page again until it shows the text, as a reader without scripts does. */
-async function reloadUntil(page: Page, text: string): Promise<void> {
-  await eventually(`the page shows ${text}`, {
+/** Loads the page again until it shows something, as a reader without scripts does. */
+async function reloadUntil(page: Page, shown: Locator): Promise<void> {
+  await eventually(`the page shows ${String(shown)}`, {
     see: async () => {
       await page.reload()
-      return (await page.getByText(text).count()) > 0
+      return (await shown.count()) > 0
     },
   })
 }
@@ -133,6 +133,9 @@ for (const { name, signIn, ...look } of [
     skip: noBrowser,
   }, async () => {
     const email = `dev-${String(look.javaScriptEnabled)}@example.com`
+    // With scripts some pages load themselves again; a reload at the same moment would fail.
+    const untilItFollows = (page: Page, shown: Locator): Promise<void> =>
+      look.javaScriptEnabled ? shown.waitFor() : reloadUntil(page, shown)
     await report(['accounts', 'create', email], env)
     await report(['users', 'invite', email, '--account', email], env)
     const context = await (await openBrowser()).newContext({ ...look, locale: 'en-GB' })
@@ -153,13 +156,9 @@ for (const { name, signIn, ...look } of [
     await page.getByRole('button', { name: 'Done' }).click()
 
     await open(page, 'Requests')
-    await eventually('the call is in the log', {
-      see: async () => {
-        await page.reload()
-        return (await page.locator(`a[href="/dashboard/requests/${requestId}"]`).count()) > 0
-      },
-    })
-    await page.locator(`a[href="/dashboard/requests/${requestId}"]`).first().click()
+    const called = page.locator(`a[href="/dashboard/requests/${requestId}"]`).first()
+    await untilItFollows(page, called)
+    await called.click()
     await page.getByRole('link', { name: '/api/v1/candidates/search' }).waitFor()
 
     await open(page, 'Webhooks')
@@ -173,7 +172,7 @@ for (const { name, signIn, ...look } of [
     await page.getByRole('heading', { name: url }).waitFor()
     const endpointUrl = page.url().replace(/[?#].*/, '')
     await send(page, 'Send test event')
-    await reloadUntil(page, 'Delivered')
+    await reloadUntil(page, page.getByText('Delivered'))
     const arrived = () => receiver.received.filter(({ path }) => url.endsWith(path))
     const [first] = arrived()
     assert.ok(first !== undefined)
@@ -188,14 +187,14 @@ for (const { name, signIn, ...look } of [
       publishEvents(tx, [{ type: 'score.updated', workerId, data }], new Date()),
     )
     await page.goto(`${endpointUrl}?state=undelivered`)
-    await reloadUntil(page, '503')
+    await reloadUntil(page, page.getByText('503'))
     isBroken = false
     await page.getByRole('link', { name: 'score.updated' }).first().click()
     await page.getByText('the queue is full').waitFor()
     const before = arrived().length
     await send(page, 'Resend now')
     await eventually('the event arrives again', { see: async () => arrived().length > before })
-    await reloadUntil(page, 'Resent')
+    await untilItFollows(page, page.getByText('Resent').first())
 
     await open(page, 'API keys')
     await page.getByRole('link', { name: 'first key' }).first().click()
