@@ -207,9 +207,7 @@ test('the strict reader judges every text as the service does, and reads the sam
   }
   fc.assert(
     fc.property(values, (value: unknown) => check(JSON.stringify(value) ?? '')),
-    {
-      numRuns: 2_000,
-    },
+    { numRuns: 500 },
   )
   fc.assert(
     fc.property(
@@ -219,7 +217,7 @@ test('the strict reader judges every text as the service does, and reads the sam
       (at: number, cut: number, put: string) =>
         check(text.slice(0, at) + put + text.slice(at + cut)),
     ),
-    { numRuns: 2_000 },
+    { numRuns: 500 },
   )
 })
 
@@ -237,62 +235,6 @@ function kindOf(read: StrictJson | null): 'value' | 'ambiguous' | 'invalid' {
   if (read === null) return 'invalid'
   return read.isAmbiguous ? 'ambiguous' : 'value'
 }
-
-test('1,000 mutations of the vectors get the reason that the service gives', async () => {
-  const values = fc.constantFrom<unknown>(
-    null,
-    7,
-    1.5,
-    '',
-    'x',
-    [],
-    {},
-    true,
-    '2026-02-30T00:00:00Z',
-    'did:web:x',
-  )
-  const documents = forms.map((form) => vectorCredentials[form])
-  const paths = documents.map((document) => pathsOf(document))
-  await fc.assert(
-    fc.asyncProperty(
-      fc.nat(documents.length - 1),
-      fc.nat(),
-      fc.constantFrom('set', 'delete', 'add'),
-      values,
-      async (which: number, at: number, change: string, value: unknown) => {
-        const all = paths[which] as string[][]
-        const path = all[at % all.length] as string[]
-        const mutated = changed(documents[which] as Json, (copy) => {
-          const parent = path.slice(0, -1).reduce<Json>((node, name) => node[name] as Json, copy)
-          const name = path.at(-1) as string
-          if (change === 'delete') delete parent[name]
-          else parent[change === 'add' ? `${name}x` : name] = value
-        })
-        await agreed(JSON.stringify(mutated))
-      },
-    ),
-    { numRuns: 1_000 },
-  )
-})
-
-function pathsOf(node: unknown, path: string[] = []): string[][] {
-  if (typeof node !== 'object' || node === null) return [path]
-  const below = Object.entries(node).flatMap(([name, value]) => pathsOf(value, [...path, name]))
-  return path.length === 0 ? below : [path, ...below]
-}
-
-test('500 one-character changes of the text get the reason that the service gives', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.nat(text.length - 1),
-      fc.integer({ min: 32, max: 126 }),
-      async (at: number, code: number) => {
-        await agreed(text.slice(0, at) + String.fromCharCode(code) + text.slice(at + 1))
-      },
-    ),
-    { numRuns: 500 },
-  )
-})
 
 test('a list that was read before is read again once any of it changed', async () => {
   const list = listOf()
