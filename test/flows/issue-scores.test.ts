@@ -3,12 +3,15 @@
  * verifies.
  */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { startEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.ts'
+import { writeCommandInProcess } from '../support/start/in-process.ts'
 import { programs, temporaryFolder } from '../support/start/processes.ts'
-import { program } from '../support/start/program.ts'
 
 const page = readFileSync('docs/issue-scores.md', 'utf8')
 
@@ -25,55 +28,59 @@ const commands = `${issuing}${verifying}`.trim().split('\n')
 /**
  * Returns a folder like a fresh clone, with the installation replaced by `bin/assay` and `docs`.
  */
-function clone(): string {
+async function clone(): Promise<string> {
   const folder = temporaryFolder()
   mkdirSync(join(folder, 'bin'))
   cpSync('docs', join(folder, 'docs'), { recursive: true })
-  const script = `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`
-  writeFileSync(join(folder, 'bin/assay'), script, { mode: 0o755 })
+  await writeCommandInProcess(join(folder, 'bin/assay'))
   return folder
 }
 
-function shell(folder: string, command: string) {
+async function shell(folder: string, command: string) {
   // Settings of the reader's own database, which the commands must not touch.
   const env = {
     ...programs,
     ASSAY_DATA_DIR: join(folder, 'own'),
     DATABASE_URL: 'postgres://127.0.0.1:1/own',
   }
-  const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', `${surroundings}${command}`], {
+  const child = spawn('/bin/sh', ['-c', `exec 2>&1\n${surroundings}${command}`], {
     cwd: folder,
     env,
-    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
   })
-  return { status, said: `${stdout}${stderr}`, stdout }
+  const [said, [status]] = await Promise.all([text(child.stdout), once(child, 'close')])
+  return { status, said }
 }
 
-test('five commands, as printed, take an empty database to a signed score that verifies', () => {
+test('five commands, as printed, take an empty database to a signed score that verifies', async () => {
   assert.equal(commands.length, 6, 'five, and the one that verifies')
   assert.match(surroundings, /^unset DATABASE_URL$/m)
-  const folder = clone()
+  const folder = await clone()
   for (const command of commands) {
-    const { status, said } = shell(folder, command)
+    const { status, said } = await shell(folder, command)
     assert.equal(status, 0, `${command}: ${said}`)
     if (command.endsWith('recompute')) assert.match(said, /1 issued/)
     if (command === commands.at(-1)) assert.match(said, /^VALID/m)
   }
-  const none = shell(folder, 'bin/assay credentials show mary-somerville')
+  // The commands above started the database and stopped it; the others find it.
+  const dataDir = join(folder, '.data-example')
+  const database = await startEmbeddedPostgres({ dataDir, durable: true, log: () => {} })
+  const none = await shell(folder, 'bin/assay credentials show mary-somerville')
   assert.equal(none.status, 1, 'without consents there is no credential')
   const tampered = `bin/assay credentials show ada-lovelace | sed 's/"score": [0-9]*/"score": 999/' | bin/assay credentials verify -`
-  assert.match(shell(folder, tampered).said, /^NOT VALID \(signature_invalid\)/m)
+  assert.match((await shell(folder, tampered)).said, /^NOT VALID \(signature_invalid\)/m)
   for (const form of ['eddsa-jcs-2022', 'eddsa-rdfc-2022']) {
     const verified = `bin/assay credentials show @ada-lovelace --proof ${form} | bin/assay credentials verify -`
-    assert.match(shell(folder, verified).said, /^VALID/m, form)
+    assert.match((await shell(folder, verified)).said, /^VALID/m, form)
   }
   for (const command of commands.slice(1, 5)) {
-    const { status, said } = shell(folder, command)
+    const { status, said } = await shell(folder, command)
     assert.equal(status, 0, said)
     assert.doesNotMatch(said, /[1-9]\d* (created|updated|registered|changed|added|issued)/, command)
   }
-  assert.ok(existsSync(join(folder, '.data-example')))
-  assert.equal(shell(folder, deleting).status, 0)
+  await database.stop()
+  assert.ok(existsSync(dataDir))
+  assert.equal((await shell(folder, deleting)).status, 0)
   for (const data of ['.data-example', 'own', '.data'])
     assert.ok(!existsSync(join(folder, data)), data)
 })
