@@ -187,7 +187,8 @@ export function spawnServer(
 
 /**
  * Polls until `see` returns a truthy value, and returns the value and the time. Throws with the
- * last value after `withinMs`.
+ * last value after `withinMs`. A long wait is polled less often: a look can take as much processor
+ * time as what it waits for.
  */
 export async function eventually<Value>(
   what: string,
@@ -199,7 +200,7 @@ export async function eventually<Value>(
     const ms = performance.now() - startedAt
     if (value) return { value, ms }
     if (ms > withinMs) throw new Error(`not within ${withinMs} ms: ${what}; last: ${String(value)}`)
-    await pause(10)
+    await pause(10 + Math.min(ms / 10, 190))
   }
 }
 
