@@ -65,6 +65,22 @@ after(async () => {
   await database.drop()
 })
 
+await report(['migrate', '--api-role', role.name], owner)
+await report(['keys', 'create'], owner)
+/** The last test that uses it ends it. */
+const asRole = await startServer(
+  {
+    ...owner,
+    DATABASE_URL: role.url,
+    REQUEST_LOG_DATABASE_URL: new URL(
+      new URL(callsDatabase.url).pathname + new URL(role.url).search,
+      role.url,
+    ).href,
+    SECRETS_KEYRING: testRingText,
+  },
+  ['--no-jobs'],
+)
+
 test('1: a missing role and a role that can read everything are named and get no grant', async () => {
   const missing = await assay(['migrate', '--api-role', 'nobody_here'], owner)
   assert.equal(missing.ended, 1)
@@ -188,22 +204,18 @@ function contentOf(body: object) {
 }
 
 test('a server with the role answers every public request', async () => {
-  await report(['keys', 'create'], owner)
   const [credential] = await issue(owner, folder, [scoreLine()])
   assert.ok(credential !== undefined)
-  const server = await startAsRole()
-  assert.equal((await get(server.base, '/readyz')).status, 200)
-  assert.equal((await verify(server.base, credential)).body.valid, true)
-  assert.equal((await statusOf(server.base, credential)).body.status, 'active')
-  await endedWell(server)
+  assert.equal((await get(asRole.base, '/readyz')).status, 200)
+  assert.equal((await verify(asRole.base, credential)).body.valid, true)
+  assert.equal((await statusOf(asRole.base, credential)).body.status, 'active')
 })
 
 test('a server with the role serves every page of the dashboard and every route of an account', async () => {
-  const server = await startAsRole()
-  const service = { base: server.base, database }
+  const service = { base: asRole.base, database }
   const { headers, ownOrigin, accountId } = await newSession(db)
   for (const page of dashboardPaths)
-    assert.equal((await ask(server.base, { path: page, headers })).status, 200, page)
+    assert.equal((await ask(asRole.base, { path: page, headers })).status, 200, page)
   const { keyId } = await newKey(db, { accountId, name: 'old' })
   for (const [path, status, body] of [
     ['/dashboard/keys/new', 201, 'do=create&name=new&environment=test&scopes:scores:read=on'],
@@ -211,15 +223,14 @@ test('a server with the role serves every page of the dashboard and every route 
     [`/dashboard/keys/${keyId}`, 303, 'do=revoke&confirm=old'],
   ] as const) {
     const form = { ...ownOrigin, 'Content-Type': 'application/x-www-form-urlencoded' }
-    const reply = await ask(server.base, { method: 'POST', path, headers: form, body })
+    const reply = await ask(asRole.base, { method: 'POST', path, headers: form, body })
     assert.equal(reply.status, status, body)
   }
   for (const drives of [accountDrives, creditDrives])
     for (const [operation, question] of Object.entries((await drives(service)).good)) {
-      const { status, body } = await ask(server.base, question)
+      const { status, body } = await ask(asRole.base, question)
       assert.ok(status < 300, `${operation}: ${status} ${String(body)}`)
     }
-  await endedWell(server)
 })
 
 async function endedWell(server: ServerProcess): Promise<void> {
@@ -228,26 +239,11 @@ async function endedWell(server: ServerProcess): Promise<void> {
   assert.doesNotMatch(server.out(), /permission denied/)
 }
 
-const startAsRole = (): Promise<ServerProcess> =>
-  startServer(
-    {
-      ...owner,
-      DATABASE_URL: role.url,
-      REQUEST_LOG_DATABASE_URL: new URL(
-        new URL(callsDatabase.url).pathname + new URL(role.url).search,
-        role.url,
-      ).href,
-      SECRETS_KEYRING: testRingText,
-    },
-    ['--no-jobs'],
-  )
-
 test('a server with the role counts and charges every paid read, with and without an Idempotency-Key', async () => {
   await register(indexed(db), [publicLine()])
   const scoreId = 'ada0'.repeat(16)
   await giveScore(db, 'ada', scoreId)
-  const server = await startAsRole()
-  const { base } = server
+  const { base } = asRole
   const live = await newKey(db, { credits: 100 })
   const poor = await newKey(db)
   const reads = [
@@ -278,7 +274,6 @@ test('a server with the role counts and charges every paid read, with and withou
       return (await ask(base, { path, headers })).status === 200
     },
   })
-  await endedWell(server)
   const { calls } = await report(['api-keys', 'calls', live.keyId], owner)
   const [last] = calls as [object]
   assert.equal((calls as object[]).length, 13)
@@ -292,21 +287,19 @@ test('calls are answered while the database of the request log is away, and doct
   const away = { ...owner, REQUEST_LOG_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }
   const doctor = await assay(['doctor'], away)
   assert.match(doctor.out, /^fail +request log .*Check REQUEST_LOG_DATABASE_URL/m)
-  const [live, server] = [await newKey(db, { credits: 1 }), await startAsRole()]
+  const live = await newKey(db, { credits: 1 })
   await callsDatabase.takeAway()
-  const read = await ask(server.base, { path: '/api/v1/candidates/ada', headers: live.headers })
+  const read = await ask(asRole.base, { path: '/api/v1/candidates/ada', headers: live.headers })
   assert.equal(read.status, 200)
   const { headers } = await newSession(db, { accountId: live.accountId })
-  const page = await ask(server.base, { path: '/dashboard/requests', headers })
+  const page = await ask(asRole.base, { path: '/dashboard/requests', headers })
   assert.equal(page.status, 503)
   await onServer(database.url, `alter database ${callsName} allow_connections true`)
-  await endedWell(server)
 })
 
 test('503: a server whose database takes no writes is not ready, says why in its log, and is ready again without a restart', async () => {
-  const server = await startAsRole()
   const checks = async () => {
-    const { status, body } = await get<{ checks: Record<string, string> }>(server.base, '/readyz')
+    const { status, body } = await get<{ checks: Record<string, string> }>(asRole.base, '/readyz')
     return `${status} ${body.checks.database}`
   }
   assert.equal(await checks(), '200 ok')
@@ -317,14 +310,14 @@ test('503: a server whose database takes no writes is not ready, says why in its
     see: async () => (await checks()) === '503 takes no write (SQLSTATE 25006)',
   })
   await eventually('the log names the cause', {
-    see: async () => /"sqlstate":"25006","why":"cannot execute .* read-only/.test(server.out()),
+    see: async () => /"sqlstate":"25006","why":"cannot execute .* read-only/.test(asRole.out()),
   })
   // Nobody cuts the connections now: the server closes those that met 25006.
   await onServer(database.url, `alter role ${role.name} reset all`)
   await eventually('the server is ready again', {
     see: async () => (await checks()) === '200 ok',
   })
-  await endedWell(server)
+  await endedWell(asRole)
 })
 
 test('assay jobs refuses a role that does not own the tables, and says which role to use', async () => {
