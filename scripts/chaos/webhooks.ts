@@ -8,6 +8,7 @@ await runRounds(
     'src/webhooks/events/feed.test.ts',
   ],
   {
+    CHAOS_EVENTS_A_SECOND: '100',
     CHAOS_JOBS_KILLS: '10',
     CHAOS_DELIVERING_POSTGRES_KILLS: '5',
     CHAOS_LOAD_SECONDS: '60',

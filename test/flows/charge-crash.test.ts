@@ -21,8 +21,8 @@ import {
   temporaryFolder,
 } from '../support/start/processes.ts'
 
-const serverKills = roundsOf('CHAOS_SERVER_KILLS', 4)
-const postgresKills = roundsOf('CHAOS_POSTGRES_KILLS', 2)
+const serverKills = roundsOf('CHAOS_SERVER_KILLS', 2)
+const postgresKills = roundsOf('CHAOS_POSTGRES_KILLS', 1)
 const credits = 1_000_000
 
 let db: Db

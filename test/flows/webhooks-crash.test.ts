@@ -35,8 +35,8 @@ import { testAuthority } from '../support/start/receiver.ts'
 const jobsKills = roundsOf('CHAOS_JOBS_KILLS', 3)
 const postgresKills = roundsOf('CHAOS_DELIVERING_POSTGRES_KILLS', 1)
 const endpointCount = 10
-/** With ten endpoints, a thousand deliveries a second. */
-const eventsASecond = 100
+/** For ten endpoints each. `npm run chaos` makes a thousand deliveries a second. */
+const eventsASecond = roundsOf('CHAOS_EVENTS_A_SECOND', 25)
 
 let db: Db
 let postgres: EmbeddedPostgres
@@ -85,7 +85,7 @@ async function endOf(jobs: Child, signal: NodeJS.Signals): Promise<void> {
  * delivery.
  */
 async function arrivalsBeforeKill(arrivals: Arrivals, round: number): Promise<void> {
-  const count = arrivals.count() + 500 + ((round * 371) % 1_500)
+  const count = arrivals.count() + eventsASecond * (5 + ((round * 3.71) % 15))
   await eventually(`${count} requests`, {
     see: async () => arrivals.count() >= count,
   })
