@@ -45,7 +45,7 @@ const username = 'ada-upgrade'
 async function installation(
   file?: string,
 ): Promise<{ env: Env; folder: string; parts: LoadParts }> {
-  const database = await emptyDatabase()
+  const database = await (file === undefined ? testDatabase() : emptyDatabase())
   after(() => database.drop())
   const folder = temporaryFolder()
   const env: Env = {
@@ -214,21 +214,23 @@ function releasedMigrations(): string[] {
 }
 
 /**
- * Unpacks the tree of the previous release and links the packages of this one. Returns its command
- * file.
+ * Unpacks the tree of the previous release, links the packages of this one, and bundles it. Returns
+ * its command file.
  */
-function treeBefore(): string {
+async function treeBefore(): Promise<string> {
   const tree = temporaryFolder()
   const archive = execFileSync('git', ['archive', before], { maxBuffer: 256 * 1_048_576 })
   execFileSync('tar', ['-x', '-C', tree], { input: archive })
   symlinkSync(resolve('node_modules'), join(tree, 'node_modules'))
-  return join(tree, 'src/cli/assay.ts')
+  const { bundle } = await import(resolve('scripts/runtime/program.mjs'))
+  await bundle(tree, join(tree, 'program'))
+  return join(tree, 'program/assay.mjs')
 }
 
 test('nodes of the previous and of this release serve during a migration, and no call fails', {
   skip: missingHistory,
 }, async () => {
-  const file = treeBefore()
+  const file = await treeBefore()
   const { env, folder, parts } = await installation(file)
   const old = await startServer(env, [], file)
   const onOld = mixedLoad(old.base, parts)
