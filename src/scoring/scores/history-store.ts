@@ -4,6 +4,7 @@
  */
 import { type Queryable, sql } from '../../platform/db/db.ts'
 import type { Band } from '../core/parameters.ts'
+import type { ScoreResult } from '../core/score.ts'
 import type { NewSnapshot, Snapshot } from './snapshot.ts'
 
 /** What recomputes a score, and what it gave. */
@@ -20,13 +21,11 @@ export type StoredSnapshot = Pick<
   | 'nonce'
   | 'evidence'
   | 'result'
-  | 'score'
-  | 'low'
-  | 'high'
-  | 'band'
-  | 'evidenceCount'
-  | 'sourceCount'
+  | PublishedResult
 >
+
+/** What is published of the result of the engine. */
+export type PublishedResult = keyof ScoreResult & keyof NewSnapshot
 
 /** Returns scores in order of id, from the id `from` on. */
 export function findSnapshotsFrom(

@@ -8,7 +8,7 @@ import { canonicalJson } from '../../platform/json/canonical-json.ts'
 import type { Evidence, ScoreInput, Vocabulary } from '../core/evidence.ts'
 import type { ScoreResult } from '../core/score.ts'
 import { EngineRefused, loadEngineOf, type PastEngine } from './engine.ts'
-import { findRules, type StoredSnapshot } from './history-store.ts'
+import { findRules, type PublishedResult, type StoredSnapshot } from './history-store.ts'
 import { evidenceRootOf, evidenceTexts, snapshotId } from './snapshot-id.ts'
 
 /** Engine and vocabulary that made a score. */
@@ -107,8 +107,15 @@ function isNamed(
 }
 
 function hasResult(stored: StoredSnapshot, result: ScoreResult): boolean {
-  const fields = ['score', 'low', 'high', 'band', 'evidenceCount', 'sourceCount'] as const
-  return fields.every((name) => stored[name] === result[name])
+  const isSame: Record<PublishedResult, boolean> = {
+    score: stored.score === result.score,
+    low: stored.low === result.low,
+    high: stored.high === result.high,
+    band: stored.band === result.band,
+    evidenceCount: stored.evidenceCount === result.evidenceCount,
+    sourceCount: stored.sourceCount === result.sourceCount,
+  }
+  return Object.values(isSame).every(Boolean)
 }
 
 async function vocabularyOf(db: Queryable, sha256: string): Promise<Vocabulary> {
