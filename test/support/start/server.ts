@@ -80,7 +80,9 @@ function removeLeftovers(): void {
     const pid = Number(name.match(`^${folderPrefix}(\\d+)-`)?.[1])
     if (Number.isNaN(pid) || processStart(pid) !== null) continue
     const path = join(tmpdir(), name)
-    if (lstatSync(path).uid === process.getuid?.()) remove(path)
+    // Another test run may remove it meanwhile.
+    const owner = lstatSync(path, { throwIfNoEntry: false })?.uid
+    if (owner !== undefined && owner === process.getuid?.()) remove(path)
   }
 }
 
