@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -197,6 +197,20 @@ async function dashboard({ db, key }: World, ask: Ask, port: number): Promise<Fe
   ]
 }
 
+/**
+ * Collects the garbage of a process before each sample, and writes how many bytes are left. V8 lets
+ * garbage grow to the size of what is in use, so without a collection memory says little.
+ */
+const collecting = `--expose-gc --import=data:text/javascript,${encodeURIComponent(`
+  import { renameSync, writeFileSync } from 'node:fs'
+  const file = ${JSON.stringify(join(folder, 'left-'))} + process.pid
+  setInterval(() => {
+    gc()
+    const { heapUsed, external } = process.memoryUsage()
+    writeFileSync(file + '.new', String(heapUsed + external))
+    renameSync(file + '.new', file)
+  }, ${sampleMs / 3}).unref()`)}`
+
 interface Figures {
   at: number
   values: Map<string, number>
@@ -213,6 +227,9 @@ async function figuresOf(db: Db, watched: readonly Watched[], calls: number): Pr
   for (const { name, pid } of watched) {
     const kilobytes = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid()}/status`, 'utf8'))?.[1]
     values.set(`memory of ${name}, MiB`, Number(kilobytes) / 1_024)
+    const left = join(folder, `left-${pid()}`)
+    if (existsSync(left))
+      values.set(`of it in use by ${name}, MiB`, Number(readFileSync(left, 'utf8')) / 2 ** 20)
     values.set(`open files of ${name}`, readdirSync(`/proc/${pid()}/fd`).length)
   }
   const [row] = await db.rows<Record<string, number>>(sql`
@@ -297,9 +314,11 @@ test(`${minutes} minutes of everything with a rolling restart: no call fails, an
   const world = await prepareWorld(folder, { databaseUrl: database.url, db })
   const env = { ...world.env, NODES: '2', DRAIN_DELAY_SECONDS: '5' }
   const ports = [await freePort(), await freePort()]
-  const startNode = (port: number) => startServer({ ...env, PORT: String(port) }, ['--no-jobs'])
+  const collected = { ...env, NODE_OPTIONS: collecting }
+  const startNode = (port: number) =>
+    startServer({ ...collected, PORT: String(port) }, ['--no-jobs'])
   const startJobs = () => {
-    const jobs = spawnAssay(['jobs'], env)
+    const jobs = spawnAssay(['jobs'], collected)
     for (const stream of [jobs.stdout, jobs.stderr]) stream.resume()
     return jobs
   }
