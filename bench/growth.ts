@@ -1,12 +1,13 @@
 /**
  * Measures what one operation costs as the service grows: processor time of the server and the
- * database. Each size has people with four items of evidence, a score and a credential, imported by
- * the commands, and for each person ten ledger entries, ten logged calls and ten waiting deliveries.
- * Prints what a person takes in the database, too. GROWTH_PEOPLE sets the sizes, 1,000, 10,000 and
- * 100,000 by default.
+ * database. Each size has people with four items of evidence, a score and a credential, and for
+ * each person ten ledger entries, ten logged calls and ten waiting deliveries. Commands import up to
+ * 100,000 people; larger sizes are copies of these. Prints what an imported person takes in the
+ * database, too. GROWTH_PEOPLE sets the sizes, 1,000, 10,000 and 100,000 by default.
  */
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { Client } from 'pg'
 import { findEntries, makeDay } from '../src/accounts/request-log/store.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { type Db, openDb, sql } from '../src/platform/db/db.ts'
@@ -25,6 +26,7 @@ import {
   personOf,
   sourceLines,
 } from './first-people.ts'
+import { copyWorkers, usernameOfCopy, withoutIndexes } from './growth-copies.ts'
 import { type Finding, report } from './measure.ts'
 import { cpuSeconds, databaseSeconds, fetchAnswer, type Question, startService } from './serving.ts'
 
@@ -33,35 +35,47 @@ const timesEach = 900
 const growthMax = 1.3
 /** Items of evidence a person. */
 const items = 4
+const importedMax = 100_000
+const imported = Math.max(...sizes.filter((size) => size <= importedMax))
+if (sizes.some((size) => size > imported && size % imported > 0))
+  throw new Error(`a size above ${importedMax} must be a multiple of the largest one below`)
+/** Of people of the smallest size. */
+const credentialsFile = join(folder, 'credentials.ndjson')
 
 /** Adds what the people of this step cause: entries of the ledger, logged calls, deliveries. */
-async function addTraffic(db: Db, account: Account, from: number, to: number): Promise<void> {
-  const { id: accountId, keyIds } = account
-  const rows = (to - from) * 10
-  await db.transaction(async (tx) => {
-    await tx.run(sql`
+async function addTraffic(
+  db: Db,
+  client: Client,
+  { account: { id: accountId, keyIds }, from, to }: { account: Account; from: number; to: number },
+): Promise<void> {
+  const [first, rows] = [from * 10, (to - from) * 10]
+  await db.transaction((tx) => makeDay(tx, new Date().toISOString().slice(0, 10)))
+  await db.run(sql`
+    insert into webhook_endpoints (id, user_id, url, event_types, created_at, updated_at)
+    select ${endpointId}, ${accountId}, 'https://hooks.example.com/', ${eventTypeNames}::text[],
+      now(), now() on conflict do nothing`)
+  await withoutIndexes(
+    client,
+    ['credit_entries', 'request_log', 'webhook_deliveries'],
+    async () => {
+      await db.run(sql`
       insert into credit_entries (account_id, kind, delta, reference, key_id, meter, operation)
-      select ${accountId}, 'charge', -1, to_char(now(), 'YYYY-MM') || ':growth' || ${from * 10}::int + n,
+      select ${accountId}, 'charge', -1, to_char(now(), 'YYYY-MM') || ':growth' || ${first}::int + n,
         ${keyIds[0]}::uuid, 'score_lookup', 'getScore' from generate_series(1, ${rows}::int) n`)
-    await tx.run(sql`
+      await db.run(sql`
       update credit_accounts set balance = balance - ${rows}::int where account_id = ${accountId}`)
-    await makeDay(tx, new Date().toISOString().slice(0, 10))
-    await tx.run(sql`
+      await db.run(sql`
       insert into request_log (at, request_id, account_id, key_id, operation, status, credits,
         duration_us, network)
-      select now(), lpad((${from * 10}::int + n)::text, 16, 'g'), ${accountId}, ${keyIds[0]}::uuid,
+      select now(), lpad((${first}::int + n)::text, 16, 'g'), ${accountId}, ${keyIds[0]}::uuid,
         'getScore', 200, 1, 2000, '192.0.2.0/24' from generate_series(1, ${rows}::int) n`)
-    await tx.run(sql`
-      insert into webhook_endpoints (id, user_id, url, event_types, created_at, updated_at)
-      select ${endpointId}, ${accountId}, 'https://hooks.example.com/', ${eventTypeNames}::text[],
-        now(), now() on conflict do nothing`)
-    await tx.run(sql`
+      await db.run(sql`
       insert into webhook_deliveries (endpoint_id, event_id, event_type, body, trigger, trigger_ref,
         due_at, created_at)
-      select ${endpointId}, 'evt_test_' || md5((${from * 10}::int + n)::text), 'score.updated', '{}',
-        'test', (${from * 10}::int + n)::text, now(), now() from generate_series(1, ${rows}::int) n`)
-  })
-  await db.run(sql`analyze`)
+      select ${endpointId}, 'evt_test_' || md5((${first}::int + n)::text), 'score.updated', '{}',
+        'test', (${first}::int + n)::text, now(), now() from generate_series(1, ${rows}::int) n`)
+    },
+  )
 }
 
 const endpointId = uuidV7(new Date())
@@ -71,7 +85,7 @@ async function costs(db: Db, account: Account, people: number): Promise<Map<stri
   const found = new Map<string, number>()
   const scores = await db.rows<{ scoreId: string }>(sql`
     select encode(snapshot_id, 'hex') as "scoreId" from public_scores limit 500`)
-  const credentials = readFileSync(join(folder, 'credentials.ndjson'), 'utf8').split('\n', 500)
+  const credentials = readFileSync(credentialsFile, 'utf8').split('\n', 500)
   const service = await startService(
     {
       ASSAY_DATA_DIR: dataDir,
@@ -94,7 +108,7 @@ async function costs(db: Db, account: Account, people: number): Promise<Map<stri
     if (head.statusCode !== 200) throw new Error(`${question.path}: ${head.statusCode}`)
   }
   const get = (path: string) => ask({ method: 'GET', path })
-  const someone = (i: number) => personOf((i * 7_919) % people)
+  const someone = (i: number) => personAt((i * 7_919) % people)
   try {
     await timed('search, three letters', (i) =>
       get(`/api/v1/candidates/search?q=${encodeURIComponent(someone(i).displayName.slice(0, 3))}`),
@@ -142,7 +156,12 @@ try {
     onError: (error: Error) => process.stderr.write(`${error.message}\n`),
   }
   const db = openDb({ url: server.url, ...options })
+  const client = new Client({ connectionString: server.url })
   try {
+    await client.connect()
+    // Vacuums and checkpoints run between the measurements, not within.
+    await client.query('alter system set autovacuum = off')
+    await client.query('select pg_reload_conf()')
     await migrate(server.url, join(import.meta.dirname, '../migrations'), new Date())
     await assay('keys', 'create')
     await importLines('sources', 'register', sourceLines())
@@ -151,52 +170,60 @@ try {
     const findings: Finding[] = []
     let from = 0
     for (const people of sizes) {
-      const before = await marksOf(db)
-      const began = performance.now()
-      await importLines('workers', 'import', peopleLines(from, people))
-      await importLines('evidence', 'import', evidenceLines(from, people, items))
-      await assay('recompute')
-      const seconds = (performance.now() - began) / 1_000
-      const after = await marksOf(db)
-      const each = (name: keyof Marks) => (after[name] - before[name]) / (people - from)
-      const step = `${from} to ${people} people`
-      findings.push(
-        {
-          name: `${step}: imported, scored, issued`,
-          value: (people - from) / seconds,
-          unit: 'people/s',
-        },
-        { name: `${step}: stored, each`, value: each('bytes'), unit: 'bytes' },
-        { name: `${step}: write-ahead log, each`, value: each('walBytes'), unit: 'bytes' },
-        { name: `${step}: transactions, each`, value: each('transactions'), unit: '' },
-      )
-      await addTraffic(db, account, from, people)
-      await assay('credentials', 'export', '--out', join(folder, 'credentials.ndjson'))
+      if (people <= imported) findings.push(...(await importPeople(db, from, people)))
+      else await copyWorkers(client, people / imported - 1)
+      await addTraffic(db, client, { account, from, to: people })
+      await client.query('vacuum analyze')
+      await client.query('checkpoint')
+      if (from === 0) await assay('credentials', 'export', '--out', credentialsFile)
       measured.push(await costs(db, account, people))
       from = people
     }
-    const [first, last] = [measured[0], measured.at(-1)]
-    for (const name of first?.keys() ?? []) {
+    for (const name of measured[0]?.keys() ?? []) {
+      const values = measured.map((one) => one.get(name) ?? Number.NaN)
       for (const [i, people] of sizes.entries())
+        findings.push({ name: `${name}, ${people} people`, value: values[i] ?? NaN, unit: 'µs' })
+      const last = values.at(-1) ?? Number.NaN
+      for (const [i, people] of sizes.slice(0, -1).entries())
         findings.push({
-          name: `${name}, ${people} people`,
-          value: measured[i]?.get(name) ?? Number.NaN,
-          unit: 'µs',
+          name: `${name}: growth since ${people} people`,
+          value: last / (values[i] ?? Number.NaN),
+          unit: '×',
+          target: { max: growthMax },
         })
-      findings.push({
-        name: `${name}: growth`,
-        value: (last?.get(name) ?? Number.NaN) / (first?.get(name) ?? Number.NaN),
-        unit: '×',
-        target: { max: growthMax },
-      })
     }
     report(`growth, ${sizes.join(' to ')} people`, findings)
   } finally {
+    await client.end()
     await db.close()
     await server.stop()
   }
 } finally {
   rmSync(folder, { recursive: true, force: true })
+}
+
+/** Returns what a person took. */
+async function importPeople(db: Db, from: number, to: number): Promise<Finding[]> {
+  const before = await marksOf(db)
+  const began = performance.now()
+  await importLines('workers', 'import', peopleLines(from, to))
+  await importLines('evidence', 'import', evidenceLines(from, to, items))
+  await assay('recompute')
+  const seconds = (performance.now() - began) / 1_000
+  const after = await marksOf(db)
+  const each = (name: keyof Marks) => (after[name] - before[name]) / (to - from)
+  const step = `${from} to ${to} people`
+  return [
+    { name: `${step}: imported, scored, issued`, value: (to - from) / seconds, unit: 'people/s' },
+    { name: `${step}: stored, each`, value: each('bytes'), unit: 'bytes' },
+    { name: `${step}: write-ahead log, each`, value: each('walBytes'), unit: 'bytes' },
+    { name: `${step}: transactions, each`, value: each('transactions'), unit: '' },
+  ]
+}
+
+function personAt(n: number) {
+  const { username, displayName } = personOf(n % imported)
+  return { username: usernameOfCopy(username, Math.trunc(n / imported)), displayName }
 }
 
 interface Marks {
