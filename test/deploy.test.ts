@@ -89,7 +89,7 @@ test('two units on one machine have different METRICS_PORTs, and docs/monitor.md
   assert.notEqual(portOf('assay-server.service'), portOf('assay-jobs.service'))
   const page = readFileSync('docs/monitor.md', 'utf8')
   const serving = units.filter((unit) => unitText(unit).includes('/bin/assay '))
-  for (const unit of serving) assert.ok(page.includes(`10.0.0.1:${portOf(unit)}'`), unit)
+  for (const unit of serving) assert.ok(page.includes(`10.0.0.11:${portOf(unit)}'`), unit)
 })
 
 test('systemd starts a unit again for as long as its database is away', () => {
@@ -158,7 +158,7 @@ test("the page's command writes a Caddyfile for one node", { skip: missingProxy(
   const { text } = page.find((fence) => fence.text.includes('/Caddyfile')) ?? assert.fail()
   const file = join(temporaryFolder(), 'Caddyfile')
   const command = text
-    .slice(0, text.indexOf('sudo systemctl'))
+    .slice(text.indexOf('sed '), text.indexOf('sudo systemctl'))
     .replace(/sudo tee \S+/, `tee ${file}`)
   run('sh', ['-c', command])
   assert.match(

@@ -295,16 +295,17 @@ test('the backup of docs/backups.md: only the operator can read the copies, and 
   for (const name of ['assay', 'assay/postgres', 'assay/keys'])
     mkdirSync(join(place, name), { mode: 0o700 })
   for (const [name, mode] of files) writeFileSync(join(place, name), name, { mode })
-  const page = readFileSync('docs/backups.md', 'utf8')
+  const page = readFileSync('docs/backups.md', 'utf8').replace(/^## Back up your.*?(?=^## )/ms, '')
   const scripts = resolve('deploy/backup')
-  const fences = [...page.matchAll(/^ *```sh production\n(.*?)^ *```$/gms)].map(([, text = '']) =>
-    text
-      .replace(/^ {3}/gm, '')
-      .replace(/^([A-Z]+)=\/.*\/(\S+)/gm, `$1='${place}/$2'`)
-      .replace('sudo install -d -o assay -g assay', 'install -d')
-      .replaceAll('deploy/backup/', `${scripts}/`)
-      .replace(/base-\d+T\d+Z"/, '"base-*')
-      .replace(/ 2026-\S+Z$/m, ''),
+  const fences = [...page.matchAll(/^ *```sh production.*\n([^]*?)^ *```$/gm)].map(
+    ([, text = '']) =>
+      text
+        .replace(/^ {3}/gm, '')
+        .replace(/^([A-Z]+)=\/.*\/(\S+)/gm, `$1='${place}/$2'`)
+        .replace('sudo install -d -o assay -g assay', 'install -d')
+        .replaceAll('deploy/backup/', `${scripts}/`)
+        .replace(/base-\d+T\d+Z"/, '"base-*')
+        .replace(/ 2026-\S+Z$/m, ''),
   )
   const own = fences.filter((fence) => !fence.includes('systemctl'))
   const commands = ['umask 022; set -e', ...own.slice(0, 6)].join('\n')

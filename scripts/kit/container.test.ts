@@ -4,7 +4,7 @@
  * file, with its environment, and with a read-only root.
  */
 import assert from 'node:assert/strict'
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, cpSync, globSync, mkdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -12,15 +12,9 @@ import { after, test } from 'node:test'
 import { signalAll } from '../../test/support/fault/signal-all.ts'
 import { type Instruction, readContainerfile } from '../../test/support/start/containerfile.ts'
 import { eventually, freePort, temporaryFolder } from '../../test/support/start/processes.ts'
-
-const skip =
-  process.getuid?.() !== 0 || spawnSync('mmdebstrap', ['--version']).status !== 0
-    ? 'needs root and the Debian package mmdebstrap'
-    : false
+import { makeDebian, missingDebian, run } from './debian.ts'
 
 const folder = temporaryFolder()
-const run = (program: string, ...args: string[]) =>
-  execFileSync(program, args, { stdio: ['ignore', 'pipe', 'pipe'], encoding: 'utf8' })
 
 /** Settings of this machine for npm, which an engine takes from its own. */
 const npmSettings = Object.entries(process.env).filter(([name]) =>
@@ -30,7 +24,6 @@ const npmSettings = Object.entries(process.env).filter(([name]) =>
 /** Makes the root of a base image. `node:24` is Debian with Node and npm in /usr/local. */
 function baseRoot(image: string, root: string, debian: string): void {
   run('cp', '-a', debian, root)
-  copyFileSync('/etc/resolv.conf', join(root, 'etc/resolv.conf'))
   if (!image.includes('/node:')) return
   const npm = dirname(dirname(run('sh', '-c', 'readlink -f "$(command -v npm)"').trim()))
   cpSync(npm, join(root, 'usr/local/lib/node_modules/npm'), { recursive: true })
@@ -130,13 +123,13 @@ function inContainer(
 }
 
 test('the steps of the Containerfile make a root in which the service starts, read-only and without root', {
-  skip,
+  skip: missingDebian,
 }, async (t) => {
   const began = performance.now()
   const seconds = () => `${((performance.now() - began) / 1_000).toFixed(0)} s`
   run('npm', 'pack', '--pack-destination', folder)
   const debian = join(folder, 'debian')
-  run('mmdebstrap', '--variant=minbase', 'bookworm', debian)
+  makeDebian(debian)
   t.diagnostic(`Debian after ${seconds()}`)
   const text = readFileSync('deploy/container/Containerfile', 'utf8')
   const stage = build(readContainerfile(text), folder, debian)

@@ -8,9 +8,11 @@ export interface Fence {
   line: number
 }
 
+/** Returns the fences, each without the indentation of its list, as a reader copies it. */
 export function fencesOf(page: string): Fence[] {
   return [...page.matchAll(/^( *)```(\S[^\n]*)\n(.*?)^\1```$/gms)].map((match) => {
-    const [, , info = '', text = ''] = match
+    const [, indent, info = '', indented = ''] = match
+    const text = indented.replaceAll(new RegExp(`^${indent}`, 'gm'), '')
     return { info, text, line: page.slice(0, match.index).split('\n').length }
   })
 }
