@@ -835,26 +835,6 @@ begin
         and w.xmin = pg_current_xact_id()::xid));
 end
 $function$;
-CREATE OR REPLACE FUNCTION public.write_profile_skill()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  update profiles set skills = (
-    select coalesce(json_agg(kept.skill order by kept.place), '[]') from (
-      select held.skill, held.place
-      from json_array_elements(skills) with ordinality as held(skill, place)
-      where held.skill ->> 'name' is distinct from old.name
-      union all
-      select json_build_object('name', new.name, 'verified', new.verified, 'level', new.level),
-        new.place
-      where tg_op = 'INSERT'
-    ) kept)
-  where worker_id = coalesce(new.worker_id, old.worker_id);
-  if tg_op = 'DELETE' then return old; end if;
-  return new;
-end
-$function$;
 
 create table account_audit (
   account_id uuid not null,
@@ -1163,6 +1143,13 @@ create table process_heartbeats (
   opens_secrets boolean not null,
   jobs jsonb
 ) with (fillfactor=50);
+create table profile_skills (
+  worker_id uuid not null,
+  name text not null,
+  place smallint not null,
+  verified boolean not null,
+  level text
+);
 create table profiles (
   worker_id uuid not null,
   username text collate "C" not null,
@@ -1172,8 +1159,7 @@ create table profiles (
   bio text,
   avatar_url text,
   member_since text not null,
-  updated_at timestamp with time zone not null,
-  skills json default '[]'::json not null
+  updated_at timestamp with time zone not null
 );
 create table rate_windows (
   bucket uuid not null,
@@ -1719,6 +1705,11 @@ alter table operator_tokens add constraint operator_tokens_shown_check CHECK (sh
 alter table operators add constraint operators_pkey PRIMARY KEY (user_id);
 alter table operators add constraint operators_role_check CHECK (role = ANY (ARRAY['viewer'::text, 'support'::text, 'admin'::text]));
 alter table process_heartbeats add constraint process_heartbeats_pkey PRIMARY KEY (process_id);
+alter table profile_skills add constraint profile_skills_worker_id_place_key UNIQUE (worker_id, place);
+alter table profile_skills add constraint profile_skills_pkey PRIMARY KEY (worker_id, name);
+alter table profile_skills add constraint profile_skills_level_check CHECK (level = ANY (ARRAY['novice'::text, 'intermediate'::text, 'advanced'::text, 'expert'::text]));
+alter table profile_skills add constraint profile_skills_name_check CHECK (char_length(name) >= 1 AND char_length(name) <= 80);
+alter table profile_skills add constraint profile_skills_place_check CHECK (place >= 1 AND place <= 100);
 alter table profiles add constraint profiles_username_key UNIQUE (username);
 alter table profiles add constraint profiles_pkey PRIMARY KEY (worker_id);
 alter table profiles add constraint profiles_avatar_url_check CHECK (avatar_url ~ '^https://'::text AND char_length(avatar_url) <= 2048);
@@ -1726,7 +1717,6 @@ alter table profiles add constraint profiles_bio_check CHECK (char_length(bio) >
 alter table profiles add constraint profiles_check CHECK (username_sha256 = sha256(convert_to(username, 'UTF8'::name)));
 alter table profiles add constraint profiles_display_name_check CHECK (char_length(display_name) >= 1 AND char_length(display_name) <= 80);
 alter table profiles add constraint profiles_member_since_check CHECK (member_since ~ '^[1-9][0-9]{3}-(0[1-9]|1[0-2])$'::text);
-alter table profiles add constraint profiles_skills_check CHECK (json_typeof(skills) = 'array'::text AND json_array_length(skills) <= 100 AND NOT skills::jsonb @? '$[*]?(!(exists (@?(((@."name".type() == "string" && @."name" like_regex "^.{1,80}$" flag "s") && @."verified".type() == "boolean") && ((((@."level" == null || @."level" == "novice") || @."level" == "intermediate") || @."level" == "advanced") || @."level" == "expert")))))'::jsonpath);
 alter table profiles add constraint profiles_title_check CHECK (char_length(title) >= 1 AND char_length(title) <= 120);
 alter table profiles add constraint profiles_username_check CHECK (username ~ '^[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]$'::text AND username <> 'search'::text);
 alter table rate_windows add constraint rate_windows_pkey PRIMARY KEY (bucket);
@@ -1924,6 +1914,7 @@ alter table mails add constraint mails_invitation_id_fkey FOREIGN KEY (invitatio
 alter table memberships add constraint memberships_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id);
 alter table memberships add constraint memberships_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
 alter table operators add constraint operators_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE;
+alter table profile_skills add constraint profile_skills_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES profiles(worker_id) ON DELETE CASCADE;
 alter table profiles add constraint profiles_worker_id_username_sha256_fkey FOREIGN KEY (worker_id, username_sha256) REFERENCES usernames(worker_id, username_sha256);
 alter table readable_profiles add constraint readable_profiles_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
 alter table readable_scores add constraint readable_scores_worker_id_fkey FOREIGN KEY (worker_id) REFERENCES workers(id);
@@ -2040,14 +2031,6 @@ create view import_ends as
  SELECT import_id,
     (seen_at + '00:00:10'::interval) AS ends_at
    FROM evidence_imports;
-create view profile_skills as
- SELECT p.worker_id,
-    (s.skill ->> 'name'::text) AS name,
-    (s.place)::smallint AS place,
-    ((s.skill ->> 'verified'::text))::boolean AS verified,
-    (s.skill ->> 'level'::text) AS level
-   FROM profiles p,
-    LATERAL json_array_elements(p.skills) WITH ORDINALITY s(skill, place);
 create view public_profiles as
  SELECT r.worker_id,
     r.username,
@@ -2056,7 +2039,9 @@ create view public_profiles as
     p.bio,
     p.avatar_url,
     p.member_since,
-    p.skills
+    ( SELECT COALESCE(json_agg(json_build_object('name', s.name, 'verified', s.verified, 'level', s.level) ORDER BY s.place), '[]'::json) AS "coalesce"
+           FROM profile_skills s
+          WHERE (s.worker_id = r.worker_id)) AS skills
    FROM (readable_profiles r
      CROSS JOIN LATERAL ( SELECT profiles.worker_id,
             profiles.username,
@@ -2066,8 +2051,7 @@ create view public_profiles as
             profiles.bio,
             profiles.avatar_url,
             profiles.member_since,
-            profiles.updated_at,
-            profiles.skills
+            profiles.updated_at
            FROM profiles
           WHERE (profiles.worker_id = r.worker_id)
          OFFSET 0) p);
@@ -2217,7 +2201,11 @@ CREATE TRIGGER readable_inserted AFTER INSERT ON public.identities REFERENCING N
 CREATE TRIGGER readable_updated AFTER UPDATE ON public.identities REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
 CREATE TRIGGER identity_changes_append_only BEFORE UPDATE ON public.identity_changes FOR EACH ROW WHEN (((new.actor <> 'erased'::text) OR ((to_jsonb(new.*) - 'actor'::text) <> (to_jsonb(old.*) - 'actor'::text)))) EXECUTE FUNCTION refuse_change('the history of identity checks is append-only');
 CREATE TRIGGER identity_changes_permanent BEFORE DELETE ON public.identity_changes FOR EACH ROW EXECUTE FUNCTION refuse_change('the history of identity checks is append-only');
-CREATE TRIGGER profile_skill_written INSTEAD OF INSERT OR DELETE ON public.profile_skills FOR EACH ROW EXECUTE FUNCTION write_profile_skill();
+CREATE TRIGGER hides_deleted AFTER DELETE ON public.profile_skills REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION notice_hidden_profile();
+CREATE TRIGGER hides_updated AFTER UPDATE ON public.profile_skills REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION notice_hidden_profile();
+CREATE TRIGGER search_deleted AFTER DELETE ON public.profile_skills REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_on_change();
+CREATE TRIGGER search_inserted AFTER INSERT ON public.profile_skills REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_on_change();
+CREATE TRIGGER search_updated AFTER UPDATE ON public.profile_skills REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION search_on_change();
 CREATE TRIGGER hides_updated AFTER UPDATE ON public.profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION notice_hidden_profile();
 CREATE TRIGGER readable_deleted AFTER DELETE ON public.profiles REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();
 CREATE TRIGGER readable_inserted AFTER INSERT ON public.profiles REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION readable_on_change();

@@ -28,7 +28,7 @@ const items = Number(process.env.LOAD_ITEMS ?? 20)
 
 /** The tables that a new worker has rows in. */
 const peopleTables =
-  'workers usernames profiles consent_changes consents identity_changes identities webhook_events readable_profiles search_entries search_terms'
+  'workers usernames profiles profile_skills consent_changes consents identity_changes identities webhook_events readable_profiles search_entries search_terms'
 /** Those that its evidence, score and credential have rows in. */
 const scoreTables =
   'evidence score_snapshots score_workings score_evaluations score_credentials readable_scores'

@@ -199,6 +199,7 @@ test('erase: no table keeps a word of the worker, and the books still add up', a
   const held = await tablesWith(/canary/i)
   for (const table of [
     'profiles',
+    'profile_skills',
     'workers',
     'evidence',
     'evidence_private',

@@ -4,7 +4,7 @@
  */
 import type { Tx } from '../platform/db/db.ts'
 import type { Profile } from './profile.ts'
-import { takeUsernames, writeProfiles } from './profile-store.ts'
+import { deleteSkills, insertSkills, takeUsernames, writeProfiles } from './profile-store.ts'
 
 export interface ProfileEdit {
   workerId: string
@@ -37,6 +37,16 @@ export async function editProfiles(
   )
   const written = edited.filter(({ workerId, isSame }) => !isSame && !refused.has(workerId))
   if (written.length > 0) await writeProfiles(tx, written, at)
+  const reskilled = written.flatMap(({ workerId, before, profile: { skills } }) =>
+    JSON.stringify(before.skills) === JSON.stringify(skills) ? [] : { workerId, skills },
+  )
+  if (reskilled.length > 0) {
+    await deleteSkills(
+      tx,
+      reskilled.map(({ workerId }) => workerId),
+    )
+    await insertSkills(tx, reskilled)
+  }
   return edited.map(({ workerId, isSame }) =>
     refused.has(workerId) ? 'username_taken' : isSame ? 'unchanged' : 'changed',
   )

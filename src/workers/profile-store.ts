@@ -1,6 +1,6 @@
-/** SQL of the tables `usernames` and `profiles`. */
+/** SQL of the tables `usernames`, `profiles` and `profile_skills`. */
 import { sql, type Tx } from '../platform/db/db.ts'
-import type { Profile } from './profile.ts'
+import type { Profile, ProfileSkill } from './profile.ts'
 import { usernameDigest } from './username.ts'
 
 export interface TakenName {
@@ -47,16 +47,36 @@ export async function writeProfiles(
   const workerIds = workers.map((worker) => worker.workerId)
   await tx.run(sql`
     insert into profiles (worker_id, username, username_sha256, display_name, title, bio,
-      avatar_url, member_since, skills, updated_at)
-    select *, ${at}
+      avatar_url, member_since, updated_at)
+    select worker_id, username, digest, display_name, title, bio, avatar_url, member_since, ${at}
     from unnest(${workerIds}::uuid[], ${column('username')}::text[],
       ${workers.map(({ profile }) => usernameDigest(profile.username))}::bytea[],
       ${column('displayName')}::text[], ${column('title')}::text[], ${column('bio')}::text[],
-      ${column('avatarUrl')}::text[], ${column('memberSince')}::text[],
-      ${column('skills').map((skills) => JSON.stringify(skills))}::json[])
+      ${column('avatarUrl')}::text[], ${column('memberSince')}::text[])
+      as new(worker_id, username, digest, display_name, title, bio, avatar_url, member_since)
     on conflict (worker_id) do update set username = excluded.username,
       username_sha256 = excluded.username_sha256, display_name = excluded.display_name,
       title = excluded.title, bio = excluded.bio, avatar_url = excluded.avatar_url,
-      member_since = excluded.member_since, skills = excluded.skills,
-      updated_at = excluded.updated_at`)
+      member_since = excluded.member_since, updated_at = excluded.updated_at`)
+}
+
+/** Deletes all skills in the profiles of these workers. */
+export async function deleteSkills(tx: Tx, workerIds: readonly string[]): Promise<void> {
+  await tx.run(sql`delete from profile_skills where worker_id = any(${workerIds}::uuid[])`)
+}
+
+/** Inserts the skills of profiles that have none. */
+export async function insertSkills(
+  tx: Tx,
+  workers: readonly { workerId: string; skills: readonly ProfileSkill[] }[],
+): Promise<void> {
+  const rows = workers.flatMap(({ workerId, skills }) =>
+    skills.map((skill, i) => ({ workerId, ...skill, place: i + 1 })),
+  )
+  if (rows.length === 0) return
+  const column = <Name extends keyof (typeof rows)[number]>(name: Name) => rows.map((r) => r[name])
+  await tx.run(sql`
+    insert into profile_skills (worker_id, name, verified, level, place)
+    select * from unnest(${column('workerId')}::uuid[], ${column('name')}::text[],
+      ${column('verified')}::boolean[], ${column('level')}::text[], ${column('place')}::smallint[])`)
 }

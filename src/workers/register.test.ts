@@ -272,39 +272,9 @@ test('the database rejects every invalid worker row', async () => {
     sql`update profiles set member_since = '2026-13' where worker_id = ${workerId}`,
     sql`update profiles set display_name = '' where worker_id = ${workerId}`,
     sql`update workers set onboarded_at = now() where id = ${workerId}`,
-    ...[
-      { name: 'Go', verified: true, level: 'guru' },
-      { name: 'Go', level: null },
-      { name: '', verified: true, level: null },
-      { name: 1, verified: true, level: null },
-    ].map(
-      (skill) =>
-        sql`update profiles set skills = ${JSON.stringify([skill])} where worker_id = ${workerId}`,
-    ),
+    sql`insert into profile_skills values (${workerId}, 'Go', 1, true, 'guru')`,
     sql`insert into consents values (${workerId}, 'score_sharing', true, '1', 1)`,
     sql`insert into identities values (${workerId}, 'verified', null, 1)`,
   ]
   for (const statement of wrong) await assert.rejects(db.run(statement), /violates/, statement.text)
-})
-
-test('a node of the release before replaces skills as rows, and reads them so', async () => {
-  await register(db, [line({ username: 'mixed', skills: [{ name: 'Go' }, { name: 'SQL' }] })])
-  const { workerId } = await workerNamed(db, 'mixed')
-  await db.run(sql`delete from profile_skills where worker_id = ${workerId}`)
-  assert.deepEqual((await workerNamed(db, 'mixed')).profile.skills, [])
-  await db.run(sql`
-    insert into profile_skills (worker_id, name, verified, level, place)
-    select ${workerId}, * from unnest(${['Rust', 'Go']}::text[], ${[true, false]}::boolean[],
-      ${['expert', null]}::text[], ${[1, 2]}::smallint[])`)
-  const skills = [
-    { name: 'Rust', verified: true, level: 'expert' },
-    { name: 'Go', verified: false, level: null },
-  ]
-  assert.deepEqual((await workerNamed(db, 'mixed')).profile.skills, skills)
-  assert.deepEqual(
-    await db.rows(sql`
-      select name, verified, level from profile_skills where worker_id = ${workerId}
-      order by place`),
-    skills,
-  )
 })

@@ -14,7 +14,7 @@ import { editProfiles } from './edit-profile.ts'
 import { verifyFirst, verifyNewWorkers } from './identity.ts'
 import { acceptTerms, missingFor } from './onboard.ts'
 import type { Profile } from './profile.ts'
-import { takeUsernames, writeProfiles } from './profile-store.ts'
+import { insertSkills, takeUsernames, writeProfiles } from './profile-store.ts'
 import type { Registration } from './registration.ts'
 import {
   completeOnboarding,
@@ -163,6 +163,10 @@ async function createWorkers(
   await grantToNewWorkers(tx, created, attribution)
   await verifyNewWorkers(tx, created.flatMap(verificationOf), attribution)
   await writeProfiles(tx, created, at)
+  await insertSkills(
+    tx,
+    created.map(({ workerId, profile: { skills } }) => ({ workerId, skills })),
+  )
   return fresh.map(({ workerId }) => (named.has(workerId) ? workerId : null))
 }
 

@@ -42,7 +42,10 @@ export async function findWorkers(db: Queryable, names: Names): Promise<Worker[]
     select w.id as "workerId", w.external_id as "externalId", w.terms_version as "termsVersion",
       w.terms_accepted_at as "termsAcceptedAt", w.onboarded_at as "onboardedAt",
       w.consent_version as "consentVersion", p.username, p.display_name as "displayName", p.title,
-      p.bio, p.avatar_url as "avatarUrl", p.member_since as "memberSince", p.skills,
+      p.bio, p.avatar_url as "avatarUrl", p.member_since as "memberSince",
+      (select coalesce(json_agg(json_build_object('name', s.name, 'verified', s.verified,
+        'level', s.level) order by s.place), '[]')
+        from profile_skills s where s.worker_id = w.id) as skills,
       (select json_object_agg(c.permission, json_build_object('granted', c.granted,
         'textVersion', c.text_version, 'consentVersion', c.consent_version))
         from consents c where c.worker_id = w.id) as consents,

@@ -20,7 +20,8 @@ async function stateOf(db: Db): Promise<unknown[]> {
   return db.rows(sql`
     select w.external_id, w.terms_version, w.terms_accepted_at, w.onboarded_at is null as waiting,
       w.consent_version, p.username, p.display_name, p.title, p.bio, p.avatar_url, p.member_since,
-      p.skills,
+      (select json_agg(json_build_array(s.name, s.place, s.verified, s.level) order by s.place)
+        from profile_skills s where s.worker_id = w.id) as skills,
       (select json_agg(json_build_array(c.consent_version, c.permission, c.granted,
         c.previous_granted, c.text_version, c.actor) order by c.consent_version)
         from consent_changes c where c.worker_id = w.id) as consents,

@@ -117,7 +117,12 @@ test('a transaction that rolls back leaves the index as it was', async () => {
 
 for (const [what, statement] of [
   ['a changed profile', sql`update profiles set display_name = 'Augusta King'`],
-  ['a deleted skill', sql`update profiles set skills = '[]'`],
+  ['a deleted skill', sql`delete from profile_skills`],
+  ['a changed skill', sql`update profile_skills set verified = true`],
+  [
+    'a new skill',
+    sql`insert into profile_skills select worker_id, 'Latin', 9, false from profiles`,
+  ],
 ] as const)
   test(`${what}, by a plain statement: the old entry is gone at once, and the jobs process adds the new one`, async () => {
     await registerSeekers(db, [ada])
@@ -177,9 +182,7 @@ test('two concurrent changes of one worker: the index has both', async () => {
       tx.run(sql`update profiles set title = 'Countess' where worker_id = ${workerId}`),
     ),
     indexedDb.transaction((tx) =>
-      tx.run(sql`
-        update profiles set skills = '[{"name":"Latin","verified":true,"level":null}]'
-        where worker_id = ${workerId}`),
+      tx.run(sql`update profile_skills set name = 'Latin' where worker_id = ${workerId}`),
     ),
   ])
   assert.deepEqual(await find('countess'), ['ada'])
@@ -372,6 +375,8 @@ function everything(): Promise<object[]> {
     select to_jsonb(w) - 'id' as worker, to_jsonb(p) - 'worker_id' as profile,
       to_jsonb(e) - 'worker_id' as entry, to_jsonb(i) - 'worker_id' as identity,
       exists (select from readable_profiles r where r.worker_id = w.id) as readable,
+      (select jsonb_agg(to_jsonb(s) - 'worker_id' order by place) from profile_skills s
+        where s.worker_id = w.id) as skills,
       (select jsonb_agg(to_jsonb(c) - 'worker_id' order by consent_version) from consents c
         where c.worker_id = w.id) as consents,
       (select jsonb_agg(to_jsonb(c) - 'worker_id' order by consent_version) from consent_changes c

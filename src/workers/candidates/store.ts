@@ -64,7 +64,9 @@ export function findListed(
   return db.rows(sql`
     select p.worker_id as "workerId", json_build_object('username', p.username,
       'displayName', p.display_name, 'title', p.title, 'avatarUrl', p.avatar_url,
-      'skills', p.skills) as hit
+      'skills', (select coalesce(json_agg(json_build_object('name', s.name,
+        'verified', s.verified, 'level', s.level) order by s.place), '[]')
+        from profile_skills s where s.worker_id = p.worker_id)) as hit
     from profiles p
     where p.worker_id = any(${workerIds}::uuid[])
       and (select w.onboarded_at is not null from workers w where w.id = p.worker_id)
