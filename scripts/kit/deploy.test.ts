@@ -31,6 +31,9 @@ const fills: [from: RegExp, to: string][] = [
 ]
 const used = new Set<RegExp>()
 
+/** Of the pages. Other units of Debian fail for want of their hardware. */
+const units = "'assay*' 'caddy*' 'postgresql*' 'prometheus*'"
+
 const folder = temporaryFolder()
 
 function filled(text: string): string {
@@ -104,7 +107,8 @@ test('the page "Deploy" by copy and paste ends with two nodes, TLS, jobs, backup
     last = now
   }
   const root = join(folder, 'first')
-  makeDebian(root, ['systemd-sysv', 'dbus', 'sudo', 'iproute2', 'openssh-server'])
+  const certificates = ['ca-certificates', 'openssl']
+  makeDebian(root, ['systemd-sysv', 'dbus', 'sudo', 'iproute2', 'openssh-server', ...certificates])
   run('npm', 'pack', '--pack-destination', join(root, 'srv'))
   run('chroot', root, 'env', '-i', 'sh', '-ec', prepare, host)
   const authorities = process.env['NODE_EXTRA_CA_CERTS']
@@ -196,7 +200,8 @@ test('the page "Deploy" by copy and paste ends with two nodes, TLS, jobs, backup
   assert.equal(rules.length, written)
   step('Prometheus has the rules, and sees each process of both nodes')
   for (const { own } of [first, second]) {
-    assert.equal((await own.run('systemctl --failed --plain --no-legend')).trim(), '')
+    const failed = await own.run(`systemctl list-units --failed --plain --no-legend ${units}`)
+    assert.equal(failed.trim(), '')
     // The end of a unit that runs as `postgres` could remove it.
     assert.doesNotMatch(await own.run('sudo journalctl --no-pager'), /shared memory segment/)
   }

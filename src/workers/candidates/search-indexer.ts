@@ -72,9 +72,6 @@ const partMax = 100_000
  * Measured with an index of 25 times the shared buffers, as a million workers have in the embedded
  * PostgreSQL: 1.32 times the rate of an import that indexes each batch, and half of its write-ahead
  * log. An index that fits into the buffers gains nothing.
- *
- * Of the processor time of an import, 0.13 goes into the terms (20,000 workers, 105 of 800 µs each).
- * Indexes that are created after their rows would save 0.05, and need a second table and its owner.
  */
 export async function indexNewWorkers(db: Db, names: () => SkillNames): Promise<void> {
   const queued = await countQueued(db)
