@@ -55,9 +55,12 @@ const sampleMs = 15_000
 const warmUpShare = 0.25
 /**
  * A figure grows if the line through its samples rises by more of their mean, from the first to the
- * last, and by at least one: a queue that is empty nearly always has no trend.
+ * last, and by four times its standard error: rates of a minute overlap, and a queue that is empty
+ * nearly always has no trend. Resident memory follows the highest peak between two collections.
  */
 const growthMax = 0.05
+const residentGrowthMax = 0.1
+const errorsMin = 4
 
 const folder = temporaryFolder()
 const print = (line: string) => process.stdout.write(`${line}\n`)
@@ -262,7 +265,7 @@ function ratesOf(samples: readonly Figures[]): Figures[] {
   })
 }
 
-/** Returns how much the line through the samples rises, and by which share of their mean. */
+/** Returns by which share of their mean the line through the samples rises, and how many errors. */
 function growthOf(points: readonly (readonly [at: number, value: number])[]) {
   const mean = (of: readonly number[]) => of.reduce((sum, one) => sum + one, 0) / of.length
   const [ats, values] = [points.map(([at]) => at), points.map(([, value]) => value)]
@@ -270,7 +273,9 @@ function growthOf(points: readonly (readonly [at: number, value: number])[]) {
   const spread = mean(ats.map((at) => (at - meanAt) ** 2))
   const slope = mean(points.map(([at, value]) => (at - meanAt) * (value - meanValue))) / spread
   const rise = slope * ((ats.at(-1) ?? 0) - (ats[0] ?? 0))
-  return { rise, growth: meanValue === 0 ? 0 : rise / meanValue }
+  const off = mean(points.map(([at, value]) => (value - meanValue - slope * (at - meanAt)) ** 2))
+  const error = Math.sqrt(off / spread / Math.max(1, points.length - 2))
+  return { growth: meanValue === 0 ? 0 : rise / meanValue, errors: slope === 0 ? 0 : slope / error }
 }
 
 /** Prints each figure at start, middle and end, and whether it grew since the restart. */
@@ -285,10 +290,13 @@ function printFigures(samples: readonly Figures[], restartedAt: number): string[
     const columns = chosen.map((one) =>
       (one?.values.get(name) ?? Number.NaN).toFixed(1).padStart(10),
     )
-    const { rise, growth } = growthOf(steady.map(({ at, values }) => [at, values.get(name) ?? 0]))
-    const verdict = growth > growthMax && rise >= 1 ? 'grows' : 'flat'
+    const { growth, errors } = growthOf(steady.map(({ at, values }) => [at, values.get(name) ?? 0]))
+    const max = name.startsWith('memory of') ? residentGrowthMax : growthMax
+    const verdict = growth > max && errors > errorsMin ? 'grows' : 'flat'
     if (verdict === 'grows') growing.push(name)
-    print(`${name.padEnd(44)}${columns.join('')}  ${verdict} (${(100 * growth).toFixed(1)} %)`)
+    print(
+      `${name.padEnd(44)}${columns.join('')}  ${verdict} (${(100 * growth).toFixed(1)} %, ${errors.toFixed(1)} errors)`,
+    )
   }
   return growing
 }
