@@ -56,11 +56,13 @@ const warmUpShare = 0.25
 /**
  * A figure grows if the line through its samples rises by more of their mean, from the first to the
  * last, and by four times its standard error: rates of a minute overlap, and a queue that is empty
- * nearly always has no trend. Resident memory follows the highest peak between two collections.
+ * nearly always has no trend, nor have few samples. Resident memory follows the highest peak
+ * between two collections.
  */
 const growthMax = 0.05
 const residentGrowthMax = 0.1
 const errorsMin = 4
+const samplesMin = 10
 
 const folder = temporaryFolder()
 const print = (line: string) => process.stdout.write(`${line}\n`)
@@ -275,7 +277,10 @@ function growthOf(points: readonly (readonly [at: number, value: number])[]) {
   const rise = slope * ((ats.at(-1) ?? 0) - (ats[0] ?? 0))
   const off = mean(points.map(([at, value]) => (value - meanValue - slope * (at - meanAt)) ** 2))
   const error = Math.sqrt(off / spread / Math.max(1, points.length - 2))
-  return { growth: meanValue === 0 ? 0 : rise / meanValue, errors: slope === 0 ? 0 : slope / error }
+  return {
+    growth: meanValue === 0 ? 0 : rise / meanValue,
+    errors: points.length < samplesMin ? 0 : slope / error,
+  }
 }
 
 /** Prints each figure at start, middle and end, and whether it grew since the restart. */
