@@ -56,11 +56,9 @@ const warmUpShare = 0.25
 /**
  * A figure grows if the line through its samples rises by more of their mean, from the first to the
  * last, and by four times its standard error: rates of a minute overlap, and a queue that is empty
- * nearly always has no trend, nor have few samples. Resident memory follows the highest peak
- * between two collections.
+ * nearly always has no trend, nor have few samples.
  */
 const growthMax = 0.05
-const residentGrowthMax = 0.1
 const errorsMin = 4
 const samplesMin = 10
 
@@ -267,7 +265,7 @@ function ratesOf(samples: readonly Figures[]): Figures[] {
   })
 }
 
-/** Returns by which share of their mean the line through the samples rises, and how many errors. */
+/** Returns by which share of their mean the line through the samples rises, and by how many standard errors. */
 function growthOf(points: readonly (readonly [at: number, value: number])[]) {
   const mean = (of: readonly number[]) => of.reduce((sum, one) => sum + one, 0) / of.length
   const [ats, values] = [points.map(([at]) => at), points.map(([, value]) => value)]
@@ -296,11 +294,10 @@ function printFigures(samples: readonly Figures[], restartedAt: number): string[
       (one?.values.get(name) ?? Number.NaN).toFixed(1).padStart(10),
     )
     const { growth, errors } = growthOf(steady.map(({ at, values }) => [at, values.get(name) ?? 0]))
-    const max = name.startsWith('memory of') ? residentGrowthMax : growthMax
-    const verdict = growth > max && errors > errorsMin ? 'grows' : 'flat'
+    const verdict = growth > growthMax && errors > errorsMin ? 'grows' : 'flat'
     if (verdict === 'grows') growing.push(name)
     print(
-      `${name.padEnd(44)}${columns.join('')}  ${verdict} (${(100 * growth).toFixed(1)} %, ${errors.toFixed(1)} errors)`,
+      `${name.padEnd(44)}${columns.join('')}  ${verdict} (${(100 * growth).toFixed(1)} %, ${errors.toFixed(1)} standard errors)`,
     )
   }
   return growing

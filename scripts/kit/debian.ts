@@ -29,7 +29,7 @@ export function makeDebian(root: string, packages: readonly string[] = []): void
   writeFileSync(join(root, 'etc/apt/apt.conf.d/99machine'), apt)
 }
 
-/** A shell of the user `admin`, who may use sudo. The first command that fails ends it. */
+/** A shell of the user `admin`, who may use sudo. It ends with the first command that fails. */
 export interface Terminal {
   /** Runs commands and returns what they printed. */
   run(commands: string): Promise<string>
@@ -74,14 +74,14 @@ export async function makeNetwork(t: TestContext): Promise<Network> {
 
 const entered = '-m -u -i -n -p -C --'.split(' ')
 /** The machine ends with this process, even if it is killed. */
-const alone = '--pdeathsig KILL unshare --mount --uts --ipc --net --pid --fork --kill-child'
+const isolated = '--pdeathsig KILL unshare --mount --uts --ipc --net --pid --fork --kill-child'
 
 /** Returns the id of the first process of a machine. */
 async function startInit(t: TestContext, root: string): Promise<number> {
   const name = basename(root)
   const log = join(dirname(root), `${name}.log`)
   const args = ['sh', '-ec', boot, root, log, name, String(process.pid)]
-  const init = spawn('setpriv', [...alone.split(' '), ...args], { stdio: 'ignore' })
+  const init = spawn('setpriv', [...isolated.split(' '), ...args], { stdio: 'ignore' })
   t.after(async () => {
     const ended = once(init, 'exit')
     init.kill('SIGKILL')
