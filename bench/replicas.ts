@@ -205,9 +205,8 @@ async function ratesOf(
   const searchOne = () => search(username(), { limit: 18 })
   const calls = {
     candidate: () => candidate(username()),
-    'candidate and credential': async () => {
-      const found = await candidate(username())
-      const read = await credential(found?.scoreId ?? '', 'native')
+    credential: async () => {
+      const read = await credential({ username: username() }, 'native')
       if (!('credential' in read)) throw new Error(`no credential: ${read.missing}`)
     },
     search: searchOne,

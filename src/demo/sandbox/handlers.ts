@@ -29,7 +29,7 @@ export function sandboxHandlers({
     async getSandboxScore({ path }) {
       const score = await reads.score(path.scoreId)
       if (score === null) return refuse('score_not_found')
-      const read = await reads.credential(path.scoreId, 'native')
+      const read = await reads.credential(path, 'native')
       const body = {
         schemaVersion: schemaVersion('sandbox_score'),
         score,

@@ -77,7 +77,7 @@ test('a score read by its id equals the score of its candidate', async () => {
 })
 
 test('a credential read names the missing part: the score or its credential', async () => {
-  const read = (text: string) => reads.credential(sha256Hex(text), 'native')
+  const read = (text: string) => reads.credential({ scoreId: sha256Hex(text) }, 'native')
   assert.deepEqual(await read('nobody'), { missing: 'score' })
   assert.deepEqual(await read('sandbox score emrys-vaughan'), { missing: 'score' })
   assert.deepEqual(await read('sandbox score nikhil-rao'), { missing: 'credential' })
@@ -147,7 +147,10 @@ test('the examples of docs/sandbox.md work in the sandbox', async () => {
 test('every sandbox credential has a status at its address, and exactly one is revoked, by token and in the list', async () => {
   const revoked: string[] = []
   for (const { username } of profiles) {
-    const read = await reads.credential(sha256Hex(`sandbox score ${username}`), 'native')
+    const read = await reads.credential(
+      { scoreId: sha256Hex(`sandbox score ${username}`) },
+      'native',
+    )
     if (!('credential' in read)) continue
     const { id, statusListIndex, statusListCredential } = Object(read.credential.credentialStatus)
     assert.ok(id.startsWith(`${publicUrl}/sandbox/standard/v1/score-vc-status/`))

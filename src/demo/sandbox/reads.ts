@@ -31,7 +31,7 @@ export function sandboxReads(
   { names, origin }: { names: SkillNames; origin: Origin },
 ): CandidateReads {
   const rows = candidates.map(({ row }) => row)
-  const byUsername = new Map(rows.map((row) => [row.username, row]))
+  const byUsername = new Map(candidates.map((candidate) => [candidate.row.username, candidate]))
   const byScore = new Map(candidates.map((candidate) => [candidate.id, candidate]))
   const kept = new RecentMap<AnyPage>(keptSizeMax, ({ rest }, key) => rest.length + key.length)
   return {
@@ -49,15 +49,15 @@ export function sandboxReads(
       return pageFor(q, page)
     },
     async candidate(username) {
-      const row = byUsername.get(username)
+      const row = byUsername.get(username)?.row
       return row === undefined ? null : foundCandidate(row, origin)
     },
     async score(id) {
       const row = byScore.get(id)?.row
       return row !== undefined && hasScore(row) ? publicScore(row, origin) : null
     },
-    async credential(id, form) {
-      const candidate = byScore.get(id)
+    async credential(of, form) {
+      const candidate = 'scoreId' in of ? byScore.get(of.scoreId) : byUsername.get(of.username)
       if (candidate === undefined || candidate.row.snapshot === null) return { missing: 'score' }
       if (candidate.own === null) return { missing: 'credential' }
       const conversion = { origins: [origin], signers: sandboxSigners }

@@ -338,7 +338,7 @@ test('a restricted dispute hides score, detail and credential until it ends, eve
   const shown = async (id: string) => {
     const detail = (await reads.candidate(worker?.username ?? ''))?.detail
     assert.ok(detail)
-    const isCredentialShown = 'credential' in (await reads.credential(id, 'native'))
+    const isCredentialShown = 'credential' in (await reads.credential({ scoreId: id }, 'native'))
     return [(await reads.score(id)) !== null, detail.score !== null, isCredentialShown]
   }
   const evidenceIds = evidence.slice(0, 1)

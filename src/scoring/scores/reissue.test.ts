@@ -28,7 +28,7 @@ import type { Signer } from '../../credentials/signing-key.ts'
 import { findIssued } from '../../credentials/store.ts'
 import { type Db, sql } from '../../platform/db/db.ts'
 import { eraseWorker } from '../../privacy/erase-worker.ts'
-import { findBySnapshot, findIssuedCredentials } from '../../workers/candidates/public-store.ts'
+import { findBySnapshot, findIssuedBySnapshot } from '../../workers/candidates/public-store.ts'
 import { changeConsent, moveIdentity } from './keep-sharing.ts'
 import { recallEngine } from './recall-engine.ts'
 import { markRevokedKeys, reissueSome, revokeNamedCredentials } from './reissue.ts'
@@ -69,8 +69,9 @@ async function replaceAll(from: Db = db, at = now): Promise<void> {
 /** Returns what a reader of the worker's active score gets, or undefined if it is not public. */
 async function read(workerId: string, at = now) {
   const active = (await scoresOf(db, workerId)).find(({ state }) => state === 'active')
-  const [row] = await findBySnapshot(db, [active?.id ?? ''], at)
-  const [document] = await findIssuedCredentials(db, [active?.id ?? ''], at)
+  const keys = [active?.id ?? '']
+  const [row] = await findBySnapshot(db, keys, at)
+  const [document] = await findIssuedBySnapshot(db, keys, at)
   return row && { id: row.snapshot.id, vc: row.snapshot.credential?.sha256 ?? null, document }
 }
 
@@ -95,7 +96,7 @@ for (const keepCredentials of [false, true])
     assert.deepEqual(await read(workerId), {
       id: before?.id,
       vc: null,
-      document: { snapshotId: before?.id, credential: null },
+      document: { key: before?.id, credential: null },
     })
     await markRevokedKeys(db, now)
     assert.ok((await countDueReissues(db, now)) >= 1)

@@ -84,7 +84,7 @@ const calls: Readonly<Record<string, Call>> = {
     typescript: (scoreId) => `client.scores.credential(${scoreId})`,
     async answer(reads, value) {
       if (!scoreIdShape.Check({ scoreId: value })) return 'This is not a score ID: 64 hex digits.'
-      const read = await reads.credential(value.toLowerCase(), 'native')
+      const read = await reads.credential({ scoreId: value.toLowerCase() }, 'native')
       return 'credential' in read ? read.credential : null
     },
   },
@@ -139,7 +139,7 @@ const verifyCall = 'verify'
 /** Returns the credential of the first candidate that has one, as the form shows it. */
 async function sampleOf({ reads, scoreIds }: Sandbox): Promise<string> {
   for (const id of scoreIds.values()) {
-    const read = await reads.credential(id, 'native')
+    const read = await reads.credential({ scoreId: id }, 'native')
     if ('credential' in read) return JSON.stringify(read.credential, null, 2)
   }
   return ''

@@ -100,9 +100,8 @@ export function profilePages(site: Site, options: ProfileOptions): Endpoint[] {
       limits: downloadLimits,
       async answer({ path, query }) {
         if (!usernameForm.test(path.username)) return refuse('not_found')
-        const scoreId = (await candidates.candidate(path.username))?.scoreId ?? null
-        const read = scoreId === null ? null : await candidates.credential(scoreId, query.proof)
-        if (read === null || !('credential' in read)) return refuse('not_found')
+        const read = await candidates.credential(path, query.proof)
+        if (!('credential' in read)) return refuse('not_found')
         const name = `${path.username}-${String(query.proof)}.json`
         return {
           status: 200,
@@ -151,7 +150,7 @@ async function findProfile(name: string, finding: Finding): Promise<Profile | nu
   const token = Buffer.from(score.scoreVc.statusUrl?.slice(-64) ?? '', 'hex')
   const vcSha256 = Buffer.from(score.scoreVc.sha256, 'hex')
   const [read, status] = await Promise.all([
-    candidates.credential(scoreId, 'native'),
+    candidates.credential({ scoreId }, 'native'),
     verifier.askStatus({ token, vcSha256 }).catch(unavailable),
   ])
   if (!('credential' in read))

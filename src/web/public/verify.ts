@@ -164,12 +164,7 @@ async function answerTo(input: VerifyInput, asked: Asked): Promise<Answer> {
   if (input.kind === 'status')
     return viewAnswer(site, statusView(await stateOf(input.token, asked), form))
   if (input.kind !== 'document') {
-    const scoreId =
-      input.kind === 'score'
-        ? input.scoreId
-        : ((await candidates.candidate(input.username))?.scoreId ?? null)
-    const read = scoreId === null ? null : await candidates.credential(scoreId, 'native')
-    if (read === null) return refused(nothingPublic, { status: 404 })
+    const read = await candidates.credential(input, 'native')
     if (!('credential' in read))
       return refused(read.missing === 'score' ? nothingPublic : noCredential, { status: 404 })
     const text = JSON.stringify(read.credential, null, 2)

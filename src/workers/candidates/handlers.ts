@@ -35,17 +35,14 @@ export function candidateHandlers({
         : { status: 200, body, headers: { Link: linksOf(scoreId, body) } }
     },
     async getCandidateCredential({ path, query, caller }) {
-      const reads = readsFor(caller)
-      const scoreId = (await reads.candidate(path.username))?.scoreId ?? null
-      if (scoreId === null) return refuse('score_not_found')
-      return credentialAnswer(await reads.credential(scoreId, query.proof))
+      return credentialAnswer(await readsFor(caller).credential(path, query.proof))
     },
     async getScore({ path, caller }) {
       const body = await readsFor(caller).score(path.scoreId)
       return body === null ? refuse('score_not_found') : { status: 200, body }
     },
     async getScoreCredential({ path, query, caller }) {
-      return credentialAnswer(await readsFor(caller).credential(path.scoreId, query.proof))
+      return credentialAnswer(await readsFor(caller).credential(path, query.proof))
     },
   }
 }

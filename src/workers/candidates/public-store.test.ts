@@ -12,7 +12,12 @@ import { type Queryable, type Statement, sql, type Tx } from '../../platform/db/
 import { recordConsents } from '../consent.ts'
 import { readable } from '../gate.ts'
 import type { Permission } from '../schema.ts'
-import { findBySnapshot, findByUsername, findIssuedCredentials } from './public-store.ts'
+import {
+  findBySnapshot,
+  findByUsername,
+  findIssuedBySnapshot,
+  findIssuedByUsername,
+} from './public-store.ts'
 
 const database = await testDatabase()
 const { db } = database
@@ -139,7 +144,11 @@ test('the reads return a row exactly if the public gate is open, over all combin
     assert.equal(profile !== undefined, open.detail, JSON.stringify(facts))
     assert.equal((profile?.snapshot ?? null) !== null, open.score, JSON.stringify(facts))
     assert.equal((await findBySnapshot(db, [scoreId], now)).length, open.score ? 1 : 0)
-    assert.equal((await findIssuedCredentials(db, [scoreId], now)).length, open.score ? 1 : 0)
+    const issued = [
+      await findIssuedBySnapshot(db, [scoreId], now),
+      await findIssuedByUsername(db, [username], now),
+    ]
+    for (const rows of issued) assert.equal(rows.length, open.score ? 1 : 0)
   }
 })
 
@@ -155,6 +164,7 @@ const reads: [string, Facts, (from: Queryable) => Promise<unknown>][] = [
   ['a credential that is not shared', { ...open, score_sharing: false }, readCredential],
   ['a credential whose identity check expired', { ...open, identity: 'expired' }, readCredential],
   ['a credential of a score in dispute', { ...open, restricted: true }, readCredential],
+  ['a credential without a public profile', { ...open, public_profile: false }, readCredentialOf],
 ]
 let asked = { username, scoreId }
 
@@ -165,7 +175,10 @@ function readScore(from: Queryable): Promise<unknown> {
   return findBySnapshot(from, [asked.scoreId], now)
 }
 function readCredential(from: Queryable): Promise<unknown> {
-  return findIssuedCredentials(from, [asked.scoreId], now)
+  return findIssuedBySnapshot(from, [asked.scoreId], now)
+}
+function readCredentialOf(from: Queryable): Promise<unknown> {
+  return findIssuedByUsername(from, [asked.username], now)
 }
 
 for (const [what, facts, read] of reads)

@@ -57,26 +57,50 @@ export async function findBySnapshot(
 }
 
 export interface IssuedRow {
-  snapshotId: string
+  key: string
   /** The issued document with the native proof; null if the score has none. */
   credential: Credential | null
 }
 
+interface StoredRow {
+  key: string
+  payload: string | null
+  proof: string
+}
+
 /** Returns the credentials of public scores. Ids are 32 bytes in hex. */
-export async function findIssuedCredentials(
+export async function findIssuedBySnapshot(
   db: Queryable,
   snapshotIds: readonly string[],
   now: Date,
 ): Promise<IssuedRow[]> {
-  const rows = await db.rows<{ snapshotId: string; payload: string | null; proof: string }>(sql`
-    select found.* from unnest(${bytesArray(snapshotIds)}::bytea[]) as asked(snapshot_id)
+  const rows = await db.rows<StoredRow>(sql`
+    select asked.key, found.* from unnest(${snapshotIds}::text[]) as asked(key)
     cross join lateral (
-      select encode(snapshot_id, 'hex') as "snapshotId", payload, proof from public_scores
-      where snapshot_id = asked.snapshot_id and verified_until > ${now} offset 0) as found`)
-  return rows.map(({ snapshotId, payload, proof }) => ({
-    snapshotId,
-    credential: payload === null ? null : { ...JSON.parse(payload), proof: JSON.parse(proof) },
-  }))
+      select payload, proof from public_scores
+      where snapshot_id = decode(asked.key, 'hex') and verified_until > ${now} offset 0) as found`)
+  return rows.map(issuedRow)
+}
+
+/** One statement finds candidate and credential, so the score cannot be replaced in between. */
+export async function findIssuedByUsername(
+  db: Queryable,
+  usernames: readonly string[],
+  now: Date,
+): Promise<IssuedRow[]> {
+  const rows = await db.rows<StoredRow>(sql`
+    select asked.key, found.* from unnest(${usernames}::text[]) as asked(key)
+    cross join lateral (
+      select worker_id from public_profiles where username = asked.key offset 0) as profile
+    cross join lateral (
+      select payload, proof from public_scores
+      where worker_id = profile.worker_id and verified_until > ${now} offset 0) as found`)
+  return rows.map(issuedRow)
+}
+
+function issuedRow({ key, payload, proof }: StoredRow): IssuedRow {
+  const credential = payload === null ? null : { ...JSON.parse(payload), proof: JSON.parse(proof) }
+  return { key, credential }
 }
 
 function snapshotOf(row: SnapshotRow): SnapshotColumns {

@@ -8,7 +8,12 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Queryable } from '../../platform/db/db.ts'
 import { lookUp, type PublicReads } from '../../platform/db/replicas.ts'
 import { candidateDetail, type PublicRow, publicScore } from './public-read.ts'
-import { findBySnapshot, findByUsername, findIssuedCredentials } from './public-store.ts'
+import {
+  findBySnapshot,
+  findByUsername,
+  findIssuedBySnapshot,
+  findIssuedByUsername,
+} from './public-store.ts'
 import type { CandidateDetail, PublicScore } from './schema.ts'
 import { candidateSearch, type SearchCandidates } from './search.ts'
 import type { SkillNames } from './skill-names.ts'
@@ -20,9 +25,11 @@ export interface CandidateReads {
   candidate(username: string): Promise<FoundCandidate | null>
   /** `id` is in lowercase. Returns null if no such score is public. */
   score(id: string): Promise<PublicScore | null>
-  /** Returns the credential of a public score; `id` is in lowercase. */
-  credential(id: string, form: ProofForm): Promise<CredentialRead>
+  credential(of: NamedScore, form: ProofForm): Promise<CredentialRead>
 }
+
+/** A public score by its id in lowercase, or by its candidate's username without @. */
+export type NamedScore = { scoreId: string } | { username: string }
 
 export interface FoundCandidate {
   detail: CandidateDetail
@@ -69,10 +76,11 @@ export function candidateReads(options: ReadsOptions): CandidateReads {
     })
   const byUsername = batchedReads('candidates', findByUsername, (row) => row.username)
   const bySnapshot = batchedReads('scores', findBySnapshot, (row) => row.snapshot.id)
-  const issuedBySnapshot = batchedReads(
-    'issued credentials',
-    findIssuedCredentials,
-    (row) => row.snapshotId,
+  const issuedBySnapshot = batchedReads('credentials', findIssuedBySnapshot, ({ key }) => key)
+  const issuedByUsername = batchedReads(
+    'credentials of candidates',
+    findIssuedByUsername,
+    ({ key }) => key,
   )
   return {
     search: candidateSearch(reads, names),
@@ -84,8 +92,10 @@ export function candidateReads(options: ReadsOptions): CandidateReads {
       const row = await bySnapshot(id)
       return row === undefined ? null : publicScore(row, origin)
     },
-    async credential(id, form) {
-      const issued = await issuedBySnapshot(id)
+    async credential(of, form) {
+      const issued = await ('scoreId' in of
+        ? issuedBySnapshot(of.scoreId)
+        : issuedByUsername(of.username))
       if (issued === undefined) return { missing: 'score' }
       if (issued.credential === null) return { missing: 'credential' }
       const made = await convertProof({ ...issued.credential }, form, {

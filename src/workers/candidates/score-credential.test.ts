@@ -11,7 +11,7 @@ import { ask, type Reply } from '../../../test/support/start/ask.ts'
 import { seen, startCandidates } from '../../../test/support/start/candidate-edge.ts'
 import { type ProofForm, proofForms } from '../../credentials/proof.ts'
 import { sha256Hex } from '../../platform/crypto/bytes.ts'
-import { sql } from '../../platform/db/db.ts'
+import { type Queryable, sql } from '../../platform/db/db.ts'
 
 const registry = await testRegistry()
 const { db } = registry
@@ -77,6 +77,25 @@ test('200: a candidate links to the score and its credential, which a username l
     assert.equal(byName.status, 200)
     assert.equal(byName.headers['content-type'], byScore.headers['content-type'])
     assert.deepEqual(payloadIn(bodyOf(byName)), payloadIn(bodyOf(byScore)))
+  }
+})
+
+test("a candidate's credential is read in one statement, so its score cannot be replaced in between", async () => {
+  let statements = 0
+  const counted: Queryable = {
+    rows: (statement) => {
+      statements++
+      return db.rows(statement)
+    },
+    run: (statement) => db.run(statement),
+  }
+  const counting = await startCandidates({ db: counted })
+  try {
+    const path = '/api/v1/candidates/ada/credential'
+    assert.equal((await read(path, counting.port)).status, 200)
+    assert.equal(statements, 1)
+  } finally {
+    await counting.stop()
   }
 })
 
