@@ -41,11 +41,9 @@ const sources: Record<string, string> = {
 
 /** Adds `copies` copies of each worker. The database must hold no other copies. */
 export async function copyWorkers(client: Client, copies: number): Promise<void> {
-  await client.query('set session_replication_role = replica')
   await withoutIndexes(client, tables, async () => {
     for (const table of tables) await copyRows(client, table, copies)
   })
-  await client.query('set session_replication_role = origin')
 }
 
 async function copyRows(client: Client, table: string, copies: number): Promise<void> {
@@ -64,7 +62,7 @@ async function copyRows(client: Client, table: string, copies: number): Promise<
   )
 }
 
-/** Runs `work` while the indexes of these tables are not kept, then makes them anew. */
+/** Runs `work` without triggers and with these tables' indexes off, then makes the indexes anew. */
 export async function withoutIndexes(
   client: Client,
   names: readonly string[],
@@ -75,6 +73,8 @@ export async function withoutIndexes(
       select relid from unnest($1::text[]) name, pg_partition_tree(name::regclass))`,
     [names],
   )
+  await client.query('set session_replication_role = replica')
   await work()
+  await client.query('set session_replication_role = origin')
   for (const name of names) await client.query(`reindex table ${name}`)
 }

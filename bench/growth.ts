@@ -1,7 +1,7 @@
 /**
  * Measures what one operation costs as the service grows: processor time of the server and the
  * database. Each size has people with four items of evidence, a score and a credential, and for
- * each person ten ledger entries, ten logged calls and ten waiting deliveries. Commands import up to
+ * each person ten ledger entries, ten logged calls and ten waiting events. Commands import up to
  * 100,000 people; larger sizes are copies of these. Prints what an imported person takes in the
  * database, too. GROWTH_PEOPLE sets the sizes, 1,000, 10,000 and 100,000 by default.
  */
@@ -44,38 +44,51 @@ const credentialsFile = join(folder, 'credentials.ndjson')
 
 /** Adds what the people of this step cause: entries of the ledger, logged calls, deliveries. */
 async function addTraffic(
-  db: Db,
   client: Client,
   { account: { id: accountId, keyIds }, from, to }: { account: Account; from: number; to: number },
 ): Promise<void> {
-  const [first, rows] = [from * 10, (to - from) * 10]
-  await db.transaction((tx) => makeDay(tx, new Date().toISOString().slice(0, 10)))
-  await db.run(sql`
-    insert into webhook_endpoints (id, user_id, url, event_types, created_at, updated_at)
-    select ${endpointId}, ${accountId}, 'https://hooks.example.com/', ${eventTypeNames}::text[],
-      now(), now() on conflict do nothing`)
-  await withoutIndexes(
-    client,
-    ['credit_entries', 'request_log', 'webhook_deliveries'],
-    async () => {
-      await db.run(sql`
-      insert into credit_entries (account_id, kind, delta, reference, key_id, meter, operation)
-      select ${accountId}, 'charge', -1, to_char(now(), 'YYYY-MM') || ':growth' || ${first}::int + n,
-        ${keyIds[0]}::uuid, 'score_lookup', 'getScore' from generate_series(1, ${rows}::int) n`)
-      await db.run(sql`
-      update credit_accounts set balance = balance - ${rows}::int where account_id = ${accountId}`)
-      await db.run(sql`
-      insert into request_log (at, request_id, account_id, key_id, operation, status, credits,
-        duration_us, network)
-      select now(), lpad((${first}::int + n)::text, 16, 'g'), ${accountId}, ${keyIds[0]}::uuid,
-        'getScore', 200, 1, 2000, '192.0.2.0/24' from generate_series(1, ${rows}::int) n`)
-      await db.run(sql`
-      insert into webhook_deliveries (endpoint_id, event_id, event_type, body, trigger, trigger_ref,
-        due_at, created_at)
-      select ${endpointId}, 'evt_test_' || md5((${first}::int + n)::text), 'score.updated', '{}',
-        'test', (${first}::int + n)::text, now(), now() from generate_series(1, ${rows}::int) n`)
-    },
+  const rows = 'generate_series($1::bigint + 1, $2::bigint) n'
+  const insert = (target: string, values: string, more: unknown[] = []) =>
+    client.query(`insert into ${target} select ${values} from ${rows}`, [
+      from * 10,
+      to * 10,
+      ...more,
+    ])
+  const paid = [accountId, keyIds[0]]
+  await client.query(
+    `insert into webhook_endpoints (id, user_id, url, event_types, created_at, updated_at)
+    values ($1, $2, 'https://hooks.example.com/', $3, now(), now()) on conflict do nothing`,
+    [endpointId, accountId, eventTypeNames],
   )
+  const filled = ['credit_entries', 'request_log', 'webhook_events', 'webhook_deliveries']
+  await withoutIndexes(client, filled, async () => {
+    await insert(
+      'credit_entries (account_id, kind, delta, reference, key_id, meter, operation)',
+      `$3::uuid, 'charge', -1, to_char(now(), 'YYYY-MM') || ':growth' || n, $4::uuid, 'score_lookup',
+        'getScore'`,
+      paid,
+    )
+    await client.query(
+      'update credit_accounts set balance = balance - 10 * $2::int where account_id = $1',
+      [accountId, to - from],
+    )
+    await insert(
+      'request_log (at, request_id, account_id, key_id, operation, status, credits, duration_us, network)',
+      `now(), lpad(n::text, 16, 'g'), $3::uuid, $4::uuid, 'getScore', 200, 1, 2000, '192.0.2.0/24'`,
+      paid,
+    )
+    // As those of the service, the ids ascend. They continue after the events of the import.
+    const event = `1000000000 + n, 'evt_' || lpad(to_hex(n), 32, '0'), 'score.updated'`
+    await insert(
+      'webhook_events (seq, id, type, worker_id, created_at, body, position) overriding system value',
+      `${event}, md5((n / 10)::text)::uuid, now(), '{}', n`,
+    )
+    await insert(
+      'webhook_deliveries (endpoint_id, event_seq, event_id, event_type, trigger, due_at, created_at)',
+      `$3::uuid, ${event}, 'event', now(), now()`,
+      [endpointId],
+    )
+  })
 }
 
 const endpointId = uuidV7(new Date())
@@ -172,7 +185,8 @@ try {
     for (const people of sizes) {
       if (people <= imported) findings.push(...(await importPeople(db, from, people)))
       else await copyWorkers(client, people / imported - 1)
-      await addTraffic(db, client, { account, from, to: people })
+      await db.transaction((tx) => makeDay(tx, new Date().toISOString().slice(0, 10)))
+      await addTraffic(client, { account, from, to: people })
       await client.query('vacuum analyze')
       await client.query('checkpoint')
       if (from === 0) await assay('credentials', 'export', '--out', credentialsFile)
