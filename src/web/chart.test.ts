@@ -3,12 +3,16 @@ import { test } from 'node:test'
 import { barChart, sparkline } from './chart.ts'
 
 const bars = (count: number, good: number) =>
-  Array.from({ length: count }, (_, i) => ({ label: `day ${i + 1}`, good, bad: 0 }))
+  Array.from({ length: count }, (_, i) => ({ label: `day ${i + 1}`, values: [good] }))
 
 const textsOf = (svg: string) => [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, t]) => t)
 
 const chartOf = (count: number, good: number) =>
-  barChart({ sentence: 'Calls.', bars: bars(count, good), goodWord: 'good', badWord: 'bad' }).text
+  barChart({
+    sentence: 'Calls.',
+    series: [{ word: 'good', tone: 'accent' }],
+    bars: bars(count, good),
+  }).text
 
 test('a scale ends at the next round number, and its half is a whole number or is not named', () => {
   for (const [value, names] of Object.entries({

@@ -1,74 +1,36 @@
 /**
  * Pure: charts as SVG. The text keeps its size, because there is no viewBox and x is in percent.
  */
-import { attributes, Html, html } from './html.ts'
+import { type Column, type Tone, table } from './components.ts'
+import { attributes, type Html, html } from './html.ts'
 import { count } from './text.ts'
+
+/** What the bars count, in the order in which the values of a bar stand on each other. */
+export interface Series {
+  /** Within a sentence, such as `refunded`. */
+  word: string
+  tone: Tone
+}
 
 export interface Bar {
   label: string
-  /** Drawn from the base. */
-  good: number
-  /** Drawn on top. */
-  bad: number
+  values: readonly number[]
+  /** Leads to what the bar counts. */
+  url?: string
 }
 
-export interface BarChart {
-  /** One sentence, for assistive software. */
+export interface BarChart<Shown extends Bar = Bar> {
+  /** Says what is counted, for assistive software. The counts follow. */
   sentence: string
-  bars: readonly Bar[]
-  goodWord: string
-  badWord: string
-}
-
-export interface HistogramBar {
-  label: string
-  /** Leads to the calls of its time. */
-  url: string
-  answered: number
-  refused: number
-  failed: number
-}
-
-const classes = ['answered', 'refused', 'failed'] as const
-
-/** Calls over time. `span` says which time, and stands in the legend. */
-export function histogram(
-  span: string,
-  bars: readonly HistogramBar[],
-): { legend: Html; chart: Html } {
-  const sum = (name: (typeof classes)[number]) => bars.reduce((all, bar) => all + bar[name], 0)
-  const top = roundUp(Math.max(...bars.map((bar) => bar.answered + bar.refused + bar.failed)))
-  const width = 100 / bars.length
-  const words = (bar: Pick<HistogramBar, (typeof classes)[number]>) =>
-    classes.map((name) => `${count(bar[name])} ${name}`).join(', ')
-  const drawn = bars.map((bar, i) => {
-    if (bar.answered + bar.refused + bar.failed === 0) return null
-    let y = 90
-    const parts = classes.map((name) => {
-      const height = bar[name] === 0 ? 0 : Math.max(2, (bar[name] / top) * 80)
-      y -= height
-      return (
-        height > 0 &&
-        html`<rect class="${name}" x="${percentOf(i * width + width * 0.08)}" y="${fixed(y)}" width="${percentOf(width * 0.84)}" height="${fixed(height)}"/>`
-      )
-    })
-    return html`<a href="${bar.url}" aria-label="${bar.label}: ${words(bar)}"><title>${bar.label}: ${words(bar)}</title>${parts}</a>`
-  })
-  const total = { answered: sum('answered'), refused: sum('refused'), failed: sum('failed') }
-  const legend = classes.map(
-    (name) =>
-      html`<span><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="${name}" width="10" height="10" rx="2"/></svg>${name.replace(/^./, (letter) => letter.toUpperCase())} ${count(total[name])}</span>`,
-  )
-  return {
-    legend: html`<div class="legend small muted"><span>${span}</span>${legend}</div>`,
-    chart: html`<svg class="chart histogram" height="110" role="group" aria-label="Calls over time: ${words(total)}."><line class="grid" x1="0" x2="100%" y1="10.5" y2="10.5"/>
-${drawn}<line class="axis" x1="0" x2="100%" y1="90.5" y2="90.5"/><text x="0" y="7">${count(top)}</text><text x="0" y="106">${bars[0]?.label}</text><text x="100%" y="106" text-anchor="end">${bars.at(-1)?.label}</text></svg>`,
-  }
+  series: readonly Series[]
+  bars: readonly Shown[]
 }
 
 const baseY = 110
 const topY = 10
 const heightMax = baseY - topY
+/** A call or a failure is never too small to be seen. */
+const heightMin = 2
 
 /** Tops of a scale, times a power of ten. Each has a half that is as easy to read. */
 const tops = [1, 2, 3, 4, 6, 8, 10]
@@ -83,22 +45,35 @@ function roundUp(value: number): number {
   return tops.map((step) => step * power).find((step) => step >= value) ?? 10 * power
 }
 
-export function barChart({ sentence, bars, goodWord, badWord }: BarChart): Html {
-  const top = roundUp(Math.max(...bars.map(({ good, bad }) => good + bad)))
+function sum(values: readonly number[]): number {
+  return values.reduce((all, one) => all + one, 0)
+}
+
+export function barChart({ sentence, series, bars }: BarChart, more = ''): Html {
+  const top = roundUp(Math.max(...bars.map(({ values }) => sum(values))))
   const width = 100 / bars.length
-  const height = (value: number) => (value / top) * heightMax
-  const drawn = bars.map(({ label, good, bad }, i) => {
-    const barWidth = Math.min(width, 100 / barsMin) * 0.76
+  const barWidth = Math.min(width, 100 / barsMin) * 0.76
+  const drawn = bars.map(({ label, values, url }, i) => {
+    if (sum(values) === 0) return null
     const x = percentOf((i + 0.5) * width - barWidth / 2)
-    const w = percentOf(barWidth)
-    const goodHeight = height(good)
-    // A failure is never too small to be seen.
-    const badHeight = bad === 0 ? 0 : Math.max(3, height(bad))
-    const title = html`<title>${label}: ${count(good)} ${goodWord}, ${count(bad)} ${badWord}</title>`
-    return html`${good > 0 && html`<rect class="ok" x="${x}" y="${fixed(baseY - goodHeight)}" width="${w}" height="${fixed(goodHeight)}">${title}</rect>`}${bad > 0 && html`<rect class="bad" x="${x}" y="${fixed(baseY - goodHeight - badHeight)}" width="${w}" height="${fixed(badHeight)}">${title}</rect>`}`
+    let y = baseY
+    const parts = values.map((value, place) => {
+      const height = value === 0 ? 0 : Math.max(heightMin, (value / top) * heightMax)
+      y -= height
+      return (
+        height > 0 &&
+        html`<rect data-tone="${series[place]?.tone}" x="${x}" y="${fixed(y)}" width="${percentOf(barWidth)}" height="${fixed(height)}"/>`
+      )
+    })
+    const words = `${label}: ${countedWords(series, values)}`
+    const title = html`<title>${words}</title>`
+    return url === undefined
+      ? html`<g>${title}${parts}</g>`
+      : html`<a href="${url}" aria-label="${words}">${title}${parts}</a>`
   })
   const half = top / 2
-  return html`<svg class="chart" height="132" role="img" aria-label="${sentence}">
+  const role = bars.some(({ url }) => url !== undefined) ? 'group' : 'img'
+  return html`<svg class="chart" height="132" role="${role}" aria-label="${sentence}: ${countedWords(series, totals(bars))}.${more}">
 <line class="grid" x1="0" x2="100%" y1="10.5" y2="10.5"/><line class="grid" x1="0" x2="100%" y1="60.5" y2="60.5"/>
 ${drawn}<line class="axis" x1="0" x2="100%" y1="110.5" y2="110.5"/>
 <text x="0" y="6">${count(top)}</text>${Number.isInteger(half) && html`<text x="0" y="56">${count(half)}</text>`}
@@ -120,6 +95,49 @@ function barLabels(bars: readonly Bar[]): Html[] {
     label(middle, at(middle), 'middle'),
     label(last, '99.5%', 'end'),
   ]
+}
+
+/** Draws the chart. Behind a summary, its values are a table with the newest row first. */
+export function chartWithTable<Shown extends Bar>(
+  chart: BarChart<Shown>,
+  { label, head, more = [] }: { label: string; head: string; more?: readonly Column<Shown>[] },
+): Html {
+  const { series, bars } = chart
+  const columns = [
+    { head, cell: (bar: Shown) => bar.label },
+    ...series.map(({ word }, i) => ({
+      head: capital(word),
+      isNumber: true,
+      cell: ({ values }: Shown) => count(values[i] ?? 0),
+    })),
+    ...more,
+  ]
+  return html`<figure>${barChart(chart, ' Table below.')}</figure><details class="fold inline"><summary>Show as a table</summary>${table({ label, columns, rows: bars.toReversed(), isTall: true })}</details>`
+}
+
+/** Names the tones of a chart. With `bars` it also says how much each of them sums up to. */
+export function legend(
+  series: readonly Series[],
+  { span, bars }: { span?: string; bars?: readonly Bar[] } = {},
+): Html {
+  const sums = bars && totals(bars)
+  const entries = series.map(
+    ({ word, tone }, i) =>
+      html`<span><svg viewBox="0 0 10 10" aria-hidden="true"><rect data-tone="${tone}" width="10" height="10" rx="2"/></svg>${capital(word)}${sums && ` ${count(sums[i] ?? 0)}`}</span>`,
+  )
+  return html`<div class="legend">${span !== undefined && html`<span>${span}</span>`}${entries}</div>`
+}
+
+function totals(bars: readonly Bar[]): number[] {
+  return (bars[0]?.values ?? []).map((_, i) => sum(bars.map(({ values }) => values[i] ?? 0)))
+}
+
+function countedWords(series: readonly Series[], values: readonly number[]): string {
+  return series.map(({ word }, i) => `${count(values[i] ?? 0)} ${word}`).join(', ')
+}
+
+function capital(word: string): string {
+  return word.replace(/^./, (letter) => letter.toUpperCase())
 }
 
 export interface Sparkline {
@@ -202,21 +220,13 @@ function bandsAt(
 ): Html {
   const drawn = bands.map(({ label, min, max }, i) => {
     const end = i === bands.length - 1 ? scoreMax : max + 1
-    return html`<rect class="b${i + 1}" x="${at(min)}" y="${top}" width="${at(end - min)}" height="14"/>${i > 0 && html`<line class="gap" x1="${at(min)}" x2="${at(min)}" y1="${top}" y2="${top + 14}"/>`}<text class="${nameClass(i)}" x="${at((min + end) / 2)}" y="${top + 34}" text-anchor="middle">${label}</text><text x="${at(min)}" y="${top + 52}" text-anchor="${i === 0 ? 'start' : 'middle'}">${min}</text>`
+    return html`<rect fill="${`var(--band-${i + 1})`}" x="${at(min)}" y="${top}" width="${at(end - min)}" height="14"/>${i > 0 && html`<line class="gap" x1="${at(min)}" x2="${at(min)}" y1="${top}" y2="${top + 14}"/>`}<text class="${nameClass(i)}" x="${at((min + end) / 2)}" y="${top + 34}" text-anchor="middle">${label}</text><text x="${at(min)}" y="${top + 52}" text-anchor="${i === 0 ? 'start' : 'middle'}">${min}</text>`
   })
   return html`${drawn}<text x="100%" y="${top + 52}" text-anchor="end">1,000</text>`
 }
 
 function at(value: number): string {
   return percentOf((value / scoreMax) * 100)
-}
-
-export function legend(goodWord: string, badWord: string): Html {
-  const sample = (name: 'ok' | 'bad') =>
-    new Html(
-      `<svg viewBox="0 0 10 10" aria-hidden="true"><rect class="${name}" width="10" height="10" rx="2"/></svg>`,
-    )
-  return html`<div class="legend"><span>${sample('ok')}${goodWord}</span><span>${sample('bad')}${badWord}</span></div>`
 }
 
 function percentOf(value: number): string {

@@ -68,7 +68,7 @@ export function result(tone: Notice['tone'], sentences: string, text?: Part): Ht
   return notice({ tone, title, ...(shown !== undefined && { text: shown }), isResult: true })
 }
 
-type Results = Readonly<Partial<Record<Notice['tone'], Readonly<Record<string, string>>>>>
+export type Results = Readonly<Partial<Record<Notice['tone'], Readonly<Record<string, string>>>>>
 
 /** Returns the results of actions by the words that name them in the query of a page. */
 export function results(all: Results): (done: string | undefined) => Html | false {
@@ -88,7 +88,7 @@ export interface Empty {
 
 /** A list without entries: the reason, and the next step. */
 export function empty({ icon: name, title, text, action }: Empty): Html {
-  return html`<div class="empty">${icon(name)}<h3>${title}</h3><p>${text}</p>${action}</div>`
+  return html`<div class="empty">${icon(name)}<h3>${title}</h3><p class="small muted">${text}</p>${action}</div>`
 }
 
 export interface Card {
@@ -103,7 +103,7 @@ export interface Card {
 }
 
 export function card({ title, aside, text, body, isFlush = false, id = slug(title) }: Card): Html {
-  const head = html`<div class="card-head"><h2 id="${id}">${title}</h2>${aside}${text !== undefined && html`<p>${text}</p>`}</div>`
+  const head = html`<div class="card-head row apart"><h2 id="${id}">${title}</h2>${aside}${text !== undefined && html`<p class="small muted">${text}</p>`}</div>`
   const content = isFlush ? body : html`<div class="card-body stack">${body}</div>`
   return html`<section class="card" aria-labelledby="${id}">${head}${content}</section>`
 }
@@ -152,6 +152,12 @@ export function table<Row>({ label, columns, rows, isTall = false, opened }: Tab
 ${body}</tbody></table></div>`
 }
 
+/** A table of texts: each row of `rows` is a whole element, whose first cell names it. */
+export function textTable(label: string, heads: readonly string[], rows: Part): Html {
+  return html`<div class="table-box" tabindex="0" role="region" aria-label="${label}, table"><table class="table text"><thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead><tbody>
+${rows}</tbody></table></div>`
+}
+
 /** A value that is absent. */
 export const none = new Html(
   '<span class="muted" aria-hidden="true">–</span><span class="hidden-visually">None</span>',
@@ -159,19 +165,21 @@ export const none = new Html(
 
 export interface Pagination {
   summary: string
-  /** Absent: there is no page in this direction. */
-  newer?: string | undefined
-  older?: string | undefined
+  /** False: there is no page in this direction. */
+  newer: string | false
+  older: string | false
   labels?: readonly [newer: string, older: string]
 }
 
-export function pagination(options: Pagination): Html {
+/** The foot of a list. One that is a single page has none. */
+export function pagination(options: Pagination): Html | false {
   const { summary, newer, older, labels = ['Newer', 'Older'] } = options
-  const step = (text: string, rel: string, url: string | undefined) =>
-    url === undefined
+  if (newer === false && older === false) return false
+  const step = (text: string, rel: string, url: string | false) =>
+    url === false
       ? html`<span class="button small" aria-disabled="true">${text}</span>`
       : html`<a class="button small" href="${url}" rel="${rel}">${text}</a>`
-  return html`<div class="pagination"><span>${summary}</span><div class="row">${step(labels[0], 'prev', newer)}${step(labels[1], 'next', older)}</div></div>`
+  return html`<div class="card-foot row apart small muted pagination"><span>${summary}</span><div class="row">${step(labels[0], 'prev', newer)}${step(labels[1], 'next', older)}</div></div>`
 }
 
 /**
@@ -194,11 +202,17 @@ interface FieldTexts {
   error?: string | undefined
 }
 
-function field({ name, label, help, error }: FieldTexts, control: Part): Html {
-  return html`<div class="field"><label for="${name}">${label}</label>${control}${
+function field(texts: FieldTexts, control: Part): Html {
+  const { name, label } = texts
+  return html`<div class="field"><label for="${name}">${label}</label>${control}${notesOf(texts)}</div>`
+}
+
+function notesOf({ name, help, error }: Omit<FieldTexts, 'label'>): Part {
+  return [
     error !== undefined &&
-    html`<p class="error" id="${name}-error">${icon('alert')}<span>${withCode(error)}</span></p>`
-  }${help !== undefined && html`<p class="help" id="${name}-help">${help}</p>`}</div>`
+      html`<p class="error" id="${name}-error">${icon('alert')}<span>${withCode(error)}</span></p>`,
+    help !== undefined && html`<p class="help small muted" id="${name}-help">${help}</p>`,
+  ]
 }
 
 function describedBy({ name, help, error }: FieldTexts): string | undefined {
@@ -277,13 +291,10 @@ export function choicesField({ name, label, help, error, choices, chosen, kind }
       kind === 'box'
         ? html`<input type="checkbox" name="${name}:${value}"${state}>`
         : html`<input type="radio" name="${name}" value="${value}"${state}>`
-    return html`<label class="choice">${control}<span>${label}${help !== undefined && html`<span class="help">${help}</span>`}</span></label>`
+    return html`<label class="choice">${control}<span>${label}${help !== undefined && html`<span class="help small muted">${help}</span>`}</span></label>`
   })
   const described = attributes({ 'aria-describedby': describedBy({ name, label, help, error }) })
-  return html`<fieldset class="field"${described}><legend>${label}</legend>${
-    error !== undefined &&
-    html`<p class="error" id="${name}-error">${icon('alert')}<span>${withCode(error)}</span></p>`
-  }${help !== undefined && html`<p class="help" id="${name}-help">${help}</p>`}${all}</fieldset>`
+  return html`<fieldset class="field"${described}><legend>${label}</legend>${notesOf({ name, help, error })}${all}</fieldset>`
 }
 
 /** One box that is on or off. */
@@ -294,10 +305,7 @@ export function checkField(options: FieldTexts & { isChecked: boolean }): Html {
     checked: isChecked,
     'aria-describedby': describedBy({ name, label, error }),
   })
-  return html`<div class="field"><label class="choice"><input type="checkbox" name="${name}" value="true"${state}><span>${label}${help !== undefined && html`<span class="help">${help}</span>`}</span></label>${
-    error !== undefined &&
-    html`<p class="error" id="${name}-error">${icon('alert')}<span>${withCode(error)}</span></p>`
-  }</div>`
+  return html`<div class="field"><label class="choice"><input type="checkbox" name="${name}" value="true"${state}><span>${label}${help !== undefined && html`<span class="help small muted">${help}</span>`}</span></label>${notesOf({ name, error })}</div>`
 }
 
 /** Returns the values of `choicesField` with boxes. */
@@ -339,7 +347,7 @@ export function actionForm(
 }
 
 /** Copies the text of an element. Scripts show it. */
-function copyButton(targetId: string): Html {
+export function copyButton(targetId: string): Html {
   return html`<button class="button quiet small copy" type="button" data-copy="${targetId}" hidden>${icon('copy')}<span data-label>Copy</span></button>`
 }
 
@@ -347,7 +355,10 @@ export interface Code {
   id: string
   label: string
   text: string
-  isJson?: boolean
+  /** The name of its language in the colours of code, such as `json`. Absent: it has none. */
+  language?: string
+  /** Above the code, in the place of the label. */
+  name?: string
   isWrapped?: boolean
   /** A long text scrolls in its box. */
   isShort?: boolean
@@ -355,10 +366,12 @@ export interface Code {
 }
 
 export function code(options: Code): Html {
-  const { id, label, text, isJson = false } = options
+  const { id, label, name = label, text, language = 'text' } = options
   const { isWrapped = false, isShort = false, isTall = false } = options
-  const name = [isWrapped && 'wrap', isShort && 'short', isTall && 'tall'].filter(Boolean).join(' ')
-  return html`<div class="code"><div class="code-head"><span>${label}</span>${copyButton(id)}</div><pre class="${name}" tabindex="0" role="region" aria-label="${label}"><code id="${id}">${colouredCode(text, isJson ? 'json' : 'text')}</code></pre></div>`
+  const shape = [isWrapped && 'wrap', isShort && 'short', isTall && 'tall']
+    .filter(Boolean)
+    .join(' ')
+  return html`<div class="code"><div class="code-head row apart"><span>${name}</span>${copyButton(id)}</div><pre class="${shape}" tabindex="0" role="region" aria-label="${label}"><code id="${id}">${colouredCode(text, language)}</code></pre></div>`
 }
 
 /** An id on its own page: whole, with a button that copies it. */
@@ -384,7 +397,7 @@ export interface Fact {
 }
 
 /** `columns`: as many as fit beside each other. */
-export function facts(rows: readonly Fact[], shape: 'rows' | 'three' | 'columns' = 'rows'): Html {
+export function facts(rows: readonly Fact[], shape: 'rows' | 'columns' = 'rows'): Html {
   return html`<dl class="facts ${shape}">${rows.map(({ label, value, isWide }) => html`<div${attributes({ class: isWide && 'whole' })}><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>`
 }
 
@@ -396,16 +409,18 @@ export interface Tile {
 }
 
 export function tiles(all: readonly Tile[]): Html {
-  return html`<dl class="tiles" data-count="${all.length}">${all.map(({ label, value, comparison }) => html`<div class="tile"><dt class="label small">${label}</dt><dd class="value">${value}</dd>${comparison !== undefined && html`<dd class="change">${comparison}</dd>`}</div>`)}</dl>`
+  return html`<dl class="card tiles">${all.map(({ label, value, comparison }) => html`<div class="tile"><dt class="small muted">${label}</dt><dd class="value">${value}</dd>${comparison !== undefined && html`<dd class="sub">${comparison}</dd>`}</div>`)}</dl>`
 }
 
-export interface Menu {
-  label: string
-  items: Part
+export function tabs(
+  label: string,
+  links: readonly { url: string; title: string; isCurrent: boolean }[],
+): Html {
+  return html`<nav class="tabs" aria-label="${label}">${links.map(({ url, title, isCurrent }) => html`<a href="${url}"${attributes({ 'aria-current': isCurrent && 'page' })}>${title}</a>`)}</nav>`
 }
 
 /** Further actions behind one button. It opens without a script. */
-export function menu({ label, items }: Menu): Html {
+export function menu({ label, items }: { label: string; items: Part }): Html {
   return html`<details class="menu"><summary class="button">${icon('more')}<span class="hidden-visually">${label}</span></summary><div class="menu-list">${items}</div></details>`
 }
 
@@ -422,15 +437,16 @@ export interface PageHead {
 
 export function pageHead({ title, text, badge, actions, above = [], shortTitle }: PageHead): Html {
   const path = breadcrumb(above, shortTitle ?? title)
-  return html`<div class="stack tight">${path}<div class="row apart"><div class="stack tight"><div class="row"><h1 class="break" dir="auto">${title}</h1>${badge}</div>${text !== undefined && html`<p class="muted break">${text}</p>`}</div>${actions !== undefined && html`<div class="row">${actions}</div>`}</div></div>`
+  return html`<div class="stack tight">${path}<div class="row apart"><div class="stack tight"><div class="row"><h1 class="break" dir="auto">${title}</h1>${badge}</div>${text !== undefined && html`<p class="muted break">${text}</p>`}</div>${actions !== undefined && actions !== false && html`<div class="row">${actions}</div>`}</div></div>`
 }
 
 type Above = NonNullable<PageHead['above']>
 
-function breadcrumb(above: Above, title: Part): Html | false {
+/** Links to the pages above one, and its own title. */
+export function breadcrumb(above: Above, title: Part): Html | false {
   if (above.length === 0) return false
   const links = above.map(({ title, url }) => html`<li><a href="${url}">${title}</a></li>`)
-  return html`<nav class="breadcrumb" aria-label="Breadcrumb"><ol>${links}<li aria-current="page" class="break" dir="auto">${title}</li></ol></nav>`
+  return html`<nav class="breadcrumb" aria-label="Breadcrumb"><ol class="row small muted">${links}<li aria-current="page" class="break" dir="auto">${title}</li></ol></nav>`
 }
 
 export interface Confirmation {
@@ -463,9 +479,8 @@ export function confirmation(options: Confirmation): Html {
       unlocks: { id: 'do-it', expected: typed.value },
     })
   return html`${breadcrumb(above, button)}<section class="card confirmation" aria-labelledby="confirmation"><form method="post" action="${url}">
-<div class="dialog-head"><h1 class="break" id="confirmation">${title}</h1></div>
-<div class="dialog-body">${hidden('do', action)}${Object.entries(fields).map(([name, value]) => hidden(name, value))}<p>${text}</p>${typing}</div>
-<div class="dialog-foot"><a class="button" href="${cancel.url}">${cancel.label}</a>${submit({ label: button, kind: isDestructive ? 'danger primary' : 'primary', id: 'do-it' })}</div>
+<div class="card-body stack"><h1 class="break" id="confirmation">${title}</h1>${hidden('do', action)}${Object.entries(fields).map(([name, value]) => hidden(name, value))}<p>${text}</p>${typing}</div>
+<div class="card-foot row"><a class="button" href="${cancel.url}">${cancel.label}</a>${submit({ label: button, kind: isDestructive ? 'danger primary' : 'primary', id: 'do-it' })}</div>
 </form></section>`
 }
 
@@ -484,10 +499,9 @@ export interface SecretOnce {
  */
 export function secretOnce({ title, label, value, text, more, done }: SecretOnce): Html {
   return html`<section class="card confirmation" aria-labelledby="secret-title"><form method="get" action="${done}">
-<div class="dialog-head"><h1 id="secret-title">${title}</h1></div>
-<div class="dialog-body"><p class="muted">${text}</p>${copyable('secret', label, value)}
+<div class="card-body stack"><h1 id="secret-title">${title}</h1><p class="muted">${text}</p>${copyable('secret', label, value)}
 ${notice({ tone: 'warning', title: 'This is the only time you can see it.', text: 'Store it where your server reads its secrets. If you lose it, replace it.' })}
 ${more}<label class="choice"><input type="checkbox" data-unlocks="secret-done"><span>I have stored it</span></label></div>
-<div class="dialog-foot">${submit({ label: 'Done', kind: 'primary', id: 'secret-done' })}</div>
+<div class="card-foot row">${submit({ label: 'Done', kind: 'primary', id: 'secret-done' })}</div>
 </form></section>`
 }

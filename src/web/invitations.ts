@@ -17,7 +17,7 @@ import type { Caller } from '../edge/http/callers.ts'
 import { type Answer, type Endpoint, endpoint } from '../edge/http/endpoint.ts'
 import { refuse } from '../platform/errors.ts'
 import { submit, textField } from './components.ts'
-import { type Html, html, type Part } from './html.ts'
+import { html } from './html.ts'
 import {
   hiddenAddress,
   invitationSentence,
@@ -26,7 +26,7 @@ import {
 } from './invitation-words.ts'
 import { accountTitle, redirect } from './layout.ts'
 import { type Fields, type SignInOptions, type SignInPages, visitorOf } from './sign-in-context.ts'
-import type { SignInView } from './sign-in-views.ts'
+import { cardView, type SignInView } from './sign-in-views.ts'
 import { fullTime } from './text.ts'
 
 const path = '/invitations/{token}'
@@ -125,7 +125,7 @@ function invitationView(
 ): SignInView {
   const { account, role, email, expiresAt } = invitation
   const title = `Join ${accountTitle(account)}?`
-  return view(
+  return cardView(
     title,
     html`<p>${invitationSentence(invitation, host)} ${roleSentence(role)}</p>
 <p>You join as <strong class="break">${email}</strong>.</p>
@@ -150,7 +150,7 @@ ${
 
 /** Says nothing about the account, because another user is signed in. */
 function otherAddressView({ email }: Invitation): SignInView {
-  return view(
+  return cardView(
     'This invitation is not for you',
     html`<p>This invitation is for <strong class="break">${hiddenAddress(email)}</strong>, and you are signed in with another address.</p>
 <form method="post" action="/sign-out">${submit({ label: 'Sign out', kind: 'primary' })}</form>
@@ -159,7 +159,7 @@ function otherAddressView({ email }: Invitation): SignInView {
 }
 
 function endedView(): SignInView {
-  return view(
+  return cardView(
     'This invitation cannot be used',
     html`<p>It was answered or withdrawn, or it has ended after ${invitationDays} days. Ask for a new one.</p>
 <p><a class="button primary large" href="/sign-in">Go to sign-in</a></p>`,
@@ -167,23 +167,15 @@ function endedView(): SignInView {
 }
 
 function declinedView(): SignInView {
-  return view(
+  return cardView(
     'You have declined',
     html`<p>You are not a member of the account. You can close this page.</p>`,
   )
 }
 
 function fullView(): SignInView {
-  return view(
+  return cardView(
     'The account is full',
     html`<p>It has ${membersMax} members, which is the maximum. Tell the person who invited you.</p>`,
   )
-}
-
-function view(heading: string, main: Part, title = heading): SignInView {
-  const content: Html = html`<section class="card" aria-labelledby="title"><div class="card-body stack">
-<h1 id="title" class="break">${heading}</h1>
-${main}
-</div></section>`
-  return { title, main: content }
 }

@@ -1,6 +1,8 @@
 /** Pure: the frame of every page. */
+import { Type } from 'typebox'
 import { accountsPath, consolePath } from '../accounts/sign-in.ts'
 import type { ConsoleRole } from '../edge/http/callers.ts'
+import { formType } from '../edge/http/contract.ts'
 import type { Answer } from '../edge/http/endpoint.ts'
 import { type AssetName, assetPath } from './assets.ts'
 import { attributes, Html, html, type Part } from './html.ts'
@@ -107,7 +109,7 @@ ${brand(host, siteUrl)}
 <main id="main" class="single">
 ${content}
 </main>
-<footer class="site-footer"><div><span>Score credentials of ${host}</span><a href="${`${siteUrl}/verify`}">Verify a credential</a><a href="${`${siteUrl}/docs`}">Docs</a></div></footer>
+<footer class="site-footer small muted"><div><span>Score credentials of ${host}</span><a href="${`${siteUrl}/verify`}">Verify a credential</a><a href="${`${siteUrl}/docs`}">Docs</a></div></footer>
 ${siteUrl === '' && searchDialog}
 ${iconShapes(content.text + themeButton.text + searchLink.text)}
 </body>`
@@ -138,7 +140,7 @@ ${siteNavigation(current)}
 <div class="row">${searchLink}${themeButton}<a class="button" href="/dashboard">Dashboard</a></div>
 </div></header>
 ${content}
-<footer class="site-footer${full}"><div><span>Score credentials of ${operatorName === null ? host : html`<bdi>${operatorName}</bdi> (${host})`}</span><a href="/status">Status</a><a href="/.well-known/did.json">Issuer and keys</a><a href="/docs/api">API reference</a><a href="/changelog">Changelog</a></div></footer>
+<footer class="site-footer small muted${full}"><div><span>Score credentials of ${operatorName === null ? host : html`<bdi>${operatorName}</bdi> (${host})`}</span><a href="/status">Status</a><a href="/.well-known/did.json">Issuer and keys</a><a href="/docs/api">API reference</a><a href="/changelog">Changelog</a></div></footer>
 ${searchDialog}
 ${iconShapes(content.text + themeButton.text + menuButton.text + searchLink.text)}
 </body>`
@@ -273,7 +275,7 @@ ${menuButton}
 <a class="brand" href="${start}">${mark}assay</a>
 <span class="account collapse" dir="auto">${place}</span>
 <div class="row">${hasSearch && searchLink}${themeButton}
-<details class="menu"><summary class="button quiet">${avatar(user, 'small')}<span class="collapse user" dir="auto">${user}</span><span class="hidden-visually">, your account</span>${icon('chevron')}</summary><div class="menu-list"><p class="menu-head"><strong class="break" dir="auto">${user}</strong><span class="break" dir="auto">${place}</span></p>${menu}${menu !== false && html`<hr>`}<form method="post" action="/sign-out"><button type="submit">${icon('out')}Sign out</button></form></div></details></div>
+<details class="menu"><summary class="button quiet">${avatar(user, 'small')}<span class="collapse user" dir="auto">${user}</span><span class="hidden-visually">, your account</span>${icon('chevron')}</summary><div class="menu-list"><p class="menu-head"><strong class="break" dir="auto">${user}</strong><span class="small muted break" dir="auto">${place}</span></p>${menu}${menu !== false && html`<hr>`}<form method="post" action="/sign-out"><button type="submit">${icon('out')}Sign out</button></form></div></details></div>
 </div></header>`
   const navigation = html`<nav class="sidebar" id="nav" popover aria-label="${label}"><div class="sections">${groups.map(
     ({ title, pages }) =>
@@ -323,6 +325,17 @@ export function avatar(user: string, size: 'small' | 'usual' = 'usual'): Html {
     .map((word) => Array.from(word)[0]?.toUpperCase() ?? '')
     .join('')
   return html`<svg class="avatar ${size}" viewBox="0 0 64 64" aria-hidden="true"><circle cx="32" cy="32" r="32"/><text x="32" y="40" text-anchor="middle">${initials}</text></svg>`
+}
+
+/** The body of a form, whose fields are texts that its page reads by itself. */
+export function formBody(bytesMax: number) {
+  return {
+    mediaTypes: [formType],
+    schema: Type.Object({}),
+    bytesMax,
+    ambiguousReachesHandler: false,
+    examples: {},
+  }
 }
 
 /** Answers with a page. */

@@ -10,7 +10,6 @@ import type { Prices } from '../billing/credits/meters.ts'
 import type { Verify } from '../credentials/verifier.ts'
 import type { Sandbox } from '../demo/sandbox/open.ts'
 import { type SessionCaller, sessionOf } from '../edge/http/callers.ts'
-import { formType } from '../edge/http/contract.ts'
 import {
   type Answer,
   type Endpoint,
@@ -32,8 +31,9 @@ import { type Refusal, refuse } from '../platform/errors.ts'
 import type { ReportServices } from '../reports/operations.ts'
 import { countFailingEndpoints } from '../webhooks/api.ts'
 import type { WebhookServices } from '../webhooks/operation-parts.ts'
-import type { Part } from './html.ts'
-import { type Page, pageAnswer, redirect } from './layout.ts'
+import { type PageHead, pageHead, type Results, results } from './components.ts'
+import { html, type Part } from './html.ts'
+import { formBody, type Page, pageAnswer, redirect } from './layout.ts'
 import { dashboardRefusalPage } from './refusal-page.ts'
 
 /** What all pages of the dashboard share. */
@@ -80,6 +80,13 @@ interface Visiting<Path = Fields, Query = Fields> {
 export interface View {
   /** Title of the tab. */
   title: string
+  /**
+   * The head of the page. Its title is that of the tab unless given. Absent: the page is one card,
+   * such as a confirmation.
+   */
+  head?: Partial<PageHead>
+  /** What an action did, above the head. */
+  top?: Part
   main: Part
   /** 200 unless given. */
   status?: number
@@ -88,13 +95,13 @@ export interface View {
 export type Shown = View | { redirectTo: string } | Refusal
 
 export interface DeclaredPage<Path extends TObject, Query extends TObject, More = Performing> {
-  /** Unique over the service. */
-  name: string
   path: string
-  /** Path of its entry in the navigation, or a function of its path parameters. */
-  entry: string | ((path: Fields) => string)
+  /** Path of its entry in the navigation, or a function of its path parameters: its own unless given. */
+  entry?: string | ((path: Fields) => string)
   pathParameters?: Path
   queryParameters?: Query
+  /** What an action of the page did, by the word of it in `done` of the query. */
+  results?: Results
   show(visit: Visiting<Static<Path>, Static<Query>> & More): Promise<Shown>
   /** The actions by the value of the form's field `do`. */
   actions?: Readonly<
@@ -104,8 +111,6 @@ export interface DeclaredPage<Path extends TObject, Query extends TObject, More 
     >
   >
 }
-
-const bodyBytesMax = 32_768
 
 /** What the pages of one place have in common. */
 export interface PagesPlace<More>
@@ -143,7 +148,8 @@ export function pageEndpoints<Path extends TObject, Query extends TObject, More>
   page: DeclaredPage<Path, Query, More>,
 ): Endpoint[] {
   const host = new URL(context.publicUrl).host
-  const { name, path, pathParameters, queryParameters, actions } = page
+  const { path, entry = path, pathParameters, queryParameters, actions } = page
+  const resultOf = results(page.results ?? {})
   const common = {
     path,
     area: 'pages',
@@ -151,8 +157,14 @@ export function pageEndpoints<Path extends TObject, Query extends TObject, More>
     policy,
     refusalPage,
     responses: {},
-    ...(pathParameters === undefined ? {} : { pathParameters }),
-    ...(queryParameters === undefined ? {} : { queryParameters }),
+    ...(pathParameters && { pathParameters }),
+    ...((queryParameters || page.results) && {
+      // It has every parameter that the page declares.
+      queryParameters: Type.Object({
+        done: queryText,
+        ...queryParameters?.properties,
+      }) as unknown as Query,
+    }),
   } as const
   type Request = EndpointRequest<Static<Path>, Static<Query>>
 
@@ -161,16 +173,16 @@ export function pageEndpoints<Path extends TObject, Query extends TObject, More>
     const session = sessionOf(caller)
     const more = moreOf(session, requestId)
     const visit = { session, path, query, now: context.clock(), requestId, ...more }
-    const entry = typeof page.entry === 'string' ? page.entry : page.entry(path as Fields)
+    const current = typeof entry === 'string' ? entry : entry(path as Fields)
     // The frame is read beside the view, not before it.
-    const [shown, frame] = await Promise.all([work(visit), frameOf(session, entry)])
-    return answerOf(shown, { host, frame })
+    const [shown, frame] = await Promise.all([work(visit), frameOf(session, current)])
+    return answerOf(shown, { host, frame, result: resultOf((query as Fields).done) })
   }
   type VisitOf = Visiting<Static<Path>, Static<Query>> & More
 
   const shown = endpoint({
     ...common,
-    operationId: name,
+    operationId: `page ${path}`,
     method: 'GET',
     summary: 'A page of the dashboard or the console',
     answer: (request) => answer(request, (visit) => page.show(visit)),
@@ -178,16 +190,10 @@ export function pageEndpoints<Path extends TObject, Query extends TObject, More>
   if (actions === undefined) return [shown]
   const taken = endpoint({
     ...common,
-    operationId: `${name} form`,
+    operationId: `form of ${path}`,
     method: 'POST',
     summary: 'A form of a page',
-    body: {
-      mediaTypes: [formType],
-      schema: Type.Object({}),
-      bytesMax: bodyBytesMax,
-      ambiguousReachesHandler: false,
-      examples: {},
-    },
+    body: formBody(32_768),
     answer: (request) => {
       const fields = request.body as Fields
       const action = Object.hasOwn(actions, fields.do ?? '') ? actions[fields.do ?? ''] : undefined
@@ -213,12 +219,21 @@ async function frameOf(
   return { dashboard: { ...frame, user: name ?? email, current, failingEndpoints } }
 }
 
-function answerOf(shown: Shown, { host, frame }: { host: string; frame: Frame | null }): Answer {
+function answerOf(
+  shown: Shown,
+  { host, frame, result }: { host: string; frame: Frame | null; result: Part },
+): Answer {
   if ('refusal' in shown) return shown
   if ('redirectTo' in shown) return redirect(shown.redirectTo)
   if (frame === null) return redirect('/sign-in')
-  const { title, main, status } = shown
+  const { title, head, top, status } = shown
+  const main = html`${result}${top}${head && pageHead({ title, ...head })}\n${shown.main}`
   return pageAnswer({ title, host, main, ...frame }, status === undefined ? {} : { status })
+}
+
+/** Returns the number of a row, such as the one before which a list goes on; a wrong one is as none. */
+export function rowNumber(text = ''): number | null {
+  return /^[1-9][0-9]{0,14}$/.test(text) ? Number(text) : null
 }
 
 /** A text of the query that the page reads by itself: a wrong one is as none. */

@@ -238,8 +238,8 @@ test('a day before the first look has no record, and no page says that all was w
   since = new Date('2026-05-13T12:00:00Z')
   const young = String((await get('/status')).body)
   assert.match(young, /No interruption since 13 May 2026\./)
-  assert.match(young, /<rect class="unknown"[^>]*><title>11 May 2026: nothing is recorded/)
-  assert.match(young, /<rect class="works"[^>]*><title>13 May 2026: no interruption/)
+  assert.match(young, /<rect data-tone="neutral"[^>]*><title>11 May 2026: nothing is recorded/)
+  assert.match(young, /<rect data-tone="positive"[^>]*><title>13 May 2026: no interruption/)
   assert.match(
     String((await get('/status.json')).body),
     /"recordedSince":"2026-05-13T12:00:00\.000Z"/,

@@ -1,14 +1,13 @@
 /** Shared by all pages of sign-in: options, declarations and answers. */
 
-import { Type } from 'typebox'
 import type { SignUp } from '../accounts/identity-sign-in.ts'
 import type { OidcProvider } from '../accounts/oidc-provider.ts'
 import { sessionCookie, sessionCookieName, sessionValueOf } from '../accounts/session-cookie.ts'
 import type { BegunSession, SessionsOptions } from '../accounts/sessions.ts'
 import { consolePath, isOfConsole } from '../accounts/sign-in.ts'
-import { formType, type RateLimits } from '../edge/http/contract.ts'
-import type { Answer, Endpoint, RefusalPage, Visitor } from '../edge/http/endpoint.ts'
-import { pageAnswer } from './layout.ts'
+import type { RateLimits } from '../edge/http/contract.ts'
+import type { Visitor } from '../edge/http/endpoint.ts'
+import { formBody, pageAnswer } from './layout.ts'
 import { startRefusalPage } from './refusal-page.ts'
 import type { SignInMethods, SignInView } from './sign-in-views.ts'
 
@@ -35,38 +34,12 @@ export type Fields = Readonly<Record<string, string>>
 
 /** Requests of one network address to one page. */
 const viewLimits: RateLimits = { perMinute: 120, perDay: 20_000 }
-const bodyBytesMax = 8_192
 const secondsPerDay = 86_400
 
-export interface SignInPages {
-  /** Common to the declarations of pages. */
-  view: Declared & { method: 'GET'; policy: PagePolicy }
-  /** Common to the declarations of forms. */
-  form: Declared & { method: 'POST'; body: FormBody }
-  viewPolicy: PagePolicy
-  /** Returns the page after sign-in: the requested one, or the first one of this listener. */
-  destination(next: string | null): string
-  /** The status is 200 unless given. */
-  show(
-    view: (methods: SignInMethods) => SignInView,
-    status?: number,
-    headers?: Record<string, string>,
-  ): Answer
-  sessionValue(visitor: Visitor | null): string | null
-  /** The Set-Cookie header that begins a session. */
-  begun(session: BegunSession): string
-}
+export type SignInPages = ReturnType<typeof signInPages>
 
-type PagePolicy = { kind: 'page'; limits: RateLimits }
-type FormBody = ReturnType<typeof formBody>
-interface Declared {
-  area: 'pages'
-  priority: 'search'
-  responses: Endpoint['responses']
-  refusalPage: RefusalPage
-}
-
-export function signInPages(options: SignInOptions): SignInPages {
+/** What the pages of sign-in have in common. */
+export function signInPages(options: SignInOptions) {
   const { publicUrl, rules, sendsMail, isSignUpOpen, provider, operatorSite } = options
   const host = new URL(publicUrl).host
   const isConsole = operatorSite !== undefined
@@ -80,28 +53,25 @@ export function signInPages(options: SignInOptions): SignInPages {
   } as const
   const viewPolicy = { kind: 'page', limits: viewLimits } as const
   return {
+    /** Common to the declarations of pages. */
     view: { ...common, method: 'GET', policy: viewPolicy },
-    form: { ...common, method: 'POST', body: formBody() },
+    /** Common to the declarations of forms. */
+    form: { ...common, method: 'POST', body: formBody(8_192) },
     viewPolicy,
-    destination(next) {
+    /** Returns the page after sign-in: the requested one, or the first one of this listener. */
+    destination(next: string | null): string {
       if (isConsole) return next !== null && isOfConsole(next) ? next : consolePath
       return next ?? '/dashboard'
     },
-    show: (view, status = 200, headers = {}) =>
-      pageAnswer({ ...view(methods), ...operatorSite, host }, { status, headers }),
-    sessionValue: (visitor) => sessionValueOf(visitorOf(visitor).cookies, name),
-    begun: ({ value }) => sessionCookie(publicUrl, value, rules.days * secondsPerDay),
-  }
-}
-
-function formBody() {
-  return {
-    mediaTypes: [formType],
-    schema: Type.Object({}),
-    bytesMax: bodyBytesMax,
-    ambiguousReachesHandler: false,
-    examples: {},
-  }
+    show: (
+      view: (methods: SignInMethods) => SignInView,
+      status = 200,
+      headers: Record<string, string> = {},
+    ) => pageAnswer({ ...view(methods), ...operatorSite, host }, { status, headers }),
+    sessionValue: (visitor: Visitor | null) => sessionValueOf(visitorOf(visitor).cookies, name),
+    /** Returns the Set-Cookie header that begins a session. */
+    begun: ({ value }: BegunSession) => sessionCookie(publicUrl, value, rules.days * secondsPerDay),
+  } as const
 }
 
 /** Endpoints with the policy `page` always get a visitor. */

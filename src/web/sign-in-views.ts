@@ -1,8 +1,8 @@
 /** The views of sign-in, from data to HTML. They need no script. */
 import type { IdentityRefusal } from '../accounts/identity-sign-in.ts'
 import { isOfConsole } from '../accounts/sign-in.ts'
-import { notice, result } from './components.ts'
-import { attributes, type Html, html } from './html.ts'
+import { hidden, notice, result } from './components.ts'
+import { attributes, type Html, html, type Part } from './html.ts'
 import { icon } from './icons.ts'
 import type { Page } from './layout.ts'
 import { counted } from './text.ts'
@@ -69,12 +69,12 @@ function mailForm({ email, next, error, provider }: SignInForm): Html {
   const described = error === null ? 'email-help' : 'email-error email-help'
   const isFirst = provider === null
   return html`<form class="stack" method="post" action="/sign-in" novalidate>
-${next !== null && html`<input type="hidden" name="next" value="${next}">`}
+${next !== null && hidden('next', next)}
 <div class="field">
 <label for="email">Email address</label>
 <input class="input" id="email" name="email" type="email" inputmode="email" autocomplete="email" autocapitalize="none" spellcheck="false" maxlength="254" required${attributes({ autofocus: isFirst || error !== null })} value="${email}" aria-invalid="${error === null ? 'false' : 'true'}" aria-describedby="${described}">
 ${error !== null && html`<p class="error" id="email-error">${icon('alert')}<span>${error}</span></p>`}
-<p class="help" id="email-help">We send you a link. It works once, for 15 minutes.</p>
+<p class="help small muted" id="email-help">We send you a link. It works once, for 15 minutes.</p>
 </div>
 <button class="button ${isFirst && 'primary '}large" type="submit">Send sign-in link</button>
 </form>`
@@ -90,17 +90,12 @@ function signUpAdvice({ isSignUpOpen, sendsMail, provider }: SignInMethods): str
 
 /** The view of a deployment without a mail server and without a provider. */
 export function noMethodView({ hasLeft = false }: { hasLeft?: boolean } = {}): SignInView {
-  return {
-    title: 'Sign in',
-    main: html`${hasLeft && leftNotice}<section class="card" aria-labelledby="title"><div class="card-body stack">
-<h1 id="title">Sign in</h1>
-${notice({
-  tone: 'info',
-  title: 'This service sends no mail.',
-  text: html`Ask its operator for a sign-in link: <code>assay users sign-in-link EMAIL</code> prints one.`,
-})}
-</div></section>`,
-  }
+  const text = html`Ask its operator for a sign-in link: <code>assay users sign-in-link EMAIL</code> prints one.`
+  const { title, main } = cardView(
+    'Sign in',
+    notice({ tone: 'info', title: 'This service sends no mail.', text }),
+  )
+  return { title, main: [hasLeft && leftNotice, main] }
 }
 
 /** Why a sign-in with the provider ended without a session. */
@@ -148,15 +143,12 @@ export function providerProblemView(
 ): SignInView {
   const { title, text } = problems[problem]
   const name = provider ?? ''
-  return {
+  return cardView(
     title,
-    main: html`<section class="card" aria-labelledby="title"><div class="card-body stack">
-<h1 id="title">${title}</h1>
-<p>${text(name)}</p>
+    html`<p>${text(name)}</p>
 ${providerLink(name, null)}
-${sendsMail && html`<p><a href="/sign-in">Sign in by mail instead</a></p>`}
-</div></section>`,
-  }
+${sendsMail && html`<p><a href="/sign-in">Sign in by mail instead</a></p>`}`,
+  )
 }
 
 /** Does not say whether a user has the address. */
@@ -164,31 +156,22 @@ export function linkSentView({ isSignUpOpen }: SignInMethods): SignInView {
   const sent = isSignUpOpen
     ? 'A sign-in link is on its way.'
     : 'If the address was invited, a sign-in link is on its way.'
-  return {
-    title: 'Check your mail',
-    main: html`<section class="card" aria-labelledby="title"><div class="card-body stack">
-<span class="round">${icon('mail', 'md')}</span>
-<h1 id="title">Check your mail</h1>
+  return cardView(
+    'Check your mail',
+    html`<span class="round">${icon('mail', 'md')}</span>
 <p>${sent} Open it within 15 minutes.</p>
 <p class="muted small">Nothing after a few minutes? Look into the spam folder, and check the address.</p>
-<p><a href="/sign-in">Use another address</a></p>
-</div></section>`,
-  }
+<p><a href="/sign-in">Use another address</a></p>`,
+  )
 }
 
 export function confirmView({ email, token }: { email: string; token: string }): SignInView {
-  return {
-    title: 'Confirm sign-in',
-    main: html`<section class="card" aria-labelledby="title"><div class="card-body stack">
-<h1 id="title">Confirm sign-in</h1>
-<p>You sign in as <strong class="break">${email}</strong> in this browser.</p>
-<form method="post" action="/sign-in/confirm">
-<input type="hidden" name="token" value="${token}">
-<button class="button primary large" type="submit">Sign in</button>
-</form>
-<p class="muted small">Not your address, or not your request? Close this page. Nothing has happened yet.</p>
-</div></section>`,
-  }
+  return cardView(
+    'Confirm sign-in',
+    html`<p>You sign in as <strong class="break">${email}</strong> in this browser.</p>
+<form method="post" action="/sign-in/confirm">${hidden('token', token)}<button class="button primary large" type="submit">Sign in</button></form>
+<p class="muted small">Not your address, or not your request? Close this page. Nothing has happened yet.</p>`,
+  )
 }
 
 /** Shown if the service could not end the session itself, because its database is away. */
@@ -203,24 +186,29 @@ export function signedOutHereView({
   const open = isEverywhere
     ? 'A part of this service is down, so your other sessions are still open.'
     : 'A part of this service is down, so it could not close the session on its side.'
-  return {
+  return cardView(
     title,
-    main: html`<section class="card" aria-labelledby="title"><div class="card-body stack">
-<h1 id="title">${title}</h1>
-<p>This browser has forgotten your session. ${open} A session ends by itself after ${counted(idleDays, 'day')} without use.</p>
+    html`<p>This browser has forgotten your session. ${open} A session ends by itself after ${counted(idleDays, 'day')} without use.</p>
 <p>To end it at once, sign in again in some minutes and choose “Sign out everywhere” under Sessions.</p>
-<p><a class="button" href="/sign-in">Go to sign-in</a></p>
-</div></section>`,
-  }
+<p><a class="button" href="/sign-in">Go to sign-in</a></p>`,
+  )
 }
 
 export function unusableLinkView(): SignInView {
+  return cardView(
+    'This link cannot be used',
+    html`<p>A sign-in link works once, for 15 minutes. This one was used, has expired, or is not complete.</p>
+<p><a class="button primary large" href="/sign-in">Send a new link</a></p>`,
+  )
+}
+
+/** A page of one card. `title` is that of the tab. */
+export function cardView(heading: string, content: Part, title = heading): SignInView {
   return {
-    title: 'This link cannot be used',
+    title,
     main: html`<section class="card" aria-labelledby="title"><div class="card-body stack">
-<h1 id="title">This link cannot be used</h1>
-<p>A sign-in link works once, for 15 minutes. This one was used, has expired, or is not complete.</p>
-<p><a class="button primary large" href="/sign-in">Send a new link</a></p>
+<h1 id="title" class="break">${heading}</h1>
+${content}
 </div></section>`,
   }
 }

@@ -3,6 +3,7 @@
  * through `textContent`, because Trusted Types forbid HTML strings.
  */
 import { openFind } from './find.ts'
+import { askForPage } from './page-call.ts'
 
 openFind()
 
@@ -137,15 +138,6 @@ function buttonOf(id: string | undefined): HTMLButtonElement | null {
   return element instanceof HTMLButtonElement ? element : null
 }
 
-/** A new call, as the stream of the request log sends it. */
-interface NewCall {
-  tone: string
-  link: string
-  cells: Record<string, string>
-  /** By the name of the element. An empty one hides it. */
-  links: Record<string, string>
-}
-
 // The language of examples holds on every page, and Copy takes the one in view.
 for (const block of document.querySelectorAll<HTMLElement>('[data-languages]')) {
   const radios = [...block.querySelectorAll<HTMLInputElement>('input[name="language"]')]
@@ -250,45 +242,42 @@ const refusedMs = 15_000
  * a browser opens no more than six connections to a site.
  */
 function followCalls(list: HTMLElement): void {
-  const row = list.querySelector('template')?.content.querySelector('tbody')
   const badge = document.querySelector<HTMLElement>('[data-live-state]')
   const full = document.querySelector<HTMLElement>('[data-live-full]')
   const url = list.dataset.live ?? ''
-  const body = list.querySelector('tbody')
-  const rowsMax = Number(list.dataset.rows)
   const toggle = document.querySelector<HTMLElement>('[data-live-toggle]')
   let isPaused = false
   let end = (): void => {}
 
-  const add = ({ tone, link, cells, links }: NewCall): void => {
-    // The page without a call has no table yet.
-    if (body === null || row == null) {
-      location.reload()
-      return
-    }
-    if (body.querySelector(`a[href="${link}"]`) !== null) return
-    const added = row.cloneNode(true) as HTMLElement
-    for (const cell of added.querySelectorAll<HTMLElement>('[data-cell]'))
-      (cell.querySelector('time') ?? cell).textContent =
-        cells[cell.dataset.cell ?? ''] ?? cell.textContent
-    for (const time of added.querySelectorAll('time')) {
-      time.dateTime = cells.iso ?? ''
-      time.title = cells.at ?? ''
-    }
-    for (const element of added.querySelectorAll<HTMLElement>('[data-link]')) {
-      const url = links[element.dataset.link ?? ''] ?? ''
-      element.setAttribute('href', url)
-      element.hidden = url === ''
-    }
-    added.querySelector('.path')?.setAttribute('href', link)
-    added.querySelector('.badge')?.setAttribute('data-tone', tone)
-    added.querySelector('.method')?.setAttribute('data-method', cells.method ?? '')
-    added.querySelector('[data-advice]')?.toggleAttribute('hidden', cells.error === '')
-    const narrow = added.querySelector('.narrow-only')
-    if (narrow !== null) narrow.textContent = `${cells.time} · ${cells.key} · ${cells.duration}`
-    body.prepend(...added.children)
+  /** Puts the new rows of the same page, as it is now, above those that are shown. */
+  const show = (page: Document): void => {
+    const [body, next] = [list.querySelector('tbody'), page.querySelector('[data-live]')]
+    // The page without a call has no table yet, and that of a session that has ended is the sign-in.
+    if (body === null || next === null) return location.reload()
+    const pathOf = (row: Element) => row.querySelector('.path')?.getAttribute('href')
+    const shown = new Set(Array.from(body.rows, pathOf))
+    const rows = [...next.querySelectorAll('tbody > tr')]
     // A call has its row and the one that opens below it.
-    while (body.rows.length > 2 * rowsMax) body.lastElementChild?.remove()
+    const added = rows.flatMap((row, i) => (shown.has(pathOf(row)) ? [] : rows.slice(i, i + 2)))
+    body.prepend(...added)
+    while (body.rows.length > rows.length) body.lastElementChild?.remove()
+    for (const part of ['.chart', '.legend']) {
+      const [old, fresh] = [list, next].map((one) => one.querySelector(part))
+      if (fresh != null && !old?.matches(':focus-within')) old?.replaceWith(fresh)
+    }
+    document.dispatchEvent(new Event('page-shown'))
+  }
+
+  /** Asks for the page, one call at a time: what arrives meanwhile is on the next one. */
+  let news = 0
+  const refresh = async (): Promise<void> => {
+    if (news++ > 0) return
+    for (let seen = 0; news > seen; ) {
+      seen = news
+      const call = await askForPage(location.href)
+      if (call?.status === 200) show(call.response as Document)
+    }
+    news = 0
   }
 
   /** An EventSource does not tell the status of a refusal. */
@@ -313,7 +302,7 @@ function followCalls(list: HTMLElement): void {
         void sayIfFull()
         retry = setTimeout(update, refusedMs)
       })
-      source.addEventListener('message', ({ data }) => add(JSON.parse(data) as NewCall))
+      source.addEventListener('message', () => void refresh())
       end = () => {
         clearTimeout(retry)
         source.close()

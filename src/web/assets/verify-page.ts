@@ -10,6 +10,7 @@ import {
   verifyCredential,
 } from '../../../packages/sdk/src/verify.ts'
 import { badgeBytesMax, inputProblems, readBadge } from './badge-file.ts'
+import { askForPage } from './page-call.ts'
 import { type Checked, compare, rowsOf } from './verdict-rows.ts'
 
 function find(selector: string): HTMLElement | null {
@@ -35,23 +36,14 @@ function addressOf({ pathname, search, hash }: Location): string {
 let shown = ''
 let asked: XMLHttpRequest | undefined
 
-/**
- * Asks for a page of the service. As a document it needs no HTML text, which Trusted Types forbid,
- * and it is the page that a browser without this script gets.
- */
+/** Asks for the page that a browser without this script gets. Only the newest answer is shown. */
 function ask(url: string, input?: string): Promise<XMLHttpRequest | null> {
-  // Only the newest answer is shown.
   asked?.abort()
-  return new Promise((resolve) => {
-    const call = new XMLHttpRequest()
-    asked = call
-    call.open(input === undefined ? 'GET' : 'POST', url)
-    call.responseType = 'document'
-    call.setRequestHeader('Accept', 'text/html')
-    call.addEventListener('load', () => resolve(call.response === null ? null : call))
-    call.addEventListener('error', () => resolve(null))
-    if (input === undefined) call.send()
-    else call.send(new URLSearchParams({ document: input }))
+  return askForPage(url, {
+    ...(input !== undefined && { input }),
+    asked: (call) => {
+      asked = call
+    },
   })
 }
 

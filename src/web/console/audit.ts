@@ -29,7 +29,6 @@ export function auditPages<Services>(console: Console<Services>): Endpoint[] {
       },
     })
   return console.page({
-    name: 'console audit',
     entry: auditPath,
     path: auditPath,
     show: (visit) => show(visit),

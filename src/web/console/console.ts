@@ -61,7 +61,7 @@ export type Visiting = Omit<Visit, 'perform'>
 
 interface Declared
   extends Partial<Pick<DeclaredPage<TObject, TObject>, 'entry'>>,
-    Pick<DeclaredPage<TObject, TObject>, 'name' | 'path' | 'pathParameters'> {
+    Pick<DeclaredPage<TObject, TObject>, 'path' | 'pathParameters'> {
   show(visit: Visiting): Promise<Shown>
   actions?: Readonly<Record<string, (visit: Visiting, fields: Fields) => Promise<Shown>>>
 }

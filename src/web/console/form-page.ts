@@ -10,7 +10,6 @@ import {
   formErrors,
   hidden,
   notice,
-  pageHead,
   result,
   secretOnce,
 } from '../components.ts'
@@ -181,8 +180,9 @@ function formView<Services>({
   return {
     title: hasErrors ? `Error: ${summary}` : summary,
     ...(status !== undefined && { status }),
-    main: html`${above}${pageHead({ title: summary, above: [back], shortTitle: label })}
-<section class="card form-card" aria-label="${summary}"><form class="card-body stack" method="post" action="${url}" novalidate>
+    top: above,
+    head: { title: summary, above: [back], shortTitle: label },
+    main: html`<section class="card form-card" aria-label="${summary}"><form class="card-body stack" method="post" action="${url}" novalidate>
 ${formErrors('Nothing was changed.', errors)}${hidden('key', key)}${
   Object.keys(given).length > 0 &&
   facts(

@@ -3,7 +3,7 @@ import { type Operation } from '../../operations/operation.ts'
 import { type OperationCaller } from '../../operations/perform.ts'
 import { valuesOfTexts } from '../../operations/text-input.ts'
 import { errorTable, refuse } from '../../platform/errors.ts'
-import { card, empty, formErrors, pageHead, pagination, submit } from '../components.ts'
+import { card, empty, formErrors, pagination, submit } from '../components.ts'
 import { attributes, type Html, html, type Part } from '../html.ts'
 import { type Shown } from '../page.ts'
 import { counted } from '../text.ts'
@@ -78,7 +78,7 @@ export async function listShown<Services>(
   )
   const filter =
     names.length > 0 &&
-    html`${formErrors('', 'form' in errors ? { form: errors.form ?? '' } : {})}<form class="filters" method="get" novalidate>${names.map((name) => inputField(operation, name, { values: texts, errors, isFilter: true }))}${submit({ label: isMain ? 'Apply' : 'Show' })}${Object.keys(chosen).length > 0 && html`<a class="button quiet" href="${viewPath(noun, operation)}">Clear filters</a>`}</form>`
+    html`${formErrors('', 'form' in errors ? { form: errors.form ?? '' } : {})}<form class="card-body filters" method="get" novalidate>${names.map((name) => inputField(operation, name, { values: texts, errors, isFilter: true }))}${submit({ label: isMain ? 'Apply' : 'Show' })}${Object.keys(chosen).length > 0 && html`<a class="button quiet" href="${viewPath(noun, operation)}">Clear filters</a>`}</form>`
   const table = (rows: readonly object[]): Html => {
     const links = rowLinks(console.nouns, { noun, operation }, caller)
     const showing = { nouns: console.nouns, now: visit.now, hides: [] }
@@ -90,15 +90,12 @@ export async function listShown<Services>(
     if (rows.length === 0) return empty({ icon: 'list', title: 'Nothing here', text })
     const { next = null } = output as { next?: string | null }
     const pageOf = (after: object) => viewPath(noun, operation, { ...chosen, ...after })
-    return html`${table(rows)}${
-      (next !== null || after !== undefined) &&
-      pagination({
-        summary: counted(rows.length, 'row'),
-        newer: after === undefined ? undefined : pageOf({}),
-        older: next === null ? undefined : pageOf({ after: next }),
-        labels: ['First page', 'Next page'],
-      })
-    }`
+    return html`${table(rows)}${pagination({
+      summary: counted(rows.length, 'row'),
+      newer: after !== undefined && pageOf({}),
+      older: next !== null && pageOf({ after: next }),
+      labels: ['First page', 'Next page'],
+    })}`
   }
   const facts = (output: object): Html => {
     const showing = { nouns: console.nouns, now: visit.now, hides: [] }
@@ -107,15 +104,16 @@ export async function listShown<Services>(
   return {
     title,
     ...(refused !== undefined && { status: errorTable[refused.refusal].status }),
-    main: html`${byHand?.above}${await doneNotice(console, visit)}${pageHead({
-      title,
+    top: [byHand?.above, await doneNotice(console, visit)],
+    head: {
       ...(isMain
         ? { text: byHand?.text ?? withoutVerb(summary) }
         : { above: [{ title: noun.title, url: noun.path }] }),
       actions: byHand?.actions ?? (isMain && actionLinks(looseActions(noun, caller), {}, noun)),
-    })}${viewLinks(noun, operation, caller)}${
+    },
+    main: html`${viewLinks(noun, operation, caller)}${
       columns === undefined
-        ? html`${filter !== false && card({ title: 'Choose', body: filter })}${output !== undefined && facts(output)}`
+        ? html`${filter !== false && card({ title: 'Choose', isFlush: true, body: filter })}${output !== undefined && facts(output)}`
         : html`<section class="card" aria-label="${title}"><h2 class="hidden-visually">${title}</h2>${filter}${output !== undefined && list(output)}</section>`
     }`,
   }
@@ -189,11 +187,12 @@ async function nounShown<Services>(
   ].filter(({ one }) => mayCall(one, caller))
   return {
     title: noun.title,
-    main: html`${await doneNotice(console, visit)}${pageHead({ title: noun.title })}
-${card({
-  title: 'What you can do',
-  body: html`<ul class="plain-list stack tight">${links.map(({ one, url }) => html`<li><a href="${url}">${one.summary}</a></li>`)}</ul>`,
-})}`,
+    top: await doneNotice(console, visit),
+    head: {},
+    main: card({
+      title: 'What you can do',
+      body: html`<ul class="stack tight">${links.map(({ one, url }) => html`<li><a href="${url}">${one.summary}</a></li>`)}</ul>`,
+    }),
   }
 }
 

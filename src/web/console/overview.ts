@@ -10,7 +10,6 @@ import {
   card,
   empty,
   none,
-  pageHead,
   type Tile,
   table,
   tiles,
@@ -36,7 +35,6 @@ export function overviewPage<Services>(
   { state, needFacts, totals }: OverviewOptions,
 ): Endpoint[] {
   return console.page({
-    name: 'console overview',
     path: consolePath,
     async show(visit) {
       const [found, facts, sizes, disputes, entries] = await Promise.all([
@@ -49,14 +47,13 @@ export function overviewPage<Services>(
       const needs = needsOf(found, facts, visit.now)
       return {
         title: 'Overview',
-        main: html`${pageHead({
-          title: 'Overview',
+        head: {
           badge:
             needs.length === 0
               ? badge('positive', 'check', 'All is well')
               : badge('warning', 'alert', counted(needs.length, 'thing to do', 'things to do')),
-        })}
-${tiles(tilesOf(sizes))}
+        },
+        main: html`${tiles(tilesOf(sizes))}
 <div class="columns half">${needsCard(needs)}${processCard(found, visit.now)}</div>
 ${disputes !== null && disputesCard(console, disputes, visit.now)}
 ${entries !== null && card({ title: 'Latest actions', isFlush: true, aside: html`<a class="small" href="${auditPath}">Open the audit log</a>`, body: entryTable(entries as never, visit.now) })}`,
@@ -102,7 +99,7 @@ function needsCard(needs: readonly Need[]): Html {
             title: 'Nothing needs you',
             text: 'Jobs run, and nothing is overdue.',
           })
-        : html`<ul class="plain-list stack">${needs.map(needLine)}</ul>`,
+        : html`<ul class="stack">${needs.map(needLine)}</ul>`,
   })
 }
 

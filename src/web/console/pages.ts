@@ -51,27 +51,23 @@ function nounPages<Services>(console: Console<Services>): Endpoint[] {
     )
   return [
     ...console.page({
-      name: 'console list',
       path: `${consolePath}/{noun}`,
       pathParameters: Type.Object({ noun: anyText }),
       show: (visit) =>
         named(visit, (noun) => listShown(console, visit, { noun, operation: noun.main })),
     }),
     ...console.page({
-      name: 'console view',
       path: `${consolePath}/{noun}/view/{verb}`,
       pathParameters: Type.Object({ noun: anyText, verb: anyText }),
       show: (visit) =>
         verbs(visit, 'read', (noun, operation) => listShown(console, visit, { noun, operation })),
     }),
     ...console.page({
-      name: 'console record',
       path: `${consolePath}/{noun}/{record}`,
       pathParameters: Type.Object({ noun: anyText, record: anyText }),
       show: (visit) => named(visit, (noun) => recordShown(console, visit, noun)),
     }),
     ...console.page({
-      name: 'console form',
       path: `${consolePath}/{noun}/do/{verb}`,
       pathParameters: Type.Object({ noun: anyText, verb: anyText }),
       show: (visit) => form(visit),

@@ -2,7 +2,7 @@
 import { type Operation } from '../../operations/operation.ts'
 import { type OperationCaller } from '../../operations/perform.ts'
 import { type Refusal, refuse } from '../../platform/errors.ts'
-import { card, pageHead } from '../components.ts'
+import { card } from '../components.ts'
 import { html, type Part } from '../html.ts'
 import { type Shown } from '../page.ts'
 import {
@@ -65,13 +65,14 @@ export async function recordShown<Services>(
   const state: unknown = Reflect.get(record, 'state') ?? Reflect.get(record, 'status')
   return {
     title,
-    main: html`${done}${pageHead({
-      title,
+    top: done,
+    head: {
       badge: typeof state === 'string' && stateBadge(state),
       text: title !== id && idPart(id),
       above: [{ title: noun.title, url: noun.path }],
       actions: actionLinks(recordActions(nouns, { noun, record }, caller), { [key]: id }, noun),
-    })}${recordCards(record, { nouns, now: visit.now, title: factsTitle, hides: ['id', key, ...listed] })}${parts}`,
+    },
+    main: html`${recordCards(record, { nouns, now: visit.now, title: factsTitle, hides: ['id', key, ...listed] })}${parts}`,
   }
 }
 

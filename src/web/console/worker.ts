@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import { consolePath } from '../../accounts/sign-in.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import type { shownWorker } from '../../privacy/worker-operations.ts'
-import { badge, card, facts, idValue, none, pageHead } from '../components.ts'
+import { badge, card, facts, idValue, none } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import { counted, timeTag } from '../text.ts'
@@ -21,7 +21,6 @@ export function workerPage<Services>(console: Console<Services>): Endpoint[] {
   const show = noun?.show
   if (noun === undefined || show == null) return []
   return console.page({
-    name: 'console worker',
     entry: noun.path,
     path: `${consolePath}/workers/{username}`,
     pathParameters: Type.Object({ username: Type.String() }),
@@ -43,16 +42,16 @@ export function workerPage<Services>(console: Console<Services>): Endpoint[] {
       const isPublic = worker.scoreHiddenBy.length === 0
       return {
         title: worker.displayName,
-        main: html`${done}${pageHead({
-          title: worker.displayName,
+        top: done,
+        head: {
           badge: isPublic
             ? badge('positive', 'check', 'Score is public')
             : badge('warning', 'lock', 'Score is hidden'),
           text: html`<span class="mono">${worker.username}</span>${worker.title !== null && html` · <span dir="auto">${worker.title}</span>`}`,
           above: [{ title: noun.title, url: noun.path }],
           actions: html`${isPublic && html`<a class="button" href="${`${console.siteUrl}/u/${worker.username}`}">Public page</a>`}${actionLinks(actions, given, noun)}`,
-        })}
-<div class="columns half">${gatesCard(console, visit, worker)}${factsCard(worker, visit.now)}</div>
+        },
+        main: html`<div class="columns half">${gatesCard(console, visit, worker)}${factsCard(worker, visit.now)}</div>
 ${parts}`,
       }
     },
@@ -138,7 +137,7 @@ function gatesCard<Services>(console: Console<Services>, visit: Visiting, worker
   const isPublic = scoreHiddenBy.length === 0
   return card({
     title: isPublic ? 'Why the score is public' : 'Why the score is hidden',
-    body: html`<ul class="plain-list gates">${gates.map(gateLine)}</ul>
+    body: html`<ul class="gates">${gates.map(gateLine)}</ul>
 <p class="small muted">${consents.search_listing?.granted ? 'Search may list the worker.' : 'Search does not list the worker.'} ${link(consents.search_listing?.granted ? 'consent withdraw' : 'consent grant', { permission: 'search_listing' })}</p>`,
   })
 }

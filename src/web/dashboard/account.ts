@@ -7,7 +7,7 @@ import { accountsPath } from '../../accounts/sign-in.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { uuidForm } from '../../edge/http/fields.ts'
 import { refuse } from '../../platform/errors.ts'
-import { actionForm, card, pageHead, result } from '../components.ts'
+import { actionForm, card, result } from '../components.ts'
 import { type Html, html } from '../html.ts'
 import { invitationSentence, roleSentence } from '../invitation-words.ts'
 import { accountTitle } from '../layout.ts'
@@ -30,17 +30,16 @@ export function accountPage(context: PagesContext): Endpoint[] {
     return {
       title: 'Your accounts',
       ...(full ? { status: 409 } : {}),
-      main: html`${full && fullNotice}
-${pageHead({ title: 'Your accounts', text: 'The next sign-in opens the account that you opened last.' })}
-${invitations.map((one) => invitationCard(one, { host, now }))}
+      head: { text: 'The next sign-in opens the account that you opened last.' },
+      top: full && fullNotice,
+      main: html`${invitations.map((one) => invitationCard(one, { host, now }))}
 ${card({
   title: 'Accounts',
-  body: html`<ul class="plain-list stack tight">${accountLine(signedIn?.account ?? '', html`<span class="tag">Open now</span>`)}${others.map(({ id, name }) => accountLine(name, actionForm(accountsPath, 'switch', { label: html`Open<span class="hidden-visually"> ${accountTitle(name)}</span>`, isSmall: true, fields: { account: id } })))}</ul>`,
+  body: html`<ul class="stack tight">${accountLine(signedIn?.account ?? '', html`<span class="tag">Open now</span>`)}${others.map(({ id, name }) => accountLine(name, actionForm(accountsPath, 'switch', { label: html`Open<span class="hidden-visually"> ${accountTitle(name)}</span>`, isSmall: true, fields: { account: id } })))}</ul>`,
 })}`,
     }
   }
   return dashboardPage(context, {
-    name: 'accountPage',
     path: accountsPath,
     entry: '',
     show: ({ session, now }) => view(session, now),

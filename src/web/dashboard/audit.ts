@@ -5,9 +5,9 @@ import { type ReadEntry, readEntry } from '../../audit/account-entry.ts'
 import { findAccountEntries } from '../../audit/api.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { findIdsOf } from '../../webhooks/api.ts'
-import { card, empty, none, pageHead, pagination, table } from '../components.ts'
+import { card, empty, none, pagination, table } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
-import { dashboardPage, type PagesContext, queryText } from '../page.ts'
+import { dashboardPage, type PagesContext, queryText, rowNumber } from '../page.ts'
 import { count, counted, detailText, shortId, timeTag } from '../text.ts'
 import { endpointPath } from './webhook-words.ts'
 
@@ -19,12 +19,10 @@ const namedKeysMax = 100
 export function auditPage(context: PagesContext): Endpoint[] {
   const { db } = context
   return dashboardPage(context, {
-    name: 'auditPage',
     path,
-    entry: path,
     queryParameters: Type.Object({ before: queryText }),
     async show({ session: { accountId, userId: ownId }, query, now }) {
-      const before = /^[1-9][0-9]{0,14}$/.test(query.before ?? '') ? Number(query.before) : null
+      const before = rowNumber(query.before)
       const [rows, members, keys, endpointIds] = await Promise.all([
         findAccountEntries(db, { accountId, before, limit: pageLength + 1 }),
         findMembers(db, accountId),
@@ -42,25 +40,23 @@ export function auditPage(context: PagesContext): Endpoint[] {
       }
       return {
         title: 'Audit log',
-        main: html`${pageHead({
-          title: 'Audit log',
+        head: {
           text: 'What members, API keys, the operator and the service itself did to this account. No entry can be changed or removed.',
-        })}
-${card({
-  title: 'Entries',
-  isFlush: true,
-  body: html`${entries.length === 0 ? nothingYet : entryTable(entries, { names, now })}${
-    (last !== undefined || before !== null) &&
-    pagination({
-      summary:
-        before === null
-          ? counted(entries.length, 'newest entry', 'newest entries')
-          : 'Older entries',
-      newer: before === null ? undefined : path,
-      older: last === undefined ? undefined : `${path}?before=${last.seq}`,
-    })
-  }`,
-})}`,
+        },
+        main: card({
+          title: 'Entries',
+          isFlush: true,
+          body: html`${entries.length === 0 ? nothingYet : entryTable(entries, { names, now })}${pagination(
+            {
+              summary:
+                before === null
+                  ? counted(entries.length, 'newest entry', 'newest entries')
+                  : 'Older entries',
+              newer: before !== null && path,
+              older: last !== undefined && `${path}?before=${last.seq}`,
+            },
+          )}`,
+        }),
       }
     },
   })

@@ -23,9 +23,7 @@ import {
   idValue,
   none,
   notice,
-  pageHead,
   pagination,
-  results,
   submit,
   table,
   textField,
@@ -47,10 +45,14 @@ const cursorShape = Compile(cursorParameter)
 function listPage(options: PagesContext): Endpoint[] {
   const { db, publicUrl, services } = options
   return dashboardPage(options, {
-    name: 'decisionsPage',
     path,
-    entry: path,
-    queryParameters: Type.Object({ done: queryText, before: queryText }),
+    results: {
+      positive: {
+        requested: 'The review is requested. The operator of this service approves or declines it.',
+      },
+      info: { unlocked: 'Agent reporting is not locked.' },
+    },
+    queryParameters: Type.Object({ before: queryText }),
     async show({ session: { accountId }, query, now }) {
       const before =
         query.before !== undefined && cursorShape.Check(query.before)
@@ -66,23 +68,20 @@ function listPage(options: PagesContext): Endpoint[] {
       const last = rows.length > pageLength ? reports.at(-1) : undefined
       return {
         title: 'Agent decisions',
-        main: html`${resultOf(query.done)}
-${pageHead({
-  title: 'Agent decisions',
-  text: 'What your agents reported about candidates. Reports are private and change no score.',
-})}
-${isLocked && lockCard(review, now)}
+        head: {
+          text: 'What your agents reported about candidates. Reports are private and change no score.',
+        },
+        main: html`${isLocked && lockCard(review, now)}
 ${card({
   title: 'Reports',
   isFlush: true,
-  body: html`${reports.length === 0 ? nothingYet(publicUrl, isLocked) : reportTable(reports, now)}${
-    (last !== undefined || before !== null) &&
-    pagination({
+  body: html`${reports.length === 0 ? nothingYet(publicUrl, isLocked) : reportTable(reports, now)}${pagination(
+    {
       summary: before === null ? counted(reports.length, 'newest report') : 'Older reports',
-      newer: before === null ? undefined : path,
-      older: last === undefined ? undefined : `${path}?before=${cursorOf(last.id)}`,
-    })
-  }`,
+      newer: before !== null && path,
+      older: last !== undefined && `${path}?before=${cursorOf(last.id)}`,
+    },
+  )}`,
 })}`,
       }
     },
@@ -99,13 +98,6 @@ ${card({
     },
   })
 }
-
-const resultOf = results({
-  positive: {
-    requested: 'The review is requested. The operator of this service approves or declines it.',
-  },
-  info: { unlocked: 'Agent reporting is not locked.' },
-})
 
 function lockCard(review: UnlockReview | undefined, now: Date): Html {
   const warning = notice({
@@ -180,7 +172,6 @@ function reportTable(rows: readonly ReportRow[], now: Date): Html {
 
 function reportPage(options: PagesContext): Endpoint[] {
   return dashboardPage(options, {
-    name: 'decisionPage',
     path: `${path}/{reportId}`,
     entry: path,
     pathParameters: Type.Object({
@@ -193,47 +184,47 @@ function reportPage(options: PagesContext): Endpoint[] {
       const { agentName, agentVersion, jobRef, reasonCodes, notes, apiKeyId, metadata } = report
       return {
         title: `Report ${id}`,
-        main: html`${pageHead({
+        head: {
           title: html`${word(report.decision)}: ${subjectText(report)}`,
           text: html`Reported ${timeTag(report.createdAt, now)}`,
           above: [{ title: 'Agent decisions', url: path }],
+        },
+        main: html`${card({
+          title: 'Report',
+          body: facts(
+            [
+              { label: 'Decision', value: html`<code>${report.decision}</code>` },
+              { label: 'Outcome', value: html`<code>${report.outcome}</code>` },
+              {
+                label: 'Reasons',
+                value:
+                  reasonCodes.length === 0
+                    ? none
+                    : html`<span class="row">${reasonCodes.map((reason) => html`<span class="tag"><code>${reason}</code></span>`)}</span>`,
+              },
+              {
+                label: 'Notes',
+                value: notes === null ? none : html`<p dir="auto">${notes}</p>`,
+                isWide: true,
+              },
+              {
+                label: 'Agent',
+                value: agentName === null ? none : html`<bdi>${agentName}</bdi> ${agentVersion}`,
+              },
+              { label: 'Job', value: jobRef === null ? none : html`<bdi>${jobRef}</bdi>` },
+              {
+                label: 'API key',
+                value:
+                  apiKeyId === null
+                    ? none
+                    : html`<a class="mono" href="/dashboard/keys/${apiKeyId}">${apiKeyId}</a>`,
+              },
+              { label: 'Report ID', value: idValue('report-id', id), isWide: true },
+            ],
+            'columns',
+          ),
         })}
-${card({
-  title: 'Report',
-  body: facts(
-    [
-      { label: 'Decision', value: html`<code>${report.decision}</code>` },
-      { label: 'Outcome', value: html`<code>${report.outcome}</code>` },
-      {
-        label: 'Reasons',
-        value:
-          reasonCodes.length === 0
-            ? none
-            : html`<span class="row">${reasonCodes.map((reason) => html`<span class="tag"><code>${reason}</code></span>`)}</span>`,
-      },
-      {
-        label: 'Notes',
-        value: notes === null ? none : html`<p dir="auto">${notes}</p>`,
-        isWide: true,
-      },
-      {
-        label: 'Agent',
-        value: agentName === null ? none : html`<bdi>${agentName}</bdi> ${agentVersion}`,
-      },
-      { label: 'Job', value: jobRef === null ? none : html`<bdi>${jobRef}</bdi>` },
-      {
-        label: 'API key',
-        value:
-          apiKeyId === null
-            ? none
-            : html`<a class="mono" href="/dashboard/keys/${apiKeyId}">${apiKeyId}</a>`,
-      },
-      { label: 'Report ID', value: idValue('report-id', id), isWide: true },
-    ],
-    'columns',
-  ),
-})}
-${Object.keys(metadata).length > 0 && code({ id: 'metadata', label: 'Metadata', text: JSON.stringify(metadata, null, 2), isJson: true })}`,
+${Object.keys(metadata).length > 0 && code({ id: 'metadata', label: 'Metadata', text: JSON.stringify(metadata, null, 2), language: 'json' })}`,
       }
     },
   })

@@ -14,14 +14,14 @@ import { lastDays } from '../../billing/credits/usage-period.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { type FailingNow, findActiveIds, findFailingNow } from '../../webhooks/api.ts'
 import { legend } from '../chart.ts'
-import { card, code, notice, pageHead, tiles } from '../components.ts'
+import { card, code, notice, tiles } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import { accountTitle } from '../layout.ts'
 import { dashboardPage, type PagesContext } from '../page.ts'
 import { count, counted } from '../text.ts'
 import { type CallContext, callTable } from './requests.ts'
-import { usageChart } from './usage.ts'
+import { usageChart, usageSeries } from './usage.ts'
 import { answerWord, endpointPath, lengthSince, urlText } from './webhook-words.ts'
 
 const path = '/dashboard'
@@ -34,9 +34,7 @@ const endedNamed = 20
 export function homePage(context: PagesContext): Endpoint[] {
   const { db, callsDb, publicUrl, routes, prices } = context
   return dashboardPage(context, {
-    name: 'dashboardPage',
     path,
-    entry: path,
     async show({ session: { accountId: userId, userId: ownId }, now }) {
       const period = lastDays(usageDays, now)
       const [keys, endpointIds, credits, failing, { day: usage }, { entries: calls }, invitations] =
@@ -59,8 +57,8 @@ export function homePage(context: PagesContext): Endpoint[] {
       })
       return {
         title: 'Home',
-        main: html`${pageHead({ title: 'Home', text: html`Send your calls to <code>${publicUrl}</code>` })}
-${invitations.map(invitationNotice)}
+        head: { text: html`Send your calls to <code>${publicUrl}</code>` },
+        main: html`${invitations.map(invitationNotice)}
 ${failing.map((one) => failingNotice(one, now))}
 ${prices !== null && (credits?.balance ?? 0) === 0 && valid.some(({ environment }) => environment === 'live') && emptyNotice}
 ${tiles([
@@ -90,11 +88,11 @@ ${
   usage.length > 0 &&
   card({
     title: `Charged calls, ${usageDays} days`,
-    aside: legend('Charged', 'Refunded'),
+    aside: legend(usageSeries),
     body: usageChart(usage, { since: period.since, days: usageDays }),
   })
 }
-${calls.length > 0 && callsCard(calls, keys, { routes, publicUrl, now })}
+${calls.length > 0 && callsCard(calls, keys, { routes, now })}
 ${verifyCard(publicUrl)}`,
       }
     },
@@ -152,7 +150,7 @@ function stepsCard(steps: readonly Step[]): Html {
   return card({
     title: 'First steps',
     aside: html`<span class="muted small">${done} of ${steps.length} done</span>`,
-    body: html`<ol class="checklist">${steps.map((step, i) => stepItem(step, i + 1))}</ol>`,
+    body: html`<ol class="checklist stack">${steps.map((step, i) => stepItem(step, i + 1))}</ol>`,
   })
 }
 

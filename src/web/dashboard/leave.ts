@@ -7,7 +7,7 @@ import { findKeysMadeBy } from '../../audit/api.ts'
 import type { SessionCaller } from '../../edge/http/callers.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { refuse } from '../../platform/errors.ts'
-import { confirmation, notice, pageHead } from '../components.ts'
+import { confirmation, notice } from '../components.ts'
 import { html } from '../html.ts'
 import { accountTitle } from '../layout.ts'
 import { dashboardPage, type PagesContext, type View } from '../page.ts'
@@ -55,7 +55,6 @@ export function leavePage(context: PagesContext): Endpoint[] {
     accountTitle((await findSignedIn(db, { userId, accountId, now }))?.account ?? '')
 
   return dashboardPage(context, {
-    name: 'leavePage',
     path,
     entry: '/dashboard/team',
     show: ({ session, now }) => view(session, now),
@@ -76,15 +75,15 @@ export function leavePage(context: PagesContext): Endpoint[] {
 function lastOwnerView(members: number): View {
   return {
     title: 'Leave account',
-    main: html`${pageHead({ title: 'Leave account', above })}
-${notice({
-  tone: 'warning',
-  title: 'You are the only owner.',
-  text: html`An account keeps at least one owner. ${
-    members > 1
-      ? html`<a href="/dashboard/team">Make another member an owner</a> first`
-      : html`<a href="/dashboard/team">Invite another owner</a> first`
-  }, or <a href="/dashboard/keys">revoke the API keys</a> and ask the operator of this service to close the account.`,
-})}`,
+    head: { above },
+    main: notice({
+      tone: 'warning',
+      title: 'You are the only owner.',
+      text: html`An account keeps at least one owner. ${
+        members > 1
+          ? html`<a href="/dashboard/team">Make another member an owner</a> first`
+          : html`<a href="/dashboard/team">Invite another owner</a> first`
+      }, or <a href="/dashboard/keys">revoke the API keys</a> and ask the operator of this service to close the account.`,
+    }),
   }
 }

@@ -24,14 +24,14 @@ import { type Endpoint, endpoint } from '../../edge/http/endpoint.ts'
 import { uuidForm } from '../../edge/http/fields.ts'
 import { csvLine } from '../../platform/csv.ts'
 import { errorTable, publicErrorNames, refuse } from '../../platform/errors.ts'
-import { type HistogramBar, histogram } from '../chart.ts'
+import { type Bar, barChart, legend, type Series } from '../chart.ts'
 import {
   card,
   empty,
   facts,
   idValue,
+  methodTag,
   notice,
-  pageHead,
   pagination,
   pathText,
   selectField,
@@ -40,9 +40,9 @@ import {
 } from '../components.ts'
 import { attributes, type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
-import { dashboardPage, type PagesContext, queryText } from '../page.ts'
+import { dashboardPage, type PagesContext, queryText, rowNumber } from '../page.ts'
 import { dashboardRefusalPage } from '../refusal-page.ts'
-import { count, counted, dayAndMonth, duration, fullTime, relativeTime, timeTag } from '../text.ts'
+import { count, counted, dayAndMonth, duration, fullTime, timeTag } from '../text.ts'
 import { causeLine, nextStep } from './cause-words.ts'
 import { liveCalls } from './live-calls.ts'
 
@@ -52,14 +52,12 @@ const csvPath = `${path}.csv`
 const pageLength = 50
 /** Ended keys that can be chosen and are named. An older one is shown by its id. */
 const namedKeysMax = 20
-const entry = path
 
 /** What the rows of calls are shown with. */
 export interface CallContext {
   /** Names of keys by their id. */
   names: ReadonlyMap<string, string>
   routes: PagesContext['routes']
-  publicUrl: string
   now: Date
 }
 
@@ -75,11 +73,9 @@ export function requestsPages(options: PagesContext): Endpoint[] {
 }
 
 function listPage(options: PagesContext): Endpoint[] {
-  const { db, callsDb, requestLogDays: days, routes, publicUrl } = options
+  const { db, callsDb, requestLogDays: days, routes } = options
   return dashboardPage(options, {
-    name: 'requestsPage',
     path,
-    entry,
     queryParameters: Type.Object({ ...filterQuery, id: queryText, before: queryText }),
     async show({ session: { accountId }, query, now }) {
       // The field takes what was copied beside the id as well.
@@ -87,7 +83,7 @@ function listPage(options: PagesContext): Endpoint[] {
       if (id !== undefined) return { redirectTo: `${path}/${id}` }
       const chosen = chosenOf(query)
       const filter = filterAt(chosen, now)
-      const before = /^[1-9][0-9]{0,14}$/.test(query.before ?? '') ? Number(query.before) : null
+      const before = rowNumber(query.before)
       const span = spanOf(chosen, now)
       const [{ entries: found, lookedTo }, keys, operations, counts] = await Promise.all([
         findEntries(callsDb, { ...filter, accountId, before, limit: pageLength + 1 }),
@@ -97,45 +93,36 @@ function listPage(options: PagesContext): Endpoint[] {
       ])
       const rows = found.slice(0, pageLength)
       const names = new Map(keys.map(({ id, name }) => [id, name]))
-      const shown = { names, routes, publicUrl, now }
       const isFiltered = Object.keys(chosen).length > 0
       const isLive = chosen.range !== 'between' && before === null && days > 0
       const live = `${livePath}?${new URLSearchParams({ ...chosen, after: String(found[0]?.seq ?? 0) }).toString()}`
       const url = (more: Record<string, string>) =>
         `${path}?${new URLSearchParams({ ...chosen, ...more }).toString()}`
       const older = found.length > pageLength ? (rows.at(-1)?.seq ?? null) : lookedTo
-      const chart =
-        counts && days > 0
-          ? histogram(spanText(chosen, span), barsOf(counts, { chosen, span }))
-          : null
+      const bars = counts && days > 0 ? barsOf(counts, { chosen, span }) : null
+      const time = spanText(chosen, span)
       return {
         title: 'Requests',
-        main: html`${pageHead({
-          title: 'Requests',
+        head: {
           text: `Every call with your keys and sessions, for ${counted(days, 'day')}. Values, queries and bodies are never kept.`,
-          ...(isLive ? { badge: liveBadge } : {}),
-          actions: html`${isLive && liveButton}<a class="button" href="${`${csvPath}?${new URLSearchParams({ ...chosen }).toString()}`}" title="The newest ${count(csvRowsMax)} calls that fit, among the newest million" download>${icon('down')}CSV</a>`,
-        })}
-${days === 0 && notice({ tone: 'info', title: 'The request log is turned off.', text: 'The operator of this service has set it to keep no calls.' })}
-<div${attributes({ 'data-live': isLive && live, 'data-rows': isLive && String(pageLength) })}>${card(
-          {
-            title: 'Calls',
-            aside: chart?.legend,
-            isFlush: true,
-            body: html`${days > 0 && html`<div class="card-body">${chart?.chart ?? noChart}</div>`}${(isFiltered || rows.length > 0) && filterForm(chosen, { keys, operations })}${
-              rows.length === 0
-                ? nothing({ isFiltered, hasKeys: keys.length > 0, isCut: lookedTo !== null })
-                : callTable(rows, shown)
-            }${isLive && html`<template>${callTable([placeholder], shown)}</template>`}${
-              (older !== null || before !== null) &&
-              pagination({
-                summary: before === null ? counted(rows.length, 'newest call') : 'Older calls',
-                newer: before === null ? undefined : url({}),
-                older: older === null ? undefined : url({ before: String(older) }),
-              })
-            }`,
-          },
-        )}</div>`,
+          badge: isLive && liveBadge,
+          actions: html`${isLive && liveButton}<a class="button" href="${csvPath}?${new URLSearchParams({ ...chosen }).toString()}" title="The newest ${count(csvRowsMax)} calls that fit, among the newest million" download>${icon('down')}CSV</a>`,
+        },
+        main: html`${days === 0 && notice({ tone: 'info', title: 'The request log is turned off.', text: 'The operator of this service has set it to keep no calls.' })}
+<div${attributes({ 'data-live': isLive && live })}>${card({
+          title: 'Calls',
+          aside: bars && legend(series, { span: time, bars }),
+          isFlush: true,
+          body: html`${days > 0 && html`<div class="card-body">${bars === null ? noChart : barChart({ sentence: 'Calls over time', series, bars })}</div>`}${(isFiltered || rows.length > 0) && filterForm(chosen, { keys, operations })}${
+            rows.length === 0
+              ? nothing({ isFiltered, hasKeys: keys.length > 0, isCut: lookedTo !== null })
+              : callTable(rows, { names, routes, now })
+          }${pagination({
+            summary: before === null ? counted(rows.length, 'newest call') : 'Older calls',
+            newer: before !== null && url({}),
+            older: older !== null && url({ before: String(older) }),
+          })}`,
+        })}</div>`,
       }
     },
   })
@@ -233,10 +220,16 @@ function spanText({ range = '', status }: Chosen, { from, to }: Span): string {
   return status === undefined ? time : `${time}, every status`
 }
 
+const series: readonly Series[] = [
+  { word: 'answered', tone: 'accent' },
+  { word: 'refused', tone: 'warning' },
+  { word: 'failed', tone: 'negative' },
+]
+
 function barsOf(
   counts: readonly CountedCalls[],
   { chosen, span: { from, to, bucketS } }: { chosen: Chosen; span: Span },
-): HistogramBar[] {
+): Bar[] {
   const byTime = new Map(counts.map((one) => [one.from.getTime(), one]))
   const length = Math.ceil((to.getTime() - from.getTime()) / bucketS / 1_000)
   return Array.from({ length }, (_, i) => {
@@ -247,9 +240,7 @@ function barsOf(
     return {
       label: bucketS < 3_600 ? start.toISOString().slice(11, 16) : dayTime(start),
       url: `${path}?${new URLSearchParams(query).toString()}`,
-      answered,
-      refused,
-      failed,
+      values: [answered, refused, failed],
     }
   })
 }
@@ -301,7 +292,7 @@ function filterForm(chosen: Chosen, { keys, operations }: FilterChoices): Html {
   const between =
     range === 'between' &&
     html`<div class="field"><label for="from">From (UTC)</label><input class="input" type="datetime-local" id="from" name="from" value="${from ?? ''}"></div><div class="field"><label for="to">To (UTC)</label><input class="input" type="datetime-local" id="to" name="to" value="${to ?? ''}"></div>`
-  return html`<form class="filters" method="get" action="${path}" role="search" aria-label="Calls">
+  return html`<form class="card-body filters" method="get" action="${path}" role="search" aria-label="Calls">
 <div class="field grow"><label for="id">Request ID</label><input class="input" id="id" name="id" spellcheck="false" autocomplete="off" placeholder="X-Request-Id"></div>${selectField({ name: 'status', label: 'Status', value: status, choices: statuses })}${selectField({ name: 'key', label: 'Key', value: key, choices: keyChoices })}<div class="field"><label for="operation">Operation</label><input class="input" id="operation" name="operation" value="${operation}" list="operations" autocomplete="off" placeholder="getScore"><datalist id="operations">${operations.map((name) => html`<option value="${name}"></option>`)}</datalist></div><div class="field"><label for="error">Error</label><input class="input" id="error" name="error" value="${error}" list="errors" autocomplete="off" placeholder="rate_limited"><datalist id="errors">${errors}</datalist></div>${selectField({ name: 'range', label: 'Time', value: range, choices: times })}${between}${submit({ label: 'Apply' })}${isFiltered && html`<a class="button quiet" href="${path}">Clear filters</a>`}</form>`
 }
 
@@ -336,26 +327,6 @@ function nothing({ isFiltered, hasKeys, isCut }: Nothing): Html {
       })
 }
 
-/** Shown by no page: a script copies its row for each new call. */
-const placeholder: LogEntry = {
-  seq: 0,
-  at: new Date(0),
-  requestId: '',
-  keyId: null,
-  operation: '',
-  status: 200,
-  error: null,
-  cause: null,
-  credits: 0,
-  durationUs: 0,
-  network: '',
-}
-
-/** A part of a row that a script fills. */
-function cell(name: string, value: Part): Html {
-  return html`<span data-cell="${name}">${value}</span>`
-}
-
 export function callTable(rows: readonly LogEntry[], context: CallContext): Html {
   const { names, now } = context
   return table<LogEntry>({
@@ -372,31 +343,12 @@ export function callTable(rows: readonly LogEntry[], context: CallContext): Html
       {
         head: 'Request',
         cell: (row) =>
-          html`<span class="request">${routeTag(row, context)}</span><span class="sub cause">${cell('cause', reasonOf(row, names))}</span><span class="sub narrow-only">${timeTag(row.at, now)} · ${keyName(row, names)} · ${durationOf(row)}</span>`,
+          html`<span class="row baseline">${routeTag(row, context)}</span><span class="sub">${reasonOf(row, names)}</span><span class="sub narrow-only">${timeTag(row.at, now)} · ${keyName(row, names)} · ${durationOf(row)}</span>`,
       },
-      {
-        head: 'Key',
-        priority: 2,
-        cell: (row) => html`<bdi>${cell('key', keyName(row, names))}</bdi>`,
-      },
-      {
-        head: 'Credits',
-        priority: 3,
-        isNumber: true,
-        cell: ({ credits }) => cell('credits', count(credits)),
-      },
-      {
-        head: 'Duration',
-        priority: 2,
-        isNumber: true,
-        cell: (row) => cell('duration', durationOf(row)),
-      },
-      {
-        head: 'Time',
-        priority: 2,
-        isNumber: true,
-        cell: ({ at }) => cell('time', timeTag(at, now)),
-      },
+      { head: 'Key', priority: 2, cell: (row) => html`<bdi>${keyName(row, names)}</bdi>` },
+      { head: 'Credits', priority: 3, isNumber: true, cell: ({ credits }) => count(credits) },
+      { head: 'Duration', priority: 2, isNumber: true, cell: durationOf },
+      { head: 'Time', priority: 2, isNumber: true, cell: ({ at }) => timeTag(at, now) },
     ],
   })
 }
@@ -408,59 +360,50 @@ function reasonOf(call: LogEntry, names: ReadonlyMap<string, string>): string {
 }
 
 /** The method and the path of a call. Of an operation that is no more, its id. */
-function routeTag(call: LogEntry, { routes }: CallContext): Html {
-  const route = routes.get(call.operation)
-  const path = route === undefined ? call.operation : pathText(route.path)
-  return html`<span class="method" data-cell="method" data-method="${route?.method ?? ''}">${route?.method ?? ''}</span><a class="path" href="${callPath(call)}">${cell('path', path)}</a>`
+function routeTag({ operation, requestId }: LogEntry, { routes }: CallContext): Html {
+  const { method = '', path: template } = routes.get(operation) ?? {}
+  const shown = template === undefined ? operation : pathText(template)
+  return html`${methodTag(method)}<a class="path" href="${path}/${requestId}">${shown}</a>`
 }
 
 /** The cause of a refusal, what to do, and the facts of the call: in the list and on its own page. */
 function callDetail(call: LogEntry, { names, routes }: CallContext): Html {
-  const { error, keyId, status } = call
-  const next = nextStep(call)
-  const known = errorTable[error as keyof typeof errorTable]
-  const hidden = (isHidden: boolean) => attributes({ hidden: isHidden })
-  const docs = `/docs/errors${error === null ? '' : `/${error}`}`
-  // The template of live rows has no operation yet.
-  const reference = ['/docs/api', call.operation].filter((part) => part !== '').join('/')
-  const advice = html`<div class="stack" data-advice${hidden(error === null)}><div class="stack tight"><h3>${cell('title', known?.message ?? error)}</h3><p class="cause">${cell('why', causeLine(call, names))}</p><p class="small">${cell('advice', known?.advice ?? '')}</p></div><div class="row"><a class="button" data-link="next" href="${next?.url ?? path}"${hidden(next === null)}>${cell('next', next?.label ?? '')}</a><a class="small" data-link="docs" href="${docs}">What ${html`<code>${cell('error', error)}</code>`} means</a></div></div>`
-  return html`<div class="diagnosis">${advice}${facts(
+  const { error, keyId, status, requestId, operation } = call
+  const key = keyName(call, names)
+  return html`<div class="card card-body stack diagnosis">${error !== null && advice(call, error, names)}${facts(
     [
       {
         label: 'Request ID',
-        value: html`<a class="mono" href="${callPath(call)}" data-link="call">${cell('requestId', call.requestId)}</a>`,
+        value: html`<a class="mono" href="${path}/${requestId}">${requestId}</a>`,
       },
-      { label: 'Time', value: cell('at', fullTime(call.at)) },
+      { label: 'Time', value: fullTime(call.at) },
       {
         label: 'Operation',
-        value: html`<a class="break" href="${reference}" data-link="operation">${cell('operation', routes.get(call.operation)?.summary ?? call.operation)}</a>`,
+        value: html`<a class="break" href="/docs/api/${operation}">${routes.get(operation)?.summary ?? operation}</a>`,
       },
       {
         label: 'Status',
-        value: cell('statusText', statusText(status)),
+        value: status === 499 ? '499: the caller left before the answer' : status,
       },
       {
         label: 'Key',
         value:
           keyId === null
-            ? cell('key', keyName(call, names))
-            : html`<a class="break" dir="auto" href="/dashboard/keys/${keyId}" data-link="key">${cell('key', keyName(call, names))}</a>`,
+            ? key
+            : html`<a class="break" dir="auto" href="/dashboard/keys/${keyId}">${key}</a>`,
       },
-      { label: 'Credits charged', value: cell('credits', count(call.credits)) },
-      { label: 'Duration', value: cell('duration', durationOf(call)) },
-      { label: 'Network', value: html`<span class="mono">${cell('network', call.network)}</span>` },
+      { label: 'Credits charged', value: count(call.credits) },
+      { label: 'Duration', value: durationOf(call) },
+      { label: 'Network', value: html`<span class="mono">${call.network}</span>` },
     ],
     'columns',
   )}</div>`
 }
 
-function statusText(status: number): string {
-  return status === 499 ? '499: the caller left before the answer' : String(status)
-}
-
-/** The row that a script copies has no call yet. */
-function callPath({ requestId }: LogEntry): string {
-  return requestId === '' ? path : `${path}/${requestId}`
+function advice(call: LogEntry, error: string, names: ReadonlyMap<string, string>): Html {
+  const next = nextStep(call)
+  const known = errorTable[error as keyof typeof errorTable]
+  return html`<div class="stack"><div class="stack tight"><h3>${known?.message ?? error}</h3><p>${causeLine(call, names)}</p><p class="small">${known?.advice}</p></div><div class="row">${next !== null && html`<a class="button" href="${next.url}">${next.label}</a>`}<a class="small" href="/docs/errors/${error}">What <code>${error}</code> means</a></div></div>`
 }
 
 function keyName({ keyId }: LogEntry, names: ReadonlyMap<string, string>): string {
@@ -480,15 +423,14 @@ function toneOf(status: number): 'positive' | 'warning' | 'negative' {
 }
 
 function statusBadge(status: number): Html {
-  return html`<span class="badge" data-tone="${toneOf(status)}" data-cell="status">${status}</span>`
+  return html`<span class="badge" data-tone="${toneOf(status)}">${status}</span>`
 }
 
 function callPage(options: PagesContext): Endpoint[] {
-  const { db, callsDb, publicUrl, routes, requestLogDays: days } = options
+  const { db, callsDb, routes, requestLogDays: days } = options
   return dashboardPage(options, {
-    name: 'requestPage',
     path: `${path}/{requestId}`,
-    entry,
+    entry: path,
     pathParameters: requestIdPath,
     async show({ session: { accountId }, path: { requestId }, now }) {
       const [call, keys] = await Promise.all([
@@ -500,22 +442,22 @@ function callPage(options: PagesContext): Endpoint[] {
           message: `No call of this account has this id within ${counted(days, 'day')}. A call with no key that this service knows is in no log.`,
         })
       const names = new Map(keys.map(({ id, name }) => [id, name]))
-      const context = { names, routes, publicUrl, now }
+      const context = { names, routes, now }
       return {
         title: `Request ${requestId}`,
-        main: html`${pageHead({
+        head: {
           title: routes.get(call.operation)?.summary ?? call.operation,
           badge: statusBadge(call.status),
-          text: html`<span class="request">${routeTag(call, context)}</span>`,
+          text: html`<span class="row baseline">${routeTag(call, context)}</span>`,
           above: [{ title: 'Requests', url: path }],
           shortTitle: 'Request',
+        },
+        main: html`${card({
+          title: 'Call',
+          aside: timeTag(call.at, now),
+          isFlush: true,
+          body: html`<div class="card-body">${idValue('request-id', requestId)}</div>${callDetail(call, context)}`,
         })}
-${card({
-  title: 'Call',
-  aside: timeTag(call.at, now),
-  isFlush: true,
-  body: html`<div class="card-body">${idValue('request-id', requestId)}</div>${callDetail(call, context)}`,
-})}
 <p class="muted small">The path, query, body and headers of a call are never kept. <a href="${path}?operation=${call.operation}">Show the calls of this operation</a></p>`,
       }
     },
@@ -576,7 +518,7 @@ function csvOf(rows: readonly LogEntry[], names: ReadonlyMap<string, string>): s
 }
 
 function liveEndpoint(options: PagesContext): Endpoint {
-  const { publicUrl, db, clock, routes } = options
+  const { publicUrl, clock } = options
   const calls = liveCalls(options)
   return endpoint({
     operationId: 'live requests',
@@ -602,67 +544,21 @@ function liveEndpoint(options: PagesContext): Endpoint {
             { of: 'session', id: sessionId, max: streamsOfSessionMax },
             { of: 'account', id: accountId, max: streamsOfAccountMax },
           ],
-          async follow({ send, ended }) {
-            const keys = await findShownKeys(db, {
-              accountId,
-              now: clock(),
-              endedMax: namedKeysMax,
-            })
-            const names = new Map(keys.map(({ id, name }) => [id, name]))
-            const shown = () => ({ names, routes, publicUrl, now: clock() })
-            await calls.follow({
+          follow: ({ send, ended }) =>
+            calls.follow({
               session,
               after: Number(query.after),
               ended,
-              send: (news) => {
-                for (const call of news) if (fits(call)) send(eventOf(call, shown()))
+              // The page then asks for itself again, and shows what is new.
+              send(news) {
+                const shown = news.filter(fits)
+                const id = String(shown.at(-1)?.seq)
+                const data = shown.map(({ requestId }) => requestId)
+                if (data.length > 0) send({ id, data })
               },
-            })
-          },
+            }),
         },
       }
     },
   })
-}
-
-/** The texts and links of a new row, which a script fills in. An empty link hides its element. */
-function eventOf(call: LogEntry, { names, routes, publicUrl, now }: CallContext) {
-  const { operation, error } = call
-  const route = routes.get(operation)
-  const next = nextStep(call)
-  const known = errorTable[error as keyof typeof errorTable]
-  return {
-    id: String(call.seq),
-    data: {
-      tone: toneOf(call.status),
-      link: callPath(call),
-      links: {
-        call: callPath(call),
-        operation: `/docs/api/${operation}`,
-        next: next?.url ?? '',
-        docs: error === null ? '' : new URL(`/docs/errors/${error}`, publicUrl).pathname,
-      },
-      cells: {
-        status: String(call.status),
-        statusText: statusText(call.status),
-        method: route?.method ?? '',
-        path: route?.path ?? operation,
-        operation: route?.summary ?? operation,
-        requestId: call.requestId,
-        at: fullTime(call.at),
-        iso: call.at.toISOString(),
-        error: error ?? '',
-        title: known?.message ?? error ?? '',
-        why: causeLine(call, names),
-        advice: known?.advice ?? '',
-        next: next?.label ?? '',
-        cause: reasonOf(call, names),
-        key: keyName(call, names),
-        credits: count(call.credits),
-        duration: durationOf(call),
-        network: call.network,
-        time: relativeTime(call.at, now),
-      },
-    },
-  }
 }

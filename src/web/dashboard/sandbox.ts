@@ -10,8 +10,8 @@ import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { isJsonObject } from '../../platform/json/json-object.ts'
 import { parseStrictJson } from '../../platform/json/strict-json.ts'
 import { scoreIdPath, usernamePath } from '../../workers/candidates/schema.ts'
-import { code, hidden, pageHead, result, submit, textField } from '../components.ts'
-import { attributes, type Html, html, type Part } from '../html.ts'
+import { code, hidden, result, submit, tabs, textField } from '../components.ts'
+import { type Html, html, type Part } from '../html.ts'
 import { dashboardPage, type PagesContext, queryText, type View } from '../page.ts'
 
 const path = '/dashboard/sandbox'
@@ -93,9 +93,7 @@ const calls: Readonly<Record<string, Call>> = {
 export function sandboxPage(options: PagesContext): Endpoint[] {
   const { sandbox, verify } = options
   return dashboardPage(options, {
-    name: 'sandboxPage',
     path,
-    entry: path,
     queryParameters: Type.Object({ call: queryText, value: queryText }),
     async show({ query }) {
       if (query.call === verifyCall) return verifyView(options, { text: await sampleOf(sandbox) })
@@ -192,11 +190,11 @@ function viewOf(
       : "import { Client } from '@assay/client'\n\n"
   return {
     title: `Sandbox: ${title}`,
-    main: html`${pageHead({
+    head: {
       title: 'Sandbox',
       text: 'Fictional candidates. A call costs nothing, here and with a test key.',
-    })}
-${tabs(name)}
+    },
+    main: html`${callTabs(name)}
 <div class="columns half">
 <div class="stack">
 <section class="card" aria-label="Call">${form}</section>
@@ -218,20 +216,19 @@ function literalOf(value: string): string {
   return `'${JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
 }
 
-function tabs(current: string): Html {
-  const titles = [
-    ...Object.entries(calls).map(([name, { title }]) => ({ name, title })),
-    { name: verifyCall, title: 'Verify' },
-  ]
-  return html`<nav class="tabs" aria-label="Calls">${titles.map(
-    ({ name, title }) =>
-      html`<a href="${`${path}?call=${name}`}"${attributes({ 'aria-current': name === current && 'page' })}>${title}</a>`,
-  )}</nav>`
+function callTabs(current: string): Html {
+  const titles = [...Object.entries(calls), [verifyCall, { title: 'Verify' }] as const]
+  const links = titles.map(([name, { title }]) => ({
+    url: `${path}?call=${name}`,
+    title,
+    isCurrent: name === current,
+  }))
+  return tabs('Calls', links)
 }
 
 function answerCode(answer: object): Html {
   const text = JSON.stringify(answer, null, 2)
-  return code({ id: 'answer', label: 'Answer: 200', text, isJson: true, isTall: true })
+  return code({ id: 'answer', label: 'Answer: 200', text, language: 'json', isTall: true })
 }
 
 function answerPart({

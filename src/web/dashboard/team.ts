@@ -38,9 +38,8 @@ import {
   type FieldErrors,
   formErrors,
   hidden,
-  pageHead,
+  type Results,
   result,
-  results,
   submit,
   table,
   textField,
@@ -85,12 +84,12 @@ export function teamPage(options: PagesContext): Endpoint[] {
     return {
       title: hasErrors ? 'Error: team' : 'Team',
       ...(hasErrors ? { status: 400 } : {}),
-      main: html`${top}
-${pageHead({
-  title: 'Team',
-  text: 'Owners manage members, API keys and credits. Members do everything else.',
-})}
-<div class="columns main-side">
+      top,
+      head: {
+        title: 'Team',
+        text: 'Owners manage members, API keys and credits. Members do everything else.',
+      },
+      main: html`<div class="columns main-side">
 ${card({
   title: 'Members',
   isFlush: true,
@@ -117,18 +116,16 @@ ${readers.map((reader) => reader.userId === ownId && noticesCard(reader, sendsMa
     }
 
   return dashboardPage(options, {
-    name: 'teamPage',
     path,
-    entry: path,
-    queryParameters: Type.Object({ done: queryText, remove: queryText }),
-    async show({ session, now, query: { done, remove = '' } }) {
+    results: done,
+    queryParameters: Type.Object({ remove: queryText }),
+    async show({ session, now, query: { remove = '' } }) {
       const userId = remove.toLowerCase()
-      const shown = { now, result: resultOf(done) }
       if (session.role !== 'owner' || userId === session.userId || !uuidForm.test(userId))
-        return view(session, shown)
+        return view(session, { now })
       const members = await findMembers(db, session.accountId)
       const member = members.find((one) => one.userId === userId)
-      return member === undefined ? view(session, shown) : removalView(member)
+      return member === undefined ? view(session, { now }) : removalView(member)
     },
     actions: {
       async invite({ perform, session, now }, { email: typed = '', role: wanted = '' }) {
@@ -202,7 +199,7 @@ function refused(refusal: Refusal, unknown: Refusal): Shown {
 const noMember = refuse('not_found', { message: 'This account has no such member.' })
 const noInvitation = refuse('not_found', { message: 'This account has no such open invitation.' })
 
-const resultOf = results({
+const done: Results = {
   positive: {
     invited: `The invitation is on its way. The mail holds a link to join. It works for ${invitationDays} days.`,
     resent: 'The invitation is on its way again. The link in the new mail works as well.',
@@ -216,7 +213,7 @@ const resultOf = results({
     'last-owner':
       'Nothing was changed. An account keeps at least one owner. Make another member an owner first.',
   },
-})
+}
 
 function limitedText({ message, headers }: Refusal): string {
   return `${message} Try again in ${waitingTime(Number(headers?.['Retry-After']))}.`

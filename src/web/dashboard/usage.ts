@@ -11,20 +11,10 @@ import {
 import type { Prices } from '../../billing/credits/meters.ts'
 import { lastDays } from '../../billing/credits/usage-period.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
-import { barChart, legend } from '../chart.ts'
-import {
-  card,
-  empty,
-  facts,
-  none,
-  notice,
-  pageHead,
-  pagination,
-  table,
-  tiles,
-} from '../components.ts'
-import { attributes, type Html, html, type Part } from '../html.ts'
-import { dashboardPage, type PagesContext, queryText } from '../page.ts'
+import { chartWithTable, legend, type Series } from '../chart.ts'
+import { card, empty, facts, none, notice, pagination, table, tabs, tiles } from '../components.ts'
+import { type Html, html, type Part } from '../html.ts'
+import { dashboardPage, type PagesContext, queryText, rowNumber } from '../page.ts'
 import { count, counted, dayAndMonth, timeTag } from '../text.ts'
 
 const path = '/dashboard/usage'
@@ -41,14 +31,12 @@ const spans = [
 export function usagePage(context: PagesContext): Endpoint[] {
   const { db, callsDb, requestLogDays, prices } = context
   return dashboardPage(context, {
-    name: 'usagePage',
     path,
-    entry: path,
     queryParameters: Type.Object({ days: queryText, before: queryText }),
     async show({ session: { accountId }, query, now }) {
       const span = spans.find(({ days }) => String(days) === query.days) ?? spans[0]
       const days = span?.days ?? 7
-      const before = /^[1-9][0-9]{0,14}$/.test(query.before ?? '') ? Number(query.before) : null
+      const before = rowNumber(query.before)
       const period = { accountId, ...lastDays(days, now) }
       const [account, used, byStatus, ledger, keys] = await Promise.all([
         findCreditAccount(db, accountId),
@@ -86,12 +74,14 @@ export function usagePage(context: PagesContext): Endpoint[] {
       ]
       return {
         title: 'Usage and credits',
-        main: html`${pageHead({
-          title: 'Usage and credits',
+        head: {
           text: 'Reads with a live key cost credits. A call that does not answer 200 costs nothing.',
-        })}
-${balanceNotice({ balance, spent, days, isSuspended: account?.suspendedAt != null })}
-<nav class="tabs" aria-label="Period">${spans.map((one) => html`<a href="${`${path}?days=${one.days}`}"${attributes({ 'aria-current': one.days === days && 'page' })}>${one.title}</a>`)}</nav>
+        },
+        main: html`${balanceNotice({ balance, spent, days, isSuspended: account?.suspendedAt != null })}
+${tabs(
+  'Period',
+  spans.map((one) => ({ ...one, url: `${path}?days=${one.days}`, isCurrent: one.days === days })),
+)}
 ${tiles([
   { label: 'Balance', value: count(balance), comparison: 'Credits now' },
   { label: `Spent, ${days} days`, value: count(spent), comparison: 'Credits' },
@@ -109,7 +99,7 @@ ${tiles([
 ${prices !== null && pricesCard(prices)}
 ${card({
   title: 'Calls by day',
-  ...(byDay.length === 0 ? {} : { aside: legend('Charged', 'Refunded') }),
+  ...(byDay.length === 0 ? {} : { aside: legend(usageSeries) }),
   body: usageChart(byDay, { since: period.since, days }),
 })}
 ${groups.length > 0 && html`<div class="columns ${groupColumns[groups.length]}">${groups}</div>`}
@@ -130,7 +120,7 @@ function pricesCard(prices: Prices): Html {
     const price = prices[meter as keyof Prices]
     return { label, value: price === 0 ? 'Free' : `${counted(price, 'credit')} a call` }
   })
-  return card({ title: 'Prices', body: facts(rows, 'three') })
+  return card({ title: 'Prices', body: facts(rows, 'columns') })
 }
 
 function balanceNotice({
@@ -165,43 +155,42 @@ function balanceNotice({
   })
 }
 
+export const usageSeries: readonly Series[] = [
+  { word: 'charged', tone: 'accent' },
+  { word: 'refunded', tone: 'negative' },
+]
+
 /** Charged calls by day, as a chart and as a table. */
 export function usageChart(
   byDay: readonly UsageOf[],
   { since, days }: { since: Date; days: number },
 ): Html {
+  if (byDay.length === 0)
+    return empty({
+      icon: 'chart',
+      title: `No charged call in the last ${days} days`,
+      text: 'Reads with a test key, refused calls and calls that find nothing cost nothing.',
+    })
   const found = new Map(byDay.map((row) => [row.group, row]))
   const bars = Array.from({ length: days }, (_, i) => {
     const time = new Date(since.getTime() + i * dayMs)
-    const row = found.get(time.toISOString().slice(0, 10))
-    const refunded = row?.refunded ?? 0
-    const label = dayAndMonth(time)
-    return { label, good: (row?.calls ?? 0) - refunded, bad: refunded, row }
+    const {
+      calls = 0,
+      refunded = 0,
+      credits = 0,
+    } = found.get(time.toISOString().slice(0, 10)) ?? {}
+    return { label: dayAndMonth(time), values: [calls - refunded, refunded], credits }
   })
-  return byDay.length === 0
-    ? empty({
-        icon: 'chart',
-        title: `No charged call in the last ${days} days`,
-        text: 'Reads with a test key, refused calls and calls that find nothing cost nothing.',
-      })
-    : html`<figure>${barChart({
-        sentence: `Charged calls on each of the last ${days} days. Table below.`,
-        bars,
-        goodWord: 'charged',
-        badWord: 'refunded',
-      })}</figure><details class="fold inline"><summary>Show as a table</summary>${table<
-        (typeof bars)[number]
-      >({
-        label: 'Calls by day',
-        isTall: true,
-        rows: bars.toReversed(),
-        columns: [
-          { head: 'Day (UTC)', cell: ({ label }) => label },
-          { head: 'Charged', isNumber: true, cell: ({ row }) => count(row?.calls ?? 0) },
-          { head: 'Refunded', isNumber: true, cell: ({ bad }) => count(bad) },
-          { head: 'Credits', isNumber: true, cell: ({ row }) => count(row?.credits ?? 0) },
-        ],
-      })}</details>`
+  const sentence = `Charged calls on each of the last ${days} days`
+  const credits = {
+    head: 'Credits',
+    isNumber: true,
+    cell: (bar: (typeof bars)[number]) => count(bar.credits),
+  }
+  return chartWithTable(
+    { sentence, series: usageSeries, bars },
+    { label: 'Calls by day', head: 'Day (UTC)', more: [credits] },
+  )
 }
 
 /** No row holds one card beside an empty place. */
@@ -315,16 +304,13 @@ function ledgerCard(
               { head: 'Time', priority: 2, isNumber: true, cell: ({ at }) => timeTag(at, now) },
             ],
           })
-    }${
-      (last !== undefined || before !== null) &&
-      pagination({
-        summary:
-          before === null
-            ? counted(entries.length, 'newest entry', 'newest entries')
-            : 'Older entries',
-        newer: before === null ? undefined : `${path}?days=${days}#ledger`,
-        older: last === undefined ? undefined : `${path}?days=${days}&before=${last.seq}#ledger`,
-      })
-    }`,
+    }${pagination({
+      summary:
+        before === null
+          ? counted(entries.length, 'newest entry', 'newest entries')
+          : 'Older entries',
+      newer: before !== null && `${path}?days=${days}#ledger`,
+      older: last !== undefined && `${path}?days=${days}&before=${last.seq}#ledger`,
+    })}`,
   })
 }

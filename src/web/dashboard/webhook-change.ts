@@ -32,7 +32,6 @@ const rotateProblems: Readonly<Record<string, string>> = {
 export function webhookChangePages(options: PagesContext): Endpoint[] {
   return [
     ...changePage(options, {
-      name: 'disableWebhookPage',
       end: 'disable',
       button: 'Disable endpoint',
       keep: 'Keep endpoint',
@@ -46,7 +45,6 @@ export function webhookChangePages(options: PagesContext): Endpoint[] {
       },
     }),
     ...changePage(options, {
-      name: 'rotateWebhookSecretPage',
       end: 'rotate',
       button: 'Rotate secret',
       keep: 'Keep secret',
@@ -72,7 +70,6 @@ export function webhookChangePages(options: PagesContext): Endpoint[] {
       },
     }),
     ...changePage(options, {
-      name: 'replaceWebhookSecretPage',
       end: 'replace-secret',
       action: 'replace',
       button: 'Replace secret',
@@ -112,7 +109,6 @@ interface Problem {
 }
 
 interface Change {
-  name: string
   /** The end of its path. */
   end: string
   /** The action of its form: the end of its path unless given. */
@@ -132,7 +128,7 @@ interface Change {
 
 /** Confirms a change. The host is typed to confirm a destructive one. */
 function changePage(context: PagesContext, change: Change): Endpoint[] {
-  const { name, end, action = end, button, keep, problemTitle, textsOf, run } = change
+  const { end, action = end, button, keep, problemTitle, textsOf, run } = change
   const view = (
     endpoint: EndpointHealth,
     { status, problem, error }: Partial<Problem> = {},
@@ -142,21 +138,19 @@ function changePage(context: PagesContext, change: Change): Endpoint[] {
     return {
       title: button,
       ...(status === undefined ? {} : { status }),
-      main: html`${problem !== undefined && result('warning', problemTitle ?? '', problem)}${confirmation(
-        {
-          ...texts,
-          url: `${endpointPath(id)}/${end}`,
-          action,
-          button,
-          cancel: { label: keep, url: endpointPath(id) },
-          above: aboveEndpoint(id),
-          ...(texts.isDestructive === false ? {} : { typed: { value: hostOf(url), error } }),
-        },
-      )}`,
+      top: problem !== undefined && result('warning', problemTitle ?? '', problem),
+      main: confirmation({
+        ...texts,
+        url: `${endpointPath(id)}/${end}`,
+        action,
+        button,
+        cancel: { label: keep, url: endpointPath(id) },
+        above: aboveEndpoint(id),
+        ...(texts.isDestructive === false ? {} : { typed: { value: hostOf(url), error } }),
+      }),
     }
   }
   return dashboardPage(context, {
-    name,
     path: `${webhooksPath}/{endpointId}/${end}`,
     entry: webhooksPath,
     pathParameters: endpointIdPath,

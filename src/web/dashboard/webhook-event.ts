@@ -17,17 +17,7 @@ import {
 import { unsignedHeaders } from '../../webhooks/delivery/attempt-request.ts'
 import { webhooksResend } from '../../webhooks/delivery-operations.ts'
 import { endpointIdPath } from '../../webhooks/endpoints/schema.ts'
-import {
-  actionForm,
-  card,
-  code,
-  empty,
-  facts,
-  idValue,
-  notice,
-  pageHead,
-  result,
-} from '../components.ts'
+import { actionForm, card, code, empty, facts, idValue, notice, result } from '../components.ts'
 import { attributes, type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import { dashboardPage, type PagesContext, queryText } from '../page.ts'
@@ -63,7 +53,6 @@ export function webhookEventPage(context: PagesContext): Endpoint[] {
 /** The address of an event whose endpoint the reader does not know. */
 function eventJump(context: PagesContext): Endpoint[] {
   return dashboardPage(context, {
-    name: 'webhookEventJump',
     path: '/dashboard/events/{eventId}',
     entry: webhooksPath,
     pathParameters: Type.Object({ eventId: eventOfEndpoint.properties.eventId }),
@@ -80,7 +69,6 @@ function eventJump(context: PagesContext): Endpoint[] {
 function eventOfEndpointPage(context: PagesContext): Endpoint[] {
   const { db } = context
   return dashboardPage(context, {
-    name: 'webhookEventPage',
     path: `${webhooksPath}/{endpointId}/events/{eventId}`,
     entry: webhooksPath,
     pathParameters: eventOfEndpoint,
@@ -104,23 +92,22 @@ function eventOfEndpointPage(context: PagesContext): Endpoint[] {
       const answeredId = attempts.find(({ responseBody }) => responseBody !== null)?.id
       return {
         title: `Event ${eventId}`,
-        main: html`${queuedNotice(query.done, { event, endpoint, latest: attempts[0], now })}
-${pageHead({
-  title: event.type,
-  badge: html`${eventBadge({ ...event, trigger: isTest ? 'test' : 'event' })}${isTest && html`<span class="tag">Test</span>`}`,
-  text: html`Sent to ${urlText(endpoint.url)}`,
-  above: aboveEndpoint(endpointId),
-  ...(isTest || endpoint.disabledAt !== null
-    ? {}
-    : {
-        actions: actionForm(eventPath(endpointId, eventId), 'resend', {
-          label: html`${icon('refresh')}Resend now`,
-          kind: 'primary',
-          fields: { key: randomUUID() },
-        }),
-      }),
-})}
-${hint !== null && notice({ tone: 'info', title: hint })}
+        top: queuedNotice(query.done, { event, endpoint, latest: attempts[0], now }),
+        head: {
+          title: event.type,
+          badge: html`${eventBadge({ ...event, trigger: isTest ? 'test' : 'event' })}${isTest && html`<span class="tag">Test</span>`}`,
+          text: html`Sent to ${urlText(endpoint.url)}`,
+          above: aboveEndpoint(endpointId),
+          actions:
+            !isTest &&
+            endpoint.disabledAt === null &&
+            actionForm(eventPath(endpointId, eventId), 'resend', {
+              label: html`${icon('refresh')}Resend now`,
+              kind: 'primary',
+              fields: { key: randomUUID() },
+            }),
+        },
+        main: html`${hint !== null && notice({ tone: 'info', title: hint })}
 <div class="columns main-side">
 <div class="stack loose">
 ${card({
@@ -130,9 +117,9 @@ ${card({
   body:
     attempts.length === 0
       ? empty({ icon: 'clock', title: 'Not sent yet', text: waitingText(event, { endpoint, now }) })
-      : html`<div class="card-body"><ol class="timeline">${attempts.map((attempt, i) => attemptItem(attempt, { isOpen: i === 0, isAnswer: attempt.id === answeredId, secretPrefix: endpoint.secretPrefix, now }))}</ol></div>`,
+      : html`<div class="card-body"><ol class="timeline stack">${attempts.map((attempt, i) => attemptItem(attempt, { isOpen: i === 0, isAnswer: attempt.id === answeredId, secretPrefix: endpoint.secretPrefix, now }))}</ol></div>`,
 })}
-${code({ id: 'payload', label: 'Payload, indented for reading', text: indented(event.body), isJson: true })}
+${code({ id: 'payload', label: 'Payload, indented for reading', text: indented(event.body), language: 'json' })}
 </div>
 ${card({
   title: 'Event',

@@ -22,6 +22,7 @@ import {
 } from '../components.ts'
 import { attributes, type Html, html } from '../html.ts'
 import { icon } from '../icons.ts'
+import { rowNumber } from '../page.ts'
 import { count, counted, dueTag, duration, shortId, timeTag } from '../text.ts'
 import { answerWord, endpointPath, eventPath, triggerTag } from './webhook-words.ts'
 
@@ -58,7 +59,7 @@ export interface EventsFilter
 
 /** Reads the filter. Ignores unknown values, so that an old link still shows the page. */
 export function eventsFilterOf(query: Readonly<Record<string, string | undefined>>): EventsFilter {
-  const { state, answer, type, time, before = '' } = query
+  const { state, answer, type, time } = query
   const event = query.event?.trim() ?? ''
   return {
     state: eventStates.find((known) => known === state) ?? null,
@@ -66,7 +67,7 @@ export function eventsFilterOf(query: Readonly<Record<string, string | undefined
     eventType: eventTypeNames.find((known) => known === type) ?? null,
     eventId: eventIdForm.test(event) ? event : null,
     time: times.find(({ value }) => value === time)?.value ?? '',
-    before: /^[1-9][0-9]{0,14}$/.test(before) ? Number(before) : null,
+    before: rowNumber(query.before),
   }
 }
 
@@ -104,7 +105,7 @@ export function eventsCard(
   const hasFilter = Object.keys(chosen).length > 0
   const url = (more: Record<string, string>) =>
     `${path}?${new URLSearchParams({ ...chosen, ...more }).toString()}`
-  const filters = html`<form class="filters" method="get" action="${path}" role="search" aria-label="Events">${selectField({ name: 'state', label: 'State', value: filter.state ?? '', choices: states })}${selectField(
+  const filters = html`<form class="card-body filters" method="get" action="${path}" role="search" aria-label="Events">${selectField({ name: 'state', label: 'State', value: filter.state ?? '', choices: states })}${selectField(
     {
       name: 'type',
       label: 'Type',
@@ -139,20 +140,19 @@ export function eventsCard(
   const canResend = disabledAt === null && rows.some((row) => row.isResendable)
   const list = eventTable(rows, { id, canResend, isPaused: pausedAt !== null, now })
   const body = canResend
-    ? html`<form method="post" action="${path}">${hidden('do', 'resend')}${hidden('key', key)}<div class="bulk"><span>Choose events, or <a href="${path}/resend">resend all that were not delivered</a></span><button class="button" type="submit">${icon('refresh')}Resend chosen events</button></div>${list}</form>`
+    ? html`<form method="post" action="${path}">${hidden('do', 'resend')}${hidden('key', key)}<div class="card-foot row apart small bulk"><span>Choose events, or <a href="${path}/resend">resend all that were not delivered</a></span><button class="button" type="submit">${icon('refresh')}Resend chosen events</button></div>${list}</form>`
     : list
   return card({
     title: 'Events',
-    aside: html`<span class="small muted attempt-legend"><span>${mark('bad')} failed</span><span>${mark('good')} delivered</span><span>${mark('next')} next</span></span>`,
+    aside: html`<span class="legend"><span>${mark('bad')} failed</span><span>${mark('good')} delivered</span><span>${mark('next')} next</span></span>`,
     isFlush: true,
-    body: html`${(hasFilter || events.length > 0) && filters}${rows.length === 0 ? nothing : body}${
-      (older != null || filter.before !== null) &&
-      pagination({
+    body: html`${(hasFilter || events.length > 0) && filters}${rows.length === 0 ? nothing : body}${pagination(
+      {
         summary: filter.before === null ? counted(rows.length, 'newest event') : 'Older events',
-        newer: filter.before === null ? undefined : url({}),
-        older: older == null ? undefined : url({ before: String(older) }),
-      })
-    }`,
+        newer: filter.before !== null && url({}),
+        older: older != null && url({ before: String(older) }),
+      },
+    )}`,
   })
 }
 
@@ -265,7 +265,7 @@ function timeline(row: EventRow, { id, isPaused, now }: Omit<Listed, 'canResend'
   const more =
     attempts > newest.length &&
     html`<li>${icon('clock')}<div class="muted">${counted(attempts - newest.length, 'earlier attempt')}</div></li>`
-  return html`<div class="diagnosis"><ol class="timeline">${next}${newest.toReversed().map((attempt) => attemptLine(attempt, now))}${more}</ol><div class="stack tight"><p class="small muted">The page of the event has the payload, the headers of both sides and what your server answered.</p><p><a class="button small" href="${eventPath(id, eventId)}">Open event</a></p></div></div>`
+  return html`<div class="card card-body stack diagnosis"><ol class="timeline stack">${next}${newest.toReversed().map((attempt) => attemptLine(attempt, now))}${more}</ol><div class="stack tight"><p class="small muted">The page of the event has the payload, the headers of both sides and what your server answered.</p><p><a class="button small" href="${eventPath(id, eventId)}">Open event</a></p></div></div>`
 }
 
 const attemptIcons = {

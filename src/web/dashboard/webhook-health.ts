@@ -1,12 +1,17 @@
 /** How one webhook endpoint did in the last 24 hours. */
 import type { EndpointHealth, HourOfDeliveries } from '../../webhooks/api.ts'
-import { barChart, legend, sparkline } from '../chart.ts'
-import { card, empty, none, table, tiles } from '../components.ts'
+import { chartWithTable, legend, type Series, sparkline } from '../chart.ts'
+import { type Column, card, empty, none, tiles } from '../components.ts'
 import { type Html, html } from '../html.ts'
 import { count, counted, dueTag, duration, fullTime, percent } from '../text.ts'
 
 const hourMs = 3_600_000
 const hoursShown = 24
+const title = 'Deliveries by hour, UTC'
+const series: readonly Series[] = [
+  { word: 'delivered', tone: 'accent' },
+  { word: 'failed', tone: 'negative' },
+]
 
 /** The beginning of the first hour. */
 export function healthSince(now: Date): Date {
@@ -58,50 +63,32 @@ export function chartCard(
   { since, now }: { since: Date; now: Date },
 ): Html {
   const byHour = new Map(hours.map((hour) => [hour.hour?.getTime(), hour]))
-  const shown = Array.from({ length: hoursShown }, (_, i) => {
+  const bars = Array.from({ length: hoursShown }, (_, i) => {
     const start = since.getTime() + i * hourMs
-    const found = byHour.get(start)
-    return {
-      label: `${new Date(start).toISOString().slice(11, 13)}:00`,
-      good: found?.succeeded ?? 0,
-      bad: found?.failed ?? 0,
-      medianMs: found?.medianMs ?? null,
-    }
+    const { succeeded = 0, failed = 0, medianMs = null } = byHour.get(start) ?? {}
+    const label = `${new Date(start).toISOString().slice(11, 13)}:00`
+    return { label, values: [succeeded, failed], medianMs }
   })
-  const total = shown.reduce((sum, { good, bad }) => sum + good + bad, 0)
-  const body =
-    total === 0
-      ? empty({
-          icon: 'chart',
-          title: 'Nothing was sent in the last 24 hours',
-          text: 'Send a test event to see how your server answers.',
-        })
-      : html`<figure>${barChart({
-          sentence: `Attempts in each of the last 24 hours until ${fullTime(now)}. Table below.`,
-          bars: shown,
-          goodWord: 'delivered',
-          badWord: 'failed',
-        })}</figure>
-${durationLine(shown.map(({ medianMs }) => medianMs))}
-<details class="fold inline"><summary>Show as a table</summary>${table<(typeof shown)[number]>({
-          label: 'Deliveries by hour',
-          isTall: true,
-          rows: shown.toReversed(),
-          columns: [
-            { head: 'Hour (UTC)', cell: ({ label }) => label },
-            { head: 'Delivered', isNumber: true, cell: ({ good }) => count(good) },
-            { head: 'Failed', isNumber: true, cell: ({ bad }) => count(bad) },
-            {
-              head: 'Median',
-              isNumber: true,
-              cell: ({ medianMs }) => (medianMs === null ? none : duration(medianMs)),
-            },
-          ],
-        })}</details>`
+  if (bars.every(({ values: [good = 0, bad = 0] }) => good + bad === 0))
+    return card({
+      title,
+      body: empty({
+        icon: 'chart',
+        title: 'Nothing was sent in the last 24 hours',
+        text: 'Send a test event to see how your server answers.',
+      }),
+    })
+  const sentence = `Attempts in each of the last 24 hours until ${fullTime(now)}`
+  const median: Column<(typeof bars)[number]> = {
+    head: 'Median',
+    isNumber: true,
+    cell: ({ medianMs }) => (medianMs === null ? none : duration(medianMs)),
+  }
   return card({
-    title: 'Deliveries by hour, UTC',
-    ...(total === 0 ? {} : { aside: legend('Delivered', 'Failed') }),
-    body,
+    title,
+    aside: legend(series),
+    body: html`${durationLine(bars.map(({ medianMs }) => medianMs))}
+${chartWithTable({ sentence, series, bars }, { label: 'Deliveries by hour', head: 'Hour (UTC)', more: [median] })}`,
   })
 }
 

@@ -38,11 +38,12 @@ import {
   idValue,
   menu,
   notice,
-  pageHead,
+  type PageHead,
+  type Results,
   result,
-  results,
   selectField,
   table,
+  tabs,
 } from '../components.ts'
 import { attributes, type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
@@ -71,7 +72,7 @@ import {
   webhooksPath,
 } from './webhook-words.ts'
 
-const resultOf = results({
+const outcomes: Results = {
   positive: {
     paused: 'The endpoint is paused. Events wait until you resume it.',
     resumed: 'The endpoint receives again. What waited is sent now.',
@@ -94,7 +95,7 @@ const resultOf = results({
       'The DNS was not asked. It is asked once a minute for an endpoint. Try again in a minute.',
     webhook_endpoint_disabled: 'Nothing was changed. The endpoint is disabled. Enable it first.',
   },
-})
+}
 
 const queryParameters = Type.Object({
   done: queryText,
@@ -107,113 +108,92 @@ const queryParameters = Type.Object({
   before: queryText,
 })
 
-const tabs = [
+const tabsOfEndpoint = [
   { end: '', title: 'Events' },
   { end: '/health', title: 'Health' },
   { end: '/configuration', title: 'Configuration and secret' },
-] as const
+]
 
 export function webhookPage(options: PagesContext): Endpoint[] {
+  const { db } = options
   return [
-    ...eventsTab(options),
-    ...tab(options, '/health', async (endpoint, { session, now }) => {
-      const since = healthSince(now)
-      const of = { endpointId: endpoint.id, userId: session.accountId, since }
-      const hours = await findHours(options.db, of)
-      return html`${summaryTiles(endpoint, hours, now)}${chartCard(hours, { since, now })}`
+    ...tab(options, {
+      end: '',
+      results: outcomes,
+      actions: endpointActions,
+      async read({ session: { accountId: userId }, path: { endpointId }, query, now }) {
+        const filter = eventsFilterOf(query)
+        const { time: _, ...wanted } = { ...filter, since: sinceOf(filter, now) }
+        const limit = eventsPageLength + 1
+        const found = await findEvents(db, { endpointId, userId, ...wanted, limit })
+        return (endpoint) => {
+          const events = eventsCard(endpoint, { ...found, filter, key: randomUUID(), now })
+          const test = endpoint.disabledAt === null && testCard(endpoint, now)
+          return html`<div class="stack loose">${events}${test}</div>`
+        }
+      },
     }),
-    ...tab(
-      options,
-      '/configuration',
-      async (endpoint, { now }) =>
-        html`<div class="columns half even">${configuration(endpoint)}${secretCard(endpoint, now)}</div>`,
-    ),
+    ...tab(options, {
+      end: '/health',
+      async read({ session: { accountId: userId }, path: { endpointId }, now }) {
+        const since = healthSince(now)
+        const hours = await findHours(db, { endpointId, userId, since })
+        return (endpoint) =>
+          html`${summaryTiles(endpoint, hours, now)}${chartCard(hours, { since, now })}`
+      },
+    }),
+    ...tab(options, {
+      end: '/configuration',
+      read:
+        async ({ now }) =>
+        (endpoint) =>
+          html`<div class="columns half even">${configuration(endpoint)}${secretCard(endpoint, now)}</div>`,
+    }),
     ...bulkResendPage(options),
   ]
 }
 
-function eventsTab(options: PagesContext): Endpoint[] {
-  const { db } = options
-  return dashboardPage(options, {
-    name: 'webhookPage',
-    path: `${webhooksPath}/{endpointId}`,
-    entry: webhooksPath,
-    pathParameters: endpointIdPath,
-    queryParameters,
-    async show({ session, path: { endpointId }, query, now }) {
-      const userId = session.accountId
-      const filter = eventsFilterOf(query)
-      const { time: _, ...wanted } = { ...filter, since: sinceOf(filter, now) }
-      const limit = eventsPageLength + 1
-      const [[endpoint], failure, found] = await Promise.all([
-        findEndpointHealth(db, { userId, endpointId }, now),
-        findLatestFailure(db, { userId, endpointId }),
-        findEvents(db, { endpointId, userId, ...wanted, limit }),
-      ])
-      if (endpoint === undefined) return noEndpoint
-      const events = eventsCard(endpoint, { ...found, filter, key: randomUUID(), now })
-      const test = endpoint.disabledAt === null && testCard(endpoint, now)
-      return framed(endpoint, {
-        end: '',
-        now,
-        failure,
-        top: resultNotice(query.done, query.count),
-        main: html`<div class="stack loose">${events}${test}</div>`,
-      })
-    },
-    actions: endpointActions,
-  })
-}
+type PageOfEndpoint = DeclaredPage<typeof endpointIdPath, typeof queryParameters>
 
-type Visited = Visit<{ endpointId: string }, object>
-
-/** A tab that shows one part and takes no form. */
-function tab(
-  options: PagesContext,
-  end: '/health' | '/configuration',
-  partOf: (endpoint: EndpointHealth, visit: Visited) => Promise<Html>,
-): Endpoint[] {
-  const { db } = options
-  return dashboardPage(options, {
-    name: `webhookPage${end}`,
-    path: `${webhooksPath}/{endpointId}${end}`,
-    entry: webhooksPath,
-    pathParameters: endpointIdPath,
-    async show(visit) {
-      const { session, path, now } = visit
-      const of = { userId: session.accountId, endpointId: path.endpointId }
-      const [[endpoint], failure] = await Promise.all([
-        findEndpointHealth(db, of, now),
-        findLatestFailure(db, of),
-      ])
-      if (endpoint === undefined) return noEndpoint
-      return framed(endpoint, { end, now, failure, main: await partOf(endpoint, visit) })
-    },
-  })
-}
-
-interface Framed {
-  end: (typeof tabs)[number]['end']
-  now: Date
-  failure: ShownAttempt | undefined
-  top?: Html | false
-  main: Html
+interface Tab extends Pick<PageOfEndpoint, 'results' | 'actions'> {
+  end: string
+  /** Reads what the tab shows, beside the endpoint, and returns how to show it. */
+  read(visit: Parameters<PageOfEndpoint['show']>[0]): Promise<(endpoint: EndpointHealth) => Html>
 }
 
 /** The head of the endpoint, its state, and one of its tabs. */
-function framed(endpoint: EndpointHealth, { end, now, failure, top = false, main }: Framed): View {
-  const links = tabs.map(
-    ({ end: one, title }) =>
-      html`<a href="${`${endpointPath(endpoint.id)}${one}`}"${attributes({ 'aria-current': one === end && 'page' })}>${title}</a>`,
-  )
-  return {
-    title: `Endpoint ${endpoint.url}`,
-    main: html`${top}
-${headOf(endpoint, now)}
-${top === false && stateNotice(endpoint, failure, now)}
-<nav class="tabs" aria-label="Endpoint">${links}</nav>
-${main}`,
-  }
+function tab(context: PagesContext, { end, read, ...more }: Tab): Endpoint[] {
+  const { db } = context
+  return dashboardPage(context, {
+    path: `${webhooksPath}/{endpointId}${end}`,
+    entry: webhooksPath,
+    pathParameters: endpointIdPath,
+    queryParameters,
+    ...more,
+    async show(visit) {
+      const { session, path, query, now } = visit
+      const of = { userId: session.accountId, endpointId: path.endpointId }
+      const [[endpoint], failure, show] = await Promise.all([
+        findEndpointHealth(db, of, now),
+        findLatestFailure(db, of),
+        read(visit),
+      ])
+      if (endpoint === undefined) return noEndpoint
+      const links = tabsOfEndpoint.map((one) => ({
+        url: `${endpointPath(endpoint.id)}${one.end}`,
+        title: one.title,
+        isCurrent: one.end === end,
+      }))
+      return {
+        title: `Endpoint ${endpoint.url}`,
+        top: query.done === 'resent' && resentNotice(query.count),
+        head: headOf(endpoint, now),
+        main: html`${query.done === undefined && stateNotice(endpoint, failure, now)}
+${tabs('Endpoint', links)}
+${show(endpoint)}`,
+      }
+    },
+  })
 }
 
 const resendDaysMs = replayDaysMax * 86_400_000
@@ -222,7 +202,6 @@ const resendDaysMs = replayDaysMax * 86_400_000
 function bulkResendPage(options: PagesContext): Endpoint[] {
   const { db } = options
   return dashboardPage(options, {
-    name: 'resendWebhookEventsPage',
     path: `${webhooksPath}/{endpointId}/resend`,
     entry: webhooksPath,
     pathParameters: endpointIdPath,
@@ -255,7 +234,7 @@ function bulkResendPage(options: PagesContext): Endpoint[] {
   })
 }
 
-type Actions = NonNullable<DeclaredPage<typeof endpointIdPath, typeof queryParameters>['actions']>
+type Actions = NonNullable<PageOfEndpoint['actions']>
 
 const by =
   (operation: Operation<PagesContext['services']>, done: string): Actions[string] =>
@@ -310,7 +289,7 @@ export const noEndpoint = refuse('not_found', {
 /** Shows an endpoint of the account. */
 export async function withEndpoint(
   { db }: PagesContext,
-  { session, path: { endpointId }, now }: Visited,
+  { session, path: { endpointId }, now }: Visit<{ endpointId: string }, object>,
   work: (endpoint: EndpointHealth) => Shown | Promise<Shown>,
 ): Promise<Shown> {
   const [endpoint] = await findEndpointHealth(db, { userId: session.accountId, endpointId }, now)
@@ -336,51 +315,51 @@ function dnsView(
         : `DNS has ${counted(addresses.length, 'address', 'addresses')} for ${host}.`
   return {
     title: 'DNS',
-    main: html`${result(tone, title)}
-${pageHead({
-  title: 'DNS',
-  text: html`The answer to this service, now. Waiting events use it at their next attempt.`,
-  above: aboveEndpoint(endpointId),
-})}
-${card({
-  title: 'Addresses',
-  isFlush: true,
-  body:
-    addresses.length === 0
-      ? empty({
-          icon: 'search',
-          title: 'No address',
-          text: 'Add an A or AAAA record, or correct the host. A private zone is not visible here.',
-        })
-      : table<(typeof addresses)[number]>({
-          label: 'Addresses',
-          rows: addresses,
-          columns: [
-            { head: 'Address', cell: ({ address }) => html`<code>${address}</code>` },
-            {
-              head: 'Use',
-              cell: ({ isAllowed }) =>
-                isAllowed
-                  ? badge('positive', 'check', 'Public')
-                  : badge('negative', 'cross', 'Private, not called'),
-            },
-          ],
-        }),
-})}
+    top: result(tone, title),
+    head: {
+      text: 'The answer to this service, now. Waiting events use it at their next attempt.',
+      above: aboveEndpoint(endpointId),
+    },
+    main: html`${card({
+      title: 'Addresses',
+      isFlush: true,
+      body:
+        addresses.length === 0
+          ? empty({
+              icon: 'search',
+              title: 'No address',
+              text: 'Add an A or AAAA record, or correct the host. A private zone is not visible here.',
+            })
+          : table<(typeof addresses)[number]>({
+              label: 'Addresses',
+              rows: addresses,
+              columns: [
+                { head: 'Address', cell: ({ address }) => html`<code>${address}</code>` },
+                {
+                  head: 'Use',
+                  cell: ({ isAllowed }) =>
+                    isAllowed
+                      ? badge('positive', 'check', 'Public')
+                      : badge('negative', 'cross', 'Private, not called'),
+                },
+              ],
+            }),
+    })}
 <p><a class="button" href="${endpointPath(endpointId)}">Back to the endpoint</a></p>`,
   }
 }
 
-function resultNotice(done: string | undefined, queued: string | undefined): Html | false {
-  if (done === 'resent' && /^[1-9]\d{0,3}$/.test(queued ?? ''))
-    return result(
+function resentNotice(queued = ''): Html | false {
+  return (
+    /^[1-9]\d{0,3}$/.test(queued) &&
+    result(
       'positive',
       `${counted(Number(queued), 'event is', 'events are')} sent once more. They leave at twenty a second. While the endpoint is paused they wait.`,
     )
-  return resultOf(done)
+  )
 }
 
-function headOf(endpoint: EndpointHealth, now: Date): Html {
+function headOf(endpoint: EndpointHealth, now: Date): PageHead {
   const { id, url, description, eventTypes, createdAt, disabledAt, pausedAt } = endpoint
   const path = endpointPath(id)
   const pausing =
@@ -391,7 +370,7 @@ function headOf(endpoint: EndpointHealth, now: Date): Html {
     label: 'More actions',
     items: html`<a href="${path}/rotate">${icon('refresh')}Rotate secret</a><a href="${path}/replace-secret">${icon('key')}Replace a leaked secret</a><hr><a class="danger" href="${path}/disable">${icon('trash')}Disable endpoint</a>`,
   })
-  return pageHead({
+  return {
     title: urlText(url),
     badge: stateBadge(endpoint, now),
     text: html`${description !== null && html`<bdi>${description}</bdi> · `}${counted(eventTypes.length, 'event type')} · created ${dateTag(createdAt)}`,
@@ -401,7 +380,7 @@ function headOf(endpoint: EndpointHealth, now: Date): Html {
       disabledAt === null
         ? html`${pausing}${more}`
         : actionForm(path, 'enable', { label: 'Enable endpoint', kind: 'primary' }),
-  })
+  }
 }
 
 function stateNotice(

@@ -1,16 +1,13 @@
 /** Pure: the reference of the API, rendered from the OpenAPI document. */
-import { colouredCode } from '../coloured-code.ts'
-import { methodTag, pathText, withCode } from '../components.ts'
+import { code, copyButton, methodTag, pathText, withCode } from '../components.ts'
 import { attributes, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import type { PublicView } from '../public-page.ts'
-import { codeBlock, table } from './blocks.ts'
 import { type ExampleCall, exampleIn, languages } from './examples.ts'
-import { type DocsFrame, docsView } from './frame.ts'
+import { type DocsFrame, docsView, table } from './frame.ts'
 
 /** A part of the OpenAPI document. Our own generator writes it, so a missing member is a fault. */
 interface Schema {
-  $ref?: string
   type?: string | string[]
   const?: unknown
   enum?: unknown[]
@@ -29,11 +26,10 @@ interface Schema {
 interface Media {
   schema?: Schema
   example?: unknown
-  examples?: Record<string, { $ref?: string; value?: unknown }>
+  examples?: Record<string, { value?: unknown }>
 }
 
 interface Parameter {
-  $ref?: string
   name: string
   in: 'path' | 'query' | 'header'
   required?: boolean
@@ -42,7 +38,6 @@ interface Parameter {
 }
 
 interface Response {
-  $ref?: string
   description: string
   content?: Record<string, Media>
 }
@@ -64,7 +59,7 @@ interface OperationObject {
 export interface OpenApi {
   tags: { name: string }[]
   paths: Record<string, Record<string, OperationObject>>
-  components: Record<string, Record<string, unknown>>
+  components: Record<string, Record<string, object>>
 }
 
 export interface Listed {
@@ -75,6 +70,29 @@ export interface Listed {
 }
 
 export const apiPath = '/docs/api'
+
+/** Returns the document with each named part in the place of the references to it. */
+export function resolved(document: OpenApi): OpenApi {
+  const copies = new Map<object, object>()
+  const copyOf = (part: unknown): unknown => {
+    if (typeof part !== 'object' || part === null) return part
+    const known = copies.get(part)
+    if (known !== undefined) return known
+    if ('$ref' in part) return copyOf(named(String(part.$ref)))
+    const copy = Array.isArray(part) ? [] : {}
+    // A part may lead back to itself.
+    copies.set(part, copy)
+    for (const [name, value] of Object.entries(part)) Reflect.set(copy, name, copyOf(value))
+    return copy
+  }
+  const named = (reference: string): object => {
+    const [, , group = '', name = ''] = reference.split('/')
+    const found = document.components[group]?.[name]
+    if (found === undefined) throw new Error(`the contract has no ${reference}`)
+    return found
+  }
+  return copyOf(document) as OpenApi
+}
 
 /** The operations of the document in the order of its areas. */
 export function operationsIn({ paths, tags }: OpenApi): Listed[] {
@@ -106,7 +124,6 @@ export function apiIndexView(frame: DocsFrame, document: OpenApi, filter = ''): 
     path: apiPath,
     title: 'API reference',
     description: 'Every operation of the API, with a request and a response.',
-    trail: [{ path: '/docs', title: 'Docs' }],
     lead: html`<p>Every operation of the API, with a request and a response.</p>`,
     sections: found.map(({ name, id }) => ({ id, title: sentence(name) })),
     main: html`<p>Paths are relative to <code>${frame.site.publicUrl}</code>. The same contract as an OpenAPI 3.1 document: <a href="/api/v1/openapi.json">openapi.json</a>.</p>
@@ -138,16 +155,16 @@ export function operationView(
   { method, path, operation }: Listed,
   values: SandboxValues,
 ): PublicView {
-  const call = exampleOfOperation(frame.site.publicUrl, document, { method, path, operation })
+  const call = exampleOfOperation(frame.site.publicUrl, { method, path, operation })
   const all = operationsIn(document)
   const at = all.findIndex((one) => one.operation === operation)
   const neighbour = (listed: Listed | undefined) =>
     listed && { path: operationPath(listed.operation), title: listed.operation.summary }
-  const parameters = (operation.parameters ?? []).map((one) => resolved<Parameter>(document, one))
+  const parameters = operation.parameters ?? []
   const body = Object.entries(operation.requestBody?.content ?? {})[0]
   const responses = Object.entries(operation.responses).map(([status, one]) => ({
     status,
-    ...resolved<Response>(document, one),
+    ...one,
   }))
   const answered = responses.filter(({ status }) => status.startsWith('2'))
   const failed = responses.filter(({ status }) => !status.startsWith('2'))
@@ -155,10 +172,7 @@ export function operationView(
     path: operationPath(operation),
     title: operation.summary,
     description: operation.description ?? operation.summary,
-    trail: [
-      { path: '/docs', title: 'Docs' },
-      { path: apiPath, title: 'API reference' },
-    ],
+    above: { url: apiPath, title: 'API reference' },
     lead: html`<p>${methodTag(method)} <code>${pathText(path)}</code></p>${operation.description !== undefined && html`<p>${withCode(operation.description)}</p>`}${access(operation)}`,
     reference: {
       groups: document.tags.map(({ name }) => ({
@@ -171,7 +185,7 @@ export function operationView(
             method: one.method,
           })),
       })),
-      call: html`<h2 class="hidden-visually" id="request">Request</h2>${languageBlock(call)}${sendForm(call, { method, path, operation }, values)}${answered.map((response) => responseExample(document, response))}`,
+      call: html`<h2 class="hidden-visually" id="request">Request</h2>${languageBlock(call)}${sendForm(call, { method, path, operation }, values)}${answered.map((response) => responseExample(response))}`,
     },
     previous: neighbour(all[at - 1]),
     next: neighbour(all[at + 1]),
@@ -180,14 +194,14 @@ export function operationView(
       html`<h2 id="parameters">Parameters</h2>${members(
         parameters.map(({ name, in: place, required, schema, description }) => ({
           name,
-          about: [place, typeOf(document, schema), required === true && 'required'],
+          about: [place, typeOf(schema), required === true && 'required'],
           text: description,
         })),
       )}`
     }
-${body !== undefined && html`<h2 id="body">Body</h2>${fields(document, body[1].schema)}`}
+${body !== undefined && html`<h2 id="body">Body</h2>${fields(body[1].schema)}`}
 <h2 id="response">Response</h2>
-${answered.map((response, i) => answerFields(document, response, i))}
+${answered.map((response, i) => answerFields(response, i))}
 <h2 id="errors">Errors</h2>
 ${table(
   'Errors',
@@ -243,29 +257,25 @@ function authentication(schemes: readonly string[], { security }: OperationObjec
 
 type Answered = Response & { status: string }
 
-function answerFields(
-  document: OpenApi,
-  { status, description, content = {} }: Answered,
-  i: number,
-): Part {
+function answerFields({ status, description, content = {} }: Answered, i: number): Part {
   const [type, media] = Object.entries(content)[0] ?? []
   const isJson = type?.includes('json') ?? false
   return html`<p><code>${status}</code> ${withCode(description)}</p>
-${media?.schema !== undefined && i === 0 && isJson && fields(document, media.schema)}`
+${media?.schema !== undefined && i === 0 && isJson && fields(media.schema)}`
 }
 
-function responseExample(document: OpenApi, { status, content = {} }: Answered): Part {
+function responseExample({ status, content = {} }: Answered): Part {
   const [type, media] = Object.entries(content)[0] ?? []
-  const example = media && exampleOf(document, media)
-  const code = typeof example === 'string' ? example : JSON.stringify(example, null, 2)
-  const isJson = type?.includes('json') ?? false
+  const example = media && exampleOf(media)
+  const text = typeof example === 'string' ? example : JSON.stringify(example, null, 2)
   return (
-    code !== undefined &&
-    codeBlock({
+    text !== undefined &&
+    code({
       id: `response-${status}`,
       name: `${status} · ${type}`,
       label: `Response ${status}`,
-      code: colouredCode(shortened(code), isJson ? 'json' : 'text'),
+      text: shortened(text),
+      language: type?.includes('json') ? 'json' : 'text',
     })
   )
 }
@@ -280,10 +290,8 @@ function shortened(code: string): string {
     : code
 }
 
-function exampleOf(document: OpenApi, { example, examples = {} }: Media): unknown {
-  if (example !== undefined) return example
-  const [first] = Object.values(examples)
-  return first && resolved<{ value?: unknown }>(document, first).value
+function exampleOf({ example, examples = {} }: Media): unknown {
+  return example ?? Object.values(examples)[0]?.value
 }
 
 function errorNames(content: Record<string, Media> = {}): string[] {
@@ -300,26 +308,23 @@ interface Row {
 
 const depthMax = 3
 
-function rowsOf(document: OpenApi, schema: Schema, prefix: string, depth: number): Row[] {
-  const { properties = {}, required = [], items } = resolved<Schema>(document, schema)
+function rowsOf(schema: Schema, prefix: string, depth: number): Row[] {
+  const { properties = {}, required = [], items } = schema
   if (items !== undefined && depth < depthMax)
-    return rowsOf(document, items, `${prefix.replace(/\.$/, '')}[].`, depth + 1)
-  return Object.entries(properties).flatMap(([name, inner]) => {
-    const member = resolved<Schema>(document, inner)
+    return rowsOf(items, `${prefix.replace(/\.$/, '')}[].`, depth + 1)
+  return Object.entries(properties).flatMap(([name, member]) => {
     const row = { name: `${prefix}${name}`, schema: member, isRequired: required.includes(name) }
-    return depth < depthMax
-      ? [row, ...rowsOf(document, member, `${prefix}${name}.`, depth + 1)]
-      : [row]
+    return depth < depthMax ? [row, ...rowsOf(member, `${prefix}${name}.`, depth + 1)] : [row]
   })
 }
 
-function fields(document: OpenApi, schema: Schema | undefined): Part {
-  const rows = schema === undefined ? [] : rowsOf(document, schema, '', 0)
+function fields(schema: Schema | undefined): Part {
+  const rows = schema === undefined ? [] : rowsOf(schema, '', 0)
   if (rows.length === 0) return html`<p>The members are not fixed.</p>`
   return members(
     rows.map(({ name, schema: member, isRequired }) => ({
       name,
-      about: [typeOf(document, member), !isRequired && 'optional'],
+      about: [typeOf(member), !isRequired && 'optional'],
       text: member.description,
     })),
   )
@@ -340,15 +345,14 @@ function members(rows: readonly Member[]): Part {
   )}</ul>`
 }
 
-function typeOf(document: OpenApi, given: Schema): string {
-  const schema = resolved<Schema>(document, given)
+function typeOf(schema: Schema): string {
   if (schema.const !== undefined) return JSON.stringify(schema.const)
   if (schema.enum !== undefined) return schema.enum.map((one) => String(one)).join(', ')
   if (schema.oneOf !== undefined)
-    return [...new Set(schema.oneOf.map((one) => typeOf(document, one)))].join(' or ')
+    return [...new Set(schema.oneOf.map((one) => typeOf(one)))].join(' or ')
   const types = [schema.type ?? 'any'].flat()
   if (schema.items !== undefined) {
-    const list = `list of ${typeOf(document, schema.items)}`
+    const list = `list of ${typeOf(schema.items)}`
     return types.includes('null') ? `${list} or null` : list
   }
   const type = types.join(' or ')
@@ -369,10 +373,9 @@ const exampleUuid = '019e2cbb-7a00-7c1e-9f27-8b5a1c2d3e4f'
 /** Returns the call that the page of an operation shows. */
 export function exampleOfOperation(
   publicUrl: string,
-  document: OpenApi,
   { method, path, operation }: Listed,
 ): ExampleCall {
-  const parameters = (operation.parameters ?? []).map((one) => resolved<Parameter>(document, one))
+  const parameters = operation.parameters ?? []
   const body = Object.entries(operation.requestBody?.content ?? {})[0]
   const pathValues: string[] = []
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
@@ -423,7 +426,7 @@ function languageBlock(call: ExampleCall): Part {
     (language) =>
       html`<pre id="${`request-${language}`}" data-language="${language}" tabindex="0" role="region" aria-label="${`Request with ${languageNames[language]}`}"><code>${exampleIn(language, call)}</code></pre>`,
   )
-  return html`<div class="code language" data-languages><div class="code-head"><fieldset><legend class="hidden-visually">Language of the examples</legend>${tabs}</fieldset><button class="button quiet small copy" type="button" data-copy="request-curl" hidden>${icon('copy')}<span data-label>Copy</span></button></div>${blocks}</div>\n`
+  return html`<div class="code language" data-languages><div class="code-head row apart"><fieldset><legend class="hidden-visually">Language of the examples</legend>${tabs}</fieldset>${copyButton('request-curl')}</div>${blocks}</div>\n`
 }
 
 /** Values of the sandbox, with which the forms of paid reads are filled. */
@@ -453,12 +456,12 @@ function sendForm(call: ExampleCall, { path }: Listed, values: SandboxValues): P
   if (read !== undefined) {
     const known: Record<string, string> = { q: 'typescript', ...values }
     return sending(
-      html`<form class="call-form" data-send="${`${sandboxPath}${read.path}`}" method="get" action="/dashboard/sandbox"><input type="hidden" name="call" value="${read.call}">${sendField({ name: 'value', label: read.field, value: known[read.field] ?? '' })}${foot('Sixty fictional people, costs nothing. It runs with your session.')}</form>`,
+      html`<form class="card-body stack" data-send="${`${sandboxPath}${read.path}`}" method="get" action="/dashboard/sandbox"><input type="hidden" name="call" value="${read.call}">${sendField({ name: 'value', label: read.field, value: known[read.field] ?? '' })}${foot('Sixty fictional people, costs nothing. It runs with your session.')}</form>`,
     )
   }
   if (operationId === 'verifyScoreCredential')
     return sending(
-      html`<form class="call-form" data-send="${path}" data-method="POST" method="get" action="/verify"><div class="field"><label for="send-body">Body</label><textarea class="textarea" id="send-body" data-name="body" rows="4" spellcheck="false" autocomplete="off">\n${JSON.stringify(body?.value)}</textarea></div>${foot('Costs nothing, needs no key.')}</form>`,
+      html`<form class="card-body stack" data-send="${path}" data-method="POST" method="get" action="/verify"><div class="field"><label for="send-body">Body</label><textarea class="textarea" id="send-body" data-name="body" rows="4" spellcheck="false" autocomplete="off">\n${JSON.stringify(body?.value)}</textarea></div>${foot('Costs nothing, needs no key.')}</form>`,
     )
   if (auth !== 'none' || method !== 'GET')
     return html`<p class="small muted">${auth === 'session' ? 'Needs your session: copy the command, or use the dashboard.' : 'Needs a live key: copy the command.'}</p>`
@@ -470,7 +473,7 @@ function sendForm(call: ExampleCall, { path }: Listed, values: SandboxValues): P
   // Without a script no form can fill a path, and an example of a path need not exist.
   const action = names.length === 0 ? path : `${apiPath}/${operationId}`
   return sending(
-    html`<form class="call-form" data-send="${path}" method="get" action="${action}">${fields}${foot('Public: needs no key.')}</form>`,
+    html`<form class="card-body stack" data-send="${path}" method="get" action="${action}">${fields}${foot('Public: needs no key.')}</form>`,
   )
 }
 
@@ -480,17 +483,7 @@ function sendField({ name, label, value }: Record<'name' | 'label' | 'value', st
 
 /** A script shows the answer below the form. */
 function sending(form: Part): Part {
-  return html`<div class="card send">${form}<div class="code" data-sent hidden><div class="code-head"><span role="status" data-sent-head></span><a data-sent-log hidden>In your request log</a><a data-sent-sign-in hidden>Sign in to send</a></div><pre tabindex="0" role="region" aria-label="Answer"><code data-sent-body></code></pre></div></div>\n`
-}
-
-/** Follows the reference of a part, if it is one. */
-function resolved<Wanted>(document: OpenApi, part: { $ref?: string } | Wanted): Wanted {
-  const { $ref } = part as { $ref?: string }
-  if ($ref === undefined) return part as Wanted
-  const [, , group = '', name = ''] = $ref.split('/')
-  const found = document.components[group]?.[name]
-  if (found === undefined) throw new Error(`the contract refers to ${$ref}, which is not in it`)
-  return found as Wanted
+  return html`<div class="card send">${form}<div class="code" data-sent hidden><div class="code-head row apart"><span role="status" data-sent-head></span><a data-sent-log hidden>In your request log</a><a data-sent-sign-in hidden>Sign in to send</a></div><pre tabindex="0" role="region" aria-label="Answer"><code data-sent-body></code></pre></div></div>\n`
 }
 
 function sentence(name: string): string {

@@ -1,11 +1,9 @@
 /** Pure: the page of one error. */
 import type { PublicDocument } from '../../edge/http/document.ts'
 import { type ErrorName, errorStatus, errorTable } from '../../platform/errors.ts'
-import { colouredCode } from '../coloured-code.ts'
-import { withCode } from '../components.ts'
+import { code, withCode } from '../components.ts'
 import { html } from '../html.ts'
 import { pageDocument } from '../public-page.ts'
-import { codeBlock } from './blocks.ts'
 import { type DocsFrame, docsView } from './frame.ts'
 
 /** Returns the page of an error. */
@@ -16,16 +14,13 @@ export function errorPage(frame: DocsFrame, error: ErrorName): PublicDocument {
     path: `/docs/errors/${error}`,
     title: error,
     description: `${message} ${advice}`,
-    trail: [
-      { path: '/docs', title: 'Docs' },
-      { path: '/docs/errors', title: 'Errors' },
-    ],
+    above: { url: '/docs/errors', title: 'Errors' },
     lead: html`<p>${message}</p>`,
     main: html`<h2 id="next-step">Next step</h2>
 <p>${withCode(advice)}</p>
 <h2 id="response">Response</h2>
 <p>The server answers with status <code>${status}</code>${keyedStatus !== status && html` (<code>${keyedStatus}</code> on routes that need an API key)`} and this body. The message can say more than it does here.</p>
-${codeBlock({ id: 'c1', name: `${status}`, label: 'Response', code: colouredCode(JSON.stringify({ error, message }, null, 2), 'json') })}
+${code({ id: 'c1', name: `${status}`, label: 'Response', text: JSON.stringify({ error, message }, null, 2), language: 'json' })}
 <p>If you ask the operator about a response, quote its header <code>X-Request-Id</code>. See <a href="/docs/errors">all errors</a>.</p>`,
   })
   return pageDocument(frame.site, view)

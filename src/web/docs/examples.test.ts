@@ -5,16 +5,14 @@ import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Client } from '../../../packages/sdk/src/client.ts'
-import { exampleOfOperation, operationsIn } from './api.ts'
+import { exampleOfOperation, operationsIn, resolved } from './api.ts'
 import { clientMethods, exampleIn } from './examples.ts'
 
 const root = join(import.meta.dirname, '../../..')
 const [contract = ''] = globSync('openapi/2*.json', { cwd: root })
-const document = JSON.parse(readFileSync(join(root, contract), 'utf8'))
+const document = resolved(JSON.parse(readFileSync(join(root, contract), 'utf8')))
 const publicUrl = 'https://scores.example.org'
-const calls = operationsIn(document).map((listed) =>
-  exampleOfOperation(publicUrl, document, listed),
-)
+const calls = operationsIn(document).map((listed) => exampleOfOperation(publicUrl, listed))
 
 test('examples: every operation is a program in TypeScript', () => {
   assert.ok(calls.length > 40, `${calls.length} operations`)

@@ -1,5 +1,5 @@
 /** Pure: the frame of a page of the documentation: navigation, title, contents, next page. */
-import { methodTag } from '../components.ts'
+import { breadcrumb, methodTag } from '../components.ts'
 import { attributes, type Html, html, type Part } from '../html.ts'
 import type { PublicView, Site } from '../public-page.ts'
 import type { DocsLibrary, DocsPage } from './library.ts'
@@ -9,8 +9,8 @@ export interface DocsView {
   title: string
   /** For search engines and previews. */
   description: string
-  /** The parts of the path to this page, before its own title. */
-  trail: readonly { path: string; title: string }[]
+  /** The page between the start of the documentation and this one. */
+  above?: { url: string; title: string }
   lead?: Part
   /** A page of the reference: its call stands beside the rest, and its navigation lists operations. */
   reference?: {
@@ -55,7 +55,7 @@ export function groupsOf({ groups }: DocsLibrary): { title: string; pages: reado
 /** Returns the page in the frame of the documentation. */
 export function docsView({ site, library }: DocsFrame, view: DocsView): PublicView {
   const { path, title, description, lead, main, markdownPath, reference, isListed = true } = view
-  const head = html`<nav class="breadcrumb" aria-label="Breadcrumb"><ol>${view.trail.map((step) => html`<li><a href="${step.path}">${step.title}</a></li>`)}<li aria-current="page">${title}</li></ol></nav>
+  const head = html`${path !== '/docs' && breadcrumb([{ url: '/docs', title: 'Docs' }, view.above ?? []].flat(), title)}
 <h1>${title}</h1>
 ${lead !== undefined && html`<div class="lead">${lead}</div>`}
 ${markdownPath !== undefined && html`<p class="small muted"><a href="${markdownPath}">View as Markdown</a></p>`}
@@ -134,5 +134,13 @@ function contents({ sections = [] }: DocsView): Part {
 
 function pager({ previous, next }: DocsView): Part {
   if (previous === undefined && next === undefined) return null
-  return html`<nav class="pager" aria-label="Previous and next page">${previous && html`<a href="${previous.path}"><span>Previous</span>${previous.title}</a>`}${next && html`<a class="next" href="${next.path}"><span>Next</span>${next.title}</a>`}</nav>`
+  return html`<nav class="pager" aria-label="Previous and next page">${previous && html`<a class="card" href="${previous.path}"><span>Previous</span>${previous.title}</a>`}${next && html`<a class="card next" href="${next.path}"><span>Next</span>${next.title}</a>`}</nav>`
+}
+
+/** Returns a table that becomes a list of cards on a narrow screen. */
+export function table(label: string, heads: readonly Part[], rows: readonly Part[][]): Html {
+  return html`<div class="card"><div class="table-box" tabindex="0" role="region" aria-label="${label}"><table class="table stacks" role="table"><thead role="rowgroup"><tr role="row">${heads.map((head) => html`<th scope="col" role="columnheader">${head}</th>`)}</tr></thead><tbody role="rowgroup">${rows.map(
+    ([first, ...others]) =>
+      html`<tr role="row"><th scope="row" role="rowheader">${first}</th>${others.map((cell) => html`<td role="cell">${cell}</td>`)}</tr>`,
+  )}</tbody></table></div></div>\n`
 }

@@ -5,10 +5,10 @@
 import { posix } from 'node:path'
 import { Marked, type Token, type Tokens } from 'marked'
 import { pagePathOf } from '../../discovery/docs-page.ts'
-import { colouredCode } from '../coloured-code.ts'
+import { code } from '../components.ts'
 import { Html, html } from '../html.ts'
 import { icon } from '../icons.ts'
-import { codeBlock, table } from './blocks.ts'
+import { table } from './frame.ts'
 import type { DocsLibrary, DocsPage } from './library.ts'
 
 export interface Outline {
@@ -168,11 +168,12 @@ function rendererOf({ source, title }: DocsPage, { pages, headings }: Context) {
           : languages[language]
       if (info === undefined) throw new Error(`${source} has a block of unknown ${language}`)
       previous = language
-      return codeBlock({
+      return code({
         id: `c${++blocks}`,
         name: `${info.name}${shortened.has(token) ? ', shortened' : ''}`,
         label: `${info.label} ${blocks}`,
-        code: colouredCode(token.text, language),
+        text: token.text,
+        language,
       }).text
     },
     blockquote(this: Rendering, { tokens: inner }: Tokens.Blockquote): string {

@@ -28,6 +28,7 @@ import {
   type OpenApi,
   operationsIn,
   operationView,
+  resolved,
   type SandboxValues,
 } from './api.ts'
 import { type DocsFrame, docsView, groupsOf } from './frame.ts'
@@ -65,7 +66,7 @@ export function docsEndpoints(context: DocsContext): Endpoint[] {
   const frame: DocsFrame = { site, library }
   const documents = memoized()
   let contract: OpenApi | undefined
-  const openApi = () => (contract ??= context.openApi())
+  const openApi = () => (contract ??= resolved(context.openApi()))
   let index: Promise<DocsSearch> | undefined
   const find = async (query: string) => {
     index ??= openDocsSearch(library, openApi(), context.dashboardPages)
@@ -160,15 +161,13 @@ function withBase(text: string, publicUrl: string): string {
 function libraryView(frame: DocsFrame, page: DocsPage, rendered: RenderedPage): PublicView {
   const order = frame.library.groups.flatMap(({ pages }) => pages)
   const at = order.indexOf(page)
-  const index = { path: '/docs', title: 'Docs' }
   return docsView(frame, {
     ...page,
     ...rendered,
     main:
-      page.path === index.path
+      page.path === '/docs'
         ? indexMain(rendered, frame.library)
         : new Html(withBase(rendered.main.text, frame.site.publicUrl)),
-    trail: page.path === index.path ? [] : [index],
     previous: at > 0 ? order[at - 1] : undefined,
     next: at >= 0 ? order[at + 1] : undefined,
   })
@@ -179,7 +178,7 @@ function indexMain({ main, sections: headings }: RenderedPage, library: DocsLibr
   const intro = new Html(main.text.slice(0, main.text.indexOf('<h2')))
   const sections = groupsOf(library).map(({ title, pages }) => {
     const id = headings.find((section) => section.title === title)?.id ?? ''
-    return html`<section aria-labelledby="${id}"><h2 id="${id}">${title}</h2><ul>${pages.map((member) => html`<li><a href="${member.path}">${member.title}</a></li>`)}</ul></section>`
+    return html`<section aria-labelledby="${id}"><h2 id="${id}">${title}</h2><ul class="stack tight small">${pages.map((member) => html`<li><a href="${member.path}">${member.title}</a></li>`)}</ul></section>`
   })
   return html`${intro}<div class="page-groups">${sections}</div>`
 }

@@ -15,7 +15,6 @@ export function searchView(
     path: searchPath,
     title: 'Search',
     description: 'Search the documentation.',
-    trail: [{ path: '/docs', title: 'Docs' }],
     isListed: false,
     main: html`${searchForm('q', 'Search again', query)}${jumpLine(query)}${query !== '' && results(groups, query)}`,
   })

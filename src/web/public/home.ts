@@ -44,11 +44,11 @@ function example({ demoDocument }: HomePageOptions): Html {
   const marks = ['Issuer', 'Signature', 'Not revoked'].map(
     (word) => html`<li><span class="mark positive">${icon('check')}${word}</span></li>`,
   )
-  return html`<figure class="verdict example" data-tone="positive">
+  return html`<figure class="card verdict example" data-tone="positive">
 <div class="verdict-head"><span class="seal">${icon('check')}</span><div><p class="verdict-word">Valid</p><p class="small">Checked by the service and by your browser</p></div></div>
-<div class="verdict-body stack"><p class="score-line"><span class="value">${sample.score}</span><span class="band">Strong</span><span class="muted">range ${sample.low} to ${sample.high}</span></p>
+<div class="verdict-body stack"><p class="score-line row baseline"><span class="value">${sample.score}</span><span class="band">Strong</span><span class="muted">range ${sample.low} to ${sample.high}</span></p>
 ${scoreChart({ ...sample, bands: scoreBands })}
-<ul class="row wide">${marks}</ul></div>
+<ul class="row wide small">${marks}</ul></div>
 <figcaption class="card-foot small muted">An example of a check.${demoDocument !== null && html` <a href="/verify/demo/valid">Open one of the demo</a>`}</figcaption>
 </figure>`
 }
@@ -124,7 +124,7 @@ function demoLinks({ demoDocument }: HomePageOptions): Part {
 }
 
 function doorCard({ sign, title, text, body, links }: Door): Html {
-  return html`<li class="card"><div class="card-body stack"><div class="stack tight"><h2>${icon(sign, 'md')}${title}</h2><p class="muted">${text}</p></div>${body}<ul class="plain-list door-links">${links.map((link) => html`<li><a href="${link.path}">${link.title}</a></li>`)}</ul></div></li>`
+  return html`<li class="card"><div class="card-body stack"><div class="stack tight"><h2>${icon(sign, 'md')}${title}</h2><p class="muted">${text}</p></div>${body}<ul class="stack tight small">${links.map((link) => html`<li><a href="${link.path}">${link.title}</a></li>`)}</ul></div></li>`
 }
 
 const way = [

@@ -136,11 +136,11 @@ function scoreCard(
   const state = credential === null ? withoutCredential : stateBadges[credential.state]
   return html`<section class="card roomy" aria-labelledby="score-title">
 <div class="card-body stack loose">
-<div class="row apart baseline"><div class="stack tight"><h2 class="small muted" id="score-title">Skill score</h2><p class="score-line"><span class="value">${count(score.score)}</span><span class="band">${label}</span><span class="muted">range ${count(low)} to ${count(high)}</span></p></div>${state !== null && badge(state.tone, state.name, state.word)}</div>
+<div class="row apart baseline"><div class="stack tight"><h2 class="small muted" id="score-title">Skill score</h2><p class="score-line row baseline"><span class="value">${count(score.score)}</span><span class="band">${label}</span><span class="muted">range ${count(low)} to ${count(high)}</span></p></div>${state !== null && badge(state.tone, state.name, state.word)}</div>
 <figure>${scoreChart({ score: score.score, low, high, bands: scoreBands })}
 <figcaption class="muted small">The circle is the score. The line is the range that the evidence supports.</figcaption></figure>
 </div>
-<div class="card-foot"><dl class="facts">
+<div class="card-foot small muted"><dl class="facts">
 <div><dt>Issued</dt><dd>${timeTag(new Date(score.issuedAt), now)}</dd></div>
 ${credential !== null && html`<div><dt>Valid until</dt><dd>${dateTag(credential.validUntil)}</dd></div>`}
 <div><dt>Evidence</dt><dd>${counted(score.evidenceCount, 'item')}</dd></div>
@@ -149,7 +149,7 @@ ${credential !== null && html`<div><dt>Valid until</dt><dd>${dateTag(credential.
 </section>`
 }
 
-const noScore = html`<section class="card"><div class="card-head"><h2>No public score</h2><p>A score appears here once there is enough evidence, the identity is verified, and its holder shares it.</p></div></section>`
+const noScore = html`<section class="card"><div class="card-head row apart"><h2>No public score</h2><p class="small muted">A score appears here once there is enough evidence, the identity is verified, and its holder shares it.</p></div></section>`
 
 const levels = ['novice', 'intermediate', 'advanced', 'expert'] as const
 
@@ -169,9 +169,9 @@ function skillsCard(
     const state = verified
       ? badge('positive', 'check', 'Verified')
       : html`<span class="badge" data-tone="neutral">Stated</span>`
-    return html`<li>${shown}<span class="level">${level !== null && levelOf(level)}</span>${state}</li>`
+    return html`<li>${shown}<span class="level small muted">${level !== null && levelOf(level)}</span>${state}</li>`
   }
-  return html`<section class="card roomy" aria-labelledby="skills-title"><div class="card-head"><h2 id="skills-title">Skills</h2><span class="muted small">${count(verifiedSkillCount)} of ${count(skillCount)} verified</span></div><ul class="skills">${ordered.map(row)}</ul></section>`
+  return html`<section class="card roomy" aria-labelledby="skills-title"><div class="card-head row apart"><h2 id="skills-title">Skills</h2><span class="muted small">${count(verifiedSkillCount)} of ${count(skillCount)} verified</span></div><ul class="skills">${ordered.map(row)}</ul></section>`
 }
 
 function levelOf(level: string): Part {
@@ -180,16 +180,16 @@ function levelOf(level: string): Part {
 }
 
 function rangeCard({ confidence: { low } }: CandidateScore): Html {
-  return html`<section class="card"><div class="card-head"><h2>Read the range first</h2></div><div class="card-body stack tight small"><p>The evidence supports at least <strong>${count(low)}</strong>. Compare people by that number, not by the score.</p><p class="muted">A wide range means thin evidence, not weak work. The band does not say which skills are the strong ones.</p><p><a href="/docs/scoring">How scores are computed</a></p></div></section>`
+  return html`<section class="card"><div class="card-head row apart"><h2>Read the range first</h2></div><div class="card-body stack tight small"><p>The evidence supports at least <strong>${count(low)}</strong>. Compare people by that number, not by the score.</p><p class="muted">A wide range means thin evidence, not weak work. The band does not say which skills are the strong ones.</p><p><a href="/docs/scoring">How scores are computed</a></p></div></section>`
 }
 
 function shareCard(url: string, code: Html): Html {
-  return html`<section class="card no-print"><div class="card-head"><h2>Share</h2></div><div class="card-body stack">${code}<p class="mono small muted break" id="profile-link">${url}</p><div class="row"><button class="button" type="button" data-copy="profile-link" hidden>${icon('link')}<span data-label>Copy link</span></button></div></div></section>`
+  return html`<section class="card no-print"><div class="card-head row apart"><h2>Share</h2></div><div class="card-body stack">${code}<p class="mono small muted break" id="profile-link">${url}</p><div class="row"><button class="button" type="button" data-copy="profile-link" hidden>${icon('link')}<span data-label>Copy link</span></button></div></div></section>`
 }
 
 function badgeCard({ publicUrl }: Site, { profilePath, displayName }: CandidateDetail): Html {
   const path = `${profilePath}/badge.svg`
   const image = html`<picture><source media="(prefers-color-scheme: dark)" srcset="${`${path}?theme=dark`}"><img src="${path}" width="288" height="64" alt="Badge of ${displayName}"></picture>`
   const text = `[![assay score](${publicUrl}${path})](${publicUrl}${profilePath})`
-  return html`<section class="card no-print"><div class="card-head"><h2>Badge</h2><p>It shows a revocation within 5 minutes.</p></div><div class="card-body stack">${image}${code({ id: 'snippet', label: 'Markdown', text, isWrapped: true })}</div></section>`
+  return html`<section class="card no-print"><div class="card-head row apart"><h2>Badge</h2><p class="small muted">It shows a revocation within 5 minutes.</p></div><div class="card-body stack">${image}${code({ id: 'snippet', label: 'Markdown', text, isWrapped: true })}</div></section>`
 }

@@ -4,7 +4,7 @@ import type { SkillRecord } from '../../standard/schema.ts'
 import { slugOf } from '../../standard/slug.ts'
 import type { ControlledLists, Crosswalk } from '../../standard/source.ts'
 import { schemeNames } from '../../standard/tables.ts'
-import { card, type Fact, facts, levelGlyph, notice } from '../components.ts'
+import { breadcrumb, card, type Fact, facts, levelGlyph, notice, textTable } from '../components.ts'
 import { type Html, html, type Part, structuredData } from '../html.ts'
 import type { PublicView, Site } from '../public-page.ts'
 import { shortDate } from '../text.ts'
@@ -45,8 +45,14 @@ ${structuredData({
   inDefinedTermSet: `${site.publicUrl}/standard`,
 })}
 `,
-    main: html`<div class="page-head">
-<nav class="breadcrumb" aria-label="Breadcrumb"><ol><li><a href="/standard">Skill standard</a></li><li><a href="${`/standard?domain=${record.domain}`}">${domain?.label}</a></li><li aria-current="page">${record.label}</li></ol></nav>
+    main: html`<div class="stack tight">
+${breadcrumb(
+  [
+    { url: '/standard', title: 'Skill standard' },
+    { url: `/standard?domain=${record.domain}`, title: domain?.label ?? '' },
+  ],
+  record.label,
+)}
 <h1>${record.label}</h1>
 <p class="lead">${record.description}</p>
 <p class="small muted">Also called ${record.aliases.join(', ')}</p>
@@ -89,7 +95,7 @@ const levels = [
 function rubricCard({ proficiency_rubric: rubric }: SkillRecord): Html {
   const rows = levels.map(
     ({ key, label, range }, i) =>
-      html`<tr><th scope="row">${label}<span class="sub">${range}</span><span class="level">${levelGlyph(i)}</span></th><td>${rubric[key]}</td></tr>\n`,
+      html`<tr><th scope="row">${label}<span class="sub">${range}</span><span class="level small muted">${levelGlyph(i)}</span></th><td>${rubric[key]}</td></tr>\n`,
   )
   return card({
     title: 'Levels',
@@ -127,11 +133,6 @@ function signalOf(signal: string): Html[] {
   })
 }
 
-function textTable(label: string, heads: readonly string[], rows: Part): Html {
-  return html`<div class="table-box" tabindex="0" role="region" aria-label="${label}, table"><table class="table text"><thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead><tbody>
-${rows}</tbody></table></div>`
-}
-
 const yearMonths = 12
 
 function ageCard({ decay_half_life_months: months }: SkillRecord): Html {
@@ -164,7 +165,7 @@ function reasonsCard({ record, notes }: SkillPage): Part {
     body: html`<h3>Why these weights</h3><p>${found.weights_rationale}</p>
 <h3>Why this half-life</h3><p>${found.half_life_rationale}</p>
 ${found.role_note !== null && html`<h3>Level and role</h3><p>${found.role_note}</p>`}
-${sources.length > 0 && html`<h3>Sources</h3><ul class="plain-list">${sources.map(({ title, publisher, identifier }) => html`<li>${sourceTitle(title, identifier)}. ${publisher}.</li>`)}</ul>`}
+${sources.length > 0 && html`<h3>Sources</h3><ul class="stack tight">${sources.map(({ title, publisher, identifier }) => html`<li>${sourceTitle(title, identifier)}. ${publisher}.</li>`)}</ul>`}
 <h3>Reviews</h3>${found.reviews.length === 0 ? html`<p>No practitioner has reviewed this record yet. <a href="/docs/skill-methods#reviews">Send a review</a></p>` : found.reviews.map(({ reviewer, reviewed_at, comment }) => html`<p>${comment} <span class="muted">${reviewer}, ${reviewed_at}</span></p>`)}
 <p class="small"><a href="${`/standard/v1/skills/${slug}/notes`}">Notes as JSON-LD</a> · <a href="/docs/skill-methods">How skill records are made</a></p>`,
   })
@@ -234,7 +235,7 @@ function mappingsCard({ record, crosswalk }: SkillPage): Part {
   if (mappings.length === 0) return null
   return card({
     title: 'In other vocabularies',
-    body: html`<ul class="plain-list">${mappings.map(
+    body: html`<ul class="stack tight">${mappings.map(
       ({ scheme, target, match, label }) =>
         html`<li><span class="muted">${schemeNames[scheme]?.title}: ${matchWords[match]}</span> <a href="${addressOf(scheme, target)}">${label ?? target}</a></li>`,
     )}</ul><p class="small"><a href="/standard/v1/crosswalk.csv">Whole crosswalk (CSV)</a></p>`,
@@ -248,7 +249,7 @@ function addressOf(scheme: string, target: string): string {
 function versionsCard({ versions }: SkillPage): Html {
   return card({
     title: 'Versions',
-    body: html`<ul class="plain-list">${versions.map(
+    body: html`<ul class="stack tight">${versions.map(
       ({ release, releasedAt, version }) =>
         html`<li>${version} in <a href="${`/standard/v1/releases/${release}/skills.jsonld`}">release ${release}</a> <span class="muted">${shortDate(new Date(releasedAt))}</span></li>`,
     )}</ul><p class="small muted">The documents of a release never change.</p>`,

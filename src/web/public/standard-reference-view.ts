@@ -3,10 +3,12 @@ import { scoreBandDefinitions, scoreBands } from '../../standard/bands.ts'
 import type { ControlledLists } from '../../standard/source.ts'
 import { conceptSchemes, type Term, terms } from '../../standard/terms.ts'
 import { bandsChart } from '../chart.ts'
-import { card } from '../components.ts'
+import { breadcrumb, card, textTable } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import type { PublicView, Site } from '../public-page.ts'
 import { count } from '../text.ts'
+
+const above = [{ url: '/standard', title: 'Skill standard' }]
 
 export function bandsView({ publicUrl }: Site): PublicView {
   const { notes } = scoreBandDefinitions(publicUrl)
@@ -16,8 +18,8 @@ export function bandsView({ publicUrl }: Site): PublicView {
     current: '/standard',
     alternates: [{ path: '/standard/v1/score-bands.jsonld', type: 'application/ld+json' }],
     head: html`<link rel="canonical" href="${`${publicUrl}/standard/bands`}">\n`,
-    main: html`<div class="page-head">
-${breadcrumb('Score bands')}
+    main: html`<div class="stack tight">
+${breadcrumb(above, 'Score bands')}
 <h1>Score bands</h1>
 <p class="lead">A band is a name for a range of scores. It follows from the score alone.</p>
 </div>
@@ -25,10 +27,16 @@ ${breadcrumb('Score bands')}
 ${card({
   title: 'Meaning',
   isFlush: true,
-  body: html`<div class="table-box" tabindex="0" role="region" aria-label="Meaning, table"><table class="table text"><thead><tr><th scope="col">Band</th><th scope="col">Meaning and advice</th></tr></thead><tbody>
-${scoreBands.map(({ band, label, min, max, meaning, guidance }) => html`<tr id="${band}"><th scope="row">${label}<span class="sub">${count(min)}–${count(max)}</span></th><td><p>${meaning}</p><p class="muted">${guidance}</p></td></tr>\n`)}</tbody></table></div>`,
+  body: textTable(
+    'Meaning',
+    ['Band', 'Meaning and advice'],
+    scoreBands.map(
+      ({ band, label, min, max, meaning, guidance }) =>
+        html`<tr id="${band}"><th scope="row">${label}<span class="sub">${count(min)}–${count(max)}</span></th><td><p>${meaning}</p><p class="muted">${guidance}</p></td></tr>\n`,
+    ),
+  ),
 })}
-${card({ title: 'Before you compare two scores', body: html`<ul class="plain-list">${notes.map((note) => html`<li>${note}</li>`)}</ul><p class="small"><a href="/docs/scoring">How scores are computed</a> · <a href="/standard/v1/score-bands.jsonld">Bands as JSON-LD</a></p>` })}`,
+${card({ title: 'Before you compare two scores', body: html`<ul class="stack tight">${notes.map((note) => html`<li>${note}</li>`)}</ul><p class="small"><a href="/docs/scoring">How scores are computed</a> · <a href="/standard/v1/score-bands.jsonld">Bands as JSON-LD</a></p>` })}`,
   }
 }
 
@@ -41,8 +49,8 @@ export function termsView(site: Site, controlled: ControlledLists): PublicView {
     current: '/standard',
     alternates: [{ path: '/standard/v1/vocab', type: 'application/ld+json' }],
     head: html`<link rel="canonical" href="${`${site.publicUrl}/standard/vocab`}">\n`,
-    main: html`<div class="page-head">
-${breadcrumb('Terms')}
+    main: html`<div class="stack tight">
+${breadcrumb(above, 'Terms')}
 <h1>Terms of the skill standard</h1>
 <p class="lead">The name of a term is <code>${`${site.publicUrl}/standard/v1/vocab#`}</code> with the word behind it. Records, bands and credentials use these names.</p>
 </div>
@@ -60,8 +68,14 @@ ${schemes.map(({ name, label, comment, concepts }) =>
     id: name,
     text: comment,
     isFlush: true,
-    body: html`<div class="table-box" tabindex="0" role="region" aria-label="${label}, table"><table class="table text"><thead><tr><th scope="col">Word in records</th><th scope="col">Meaning</th></tr></thead><tbody>
-${concepts.map((concept) => html`<tr id="${concept.name}"><th scope="row"><code>${concept.notation}</code></th><td>${concept.label}${concept.definition !== undefined && html`: ${concept.definition}`}</td></tr>\n`)}</tbody></table></div>`,
+    body: textTable(
+      label,
+      ['Word in records', 'Meaning'],
+      concepts.map(
+        (concept) =>
+          html`<tr id="${concept.name}"><th scope="row"><code>${concept.notation}</code></th><td>${concept.label}${concept.definition !== undefined && html`: ${concept.definition}`}</td></tr>\n`,
+      ),
+    ),
   }),
 )}
 <p class="small"><a href="/standard/v1/vocab">Terms as JSON-LD (RDFS and SKOS)</a> · <a href="/standard/v1/context.jsonld">JSON-LD context</a></p>`,
@@ -72,8 +86,14 @@ function termTable(title: string, rows: readonly (readonly [string, Term])[]): H
   return card({
     title,
     isFlush: true,
-    body: html`<div class="table-box" tabindex="0" role="region" aria-label="${title}, table"><table class="table text"><thead><tr><th scope="col">Term</th><th scope="col">Definition</th></tr></thead><tbody>
-${rows.map(([name, term]) => html`<tr id="${name}"><th scope="row"><code>${name}</code></th><td><p>${term.comment}</p>${termFacts(term)}</td></tr>\n`)}</tbody></table></div>`,
+    body: textTable(
+      title,
+      ['Term', 'Definition'],
+      rows.map(
+        ([name, term]) =>
+          html`<tr id="${name}"><th scope="row"><code>${name}</code></th><td><p>${term.comment}</p>${termFacts(term)}</td></tr>\n`,
+      ),
+    ),
   })
 }
 
@@ -85,8 +105,4 @@ function termFacts(term: Term): Part {
     ? html`<code>${range}</code>`
     : html`<a href="${`#${range}`}">${range}</a>`
   return html`<p class="small muted">${of}Value: ${value}.${note !== undefined && ` ${note}`}</p>`
-}
-
-function breadcrumb(title: string): Html {
-  return html`<nav class="breadcrumb" aria-label="Breadcrumb"><ol><li><a href="/standard">Skill standard</a></li><li aria-current="page">${title}</li></ol></nav>`
 }

@@ -49,7 +49,7 @@ export function standardView(
     head: html`<link rel="canonical" href="${url}">
 ${structuredData({ '@context': 'https://schema.org', '@type': 'DefinedTermSet', '@id': url, name: 'Skill standard', url, version, license: 'https://creativecommons.org/licenses/by/4.0/' })}
 `,
-    main: html`<div class="page-head"><h1>Skill standard</h1>
+    main: html`<div class="stack tight"><h1>Skill standard</h1>
 <p class="lead">A skill has a definition, four levels of proficiency, and the evidence that counts for it with its weight. Scores are computed from these records and from nothing else.</p></div>
 <form class="search-line" action="/standard" role="search" data-skill-search>
 <div class="field"><label for="q">Search the skills</label><input class="input" id="q" name="q" type="search" value="${query}" maxlength="80" autocomplete="off" autocapitalize="none" spellcheck="false" aria-describedby="count"></div>
@@ -58,7 +58,7 @@ ${domain !== null && html`<input type="hidden" name="domain" value="${domain}">`
 </form>
 <nav class="row" aria-label="Domains">${domainLinks({ skills, domains, version }, { query, domain })}</nav>
 <p class="small muted" id="count" role="status" data-skill-count>${counted(shown.length, 'skill')}${query !== '' && ` for “${query}”`}</p>
-<ul class="skill-grid" data-skill-results${attributes({ hidden: query === '' || shown.length === 0 })}>
+<ul class="card skill-grid" data-skill-results${attributes({ hidden: query === '' || shown.length === 0 })}>
 ${query !== '' && shown.map(itemOf)}</ul>
 <div class="stack loose" data-skill-groups${attributes({ hidden: query !== '' })}>${groups.map(groupOf)}</div>
 <div class="empty" data-skill-none${attributes({ hidden: shown.length > 0 })}>${icon('search')}<h2>No skill matches</h2><p>Search for fewer or other words. The standard has ${skills.length} skills; a skill that is missing cannot be scored.</p><p><a class="button" href="/standard">Show all skills</a></p></div>
@@ -96,7 +96,7 @@ interface Group {
 function groupOf({ slug, label, description, skills }: Group): Html {
   return html`<section aria-labelledby="${`domain-${slug}`}" class="stack">
 <div><h2 id="${`domain-${slug}`}">${label}</h2><p class="small muted">${description}</p></div>
-<ul class="skill-grid">
+<ul class="card skill-grid">
 ${skills.map(itemOf)}</ul>
 </section>`
 }
@@ -108,7 +108,7 @@ function itemOf({ id, label, description }: SkillRecord): Html {
 function aboutSection(version: string): Html {
   const release = `/standard/v1/releases/${version}`
   return html`<section class="columns half" aria-label="About the standard">
-<div class="card"><div class="card-head"><h2>Read a score</h2></div><div class="card-body stack tight small"><p><a href="/standard/bands">The five bands</a> and how to read them</p><p><a href="/docs/scoring">How scores are computed</a></p><p><a href="/docs/skill-methods">How skill records are made</a>, with their limits</p></div></div>
-<div class="card"><div class="card-head"><h2>Use the data</h2><p>Version ${version}, licensed CC BY 4.0</p></div><div class="card-body stack tight small"><p><a href="/standard/v1/skills.csv">Table (CSV)</a> · <a href="/standard/v1/skills">JSON-LD</a> · <a href="/standard/v1/skills.nq">N-Quads</a></p><p><a href="/standard/v1/crosswalk.csv">Crosswalk to ESCO and O*NET (CSV)</a> · <a href="/standard/v1/notes.csv">Reasons and sources (CSV)</a></p><p><a href="/standard/vocab">Terms</a> · <a href="${`${release}/skills.jsonld`}">This release, unchanging</a> · <a href="/standard/v1/releases">all releases</a></p></div></div>
+<div class="card"><div class="card-head row apart"><h2>Read a score</h2></div><div class="card-body stack tight small"><p><a href="/standard/bands">The five bands</a> and how to read them</p><p><a href="/docs/scoring">How scores are computed</a></p><p><a href="/docs/skill-methods">How skill records are made</a>, with their limits</p></div></div>
+<div class="card"><div class="card-head row apart"><h2>Use the data</h2><p class="small muted">Version ${version}, licensed CC BY 4.0</p></div><div class="card-body stack tight small"><p><a href="/standard/v1/skills.csv">Table (CSV)</a> · <a href="/standard/v1/skills">JSON-LD</a> · <a href="/standard/v1/skills.nq">N-Quads</a></p><p><a href="/standard/v1/crosswalk.csv">Crosswalk to ESCO and O*NET (CSV)</a> · <a href="/standard/v1/notes.csv">Reasons and sources (CSV)</a></p><p><a href="/standard/vocab">Terms</a> · <a href="${`${release}/skills.jsonld`}">This release, unchanging</a> · <a href="/standard/v1/releases">all releases</a></p></div></div>
 </section>`
 }

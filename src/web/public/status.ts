@@ -162,11 +162,11 @@ function statusView(
     description: `The state of the parts of ${host}.`,
     current: '/status',
     alternates: [{ path: '/status.json', type: 'application/json' }],
-    main: html`<div class="page-head"><h1>Status of ${host}</h1></div>
-<section class="verdict" data-tone="${tone}" aria-labelledby="status-title">
+    main: html`<div class="stack tight"><h1>Status of ${host}</h1></div>
+<section class="card verdict" data-tone="${tone}" aria-labelledby="status-title">
 <div class="verdict-head"><span class="seal">${icon(sign)}</span><div><h2 id="status-title">${title}</h2><p>${sentence}</p></div></div>
 </section>
-<ul class="parts">${all.map((part) => partItem(part, { recordedSince, now }))}</ul>
+<ul class="parts stack">${all.map((part) => partItem(part, { recordedSince, now }))}</ul>
 <p class="small muted">Checked ${timeTag(now, now)}, at ${fullTime(now)}. Release ${release}, running since ${fullTime(startedAt)}.</p>`,
   }
 }
@@ -188,7 +188,7 @@ function partItem(
   const width = 100 / historyDays
   const bars = days.map(
     (day, i) =>
-      html`<rect class="${day.state}" x="${(i * width).toFixed(2)}%" width="${(width * 0.7).toFixed(2)}%" height="28"><title>${dayText(day)}</title></rect>`,
+      html`<rect data-tone="${day.state === 'unknown' ? 'neutral' : looks[day.state].tone}" x="${(i * width).toFixed(2)}%" width="${(width * 0.7).toFixed(2)}%" height="28"><title>${dayText(day)}</title></rect>`,
   )
   const table =
     bad.length > 0 &&

@@ -44,14 +44,14 @@ const page = {
   alternates: [{ path: '/api/v1/score-vc/verify', type: 'application/json' }],
 } as const satisfies Partial<PublicView>
 
-const explanation = html`<section class="card"><div class="card-head"><h2>What a check says</h2></div><div class="card-body stack tight small"><p>A valid credential proves who issued the score, that nobody changed it, and that it is not revoked.</p><p class="muted">It does not forecast how a person will do in a job. Read the range first: its lower end is what the evidence supports at least.</p><p><a href="/docs/check-a-credential">How verification works</a></p></div></section>`
+const explanation = html`<section class="card"><div class="card-head row apart"><h2>What a check says</h2></div><div class="card-body stack tight small"><p>A valid credential proves who issued the score, that nobody changed it, and that it is not revoked.</p><p class="muted">It does not forecast how a person will do in a job. Read the range first: its lower end is what the evidence supports at least.</p><p><a href="/docs/check-a-credential">How verification works</a></p></div></section>`
 
 export function startView(form: FormView): PublicView {
-  const main = html`<div class="page-head">
+  const main = html`<div class="stack tight">
 <h1>${title}</h1>
 <p class="lead">This service checks it, and your browser checks it again on its own. Nothing is stored.</p>
 </div>
-<section class="card roomy" aria-labelledby="input-title"><div class="card-head"><h2 id="input-title">Credential</h2></div>${inputForm(form)}</section>
+<section class="card roomy" aria-labelledby="input-title"><div class="card-head row apart"><h2 id="input-title">Credential</h2></div>${inputForm(form)}</section>
 <noscript><p class="small muted">A link with <code>#z=</code> needs JavaScript, because its content never reaches the server. Paste the document instead.</p></noscript>
 ${explanation}`
   return {
@@ -69,7 +69,7 @@ function inputForm({ origins, demos, demo, problem, text = '' }: FormView, isSho
 <textarea class="textarea${isShort && ' short'}" id="document" name="document" rows="${isShort ? 2 : 6}" spellcheck="false" autocomplete="off" aria-describedby="${described}" aria-invalid="${problem === undefined ? 'false' : 'true'}">
 ${text}</textarea>
 <p class="error" id="input-problem" role="alert" tabindex="-1"${attributes({ hidden: problem === undefined })}>${problem}</p>
-<p class="help" id="document-help">A profile link, a badge link, @handle, or the JSON of a credential.<span data-needs-script hidden> You can also drop a file anywhere on this page.</span></p></div>
+<p class="help small muted" id="document-help">A profile link, a badge link, @handle, or the JSON of a credential.<span data-needs-script hidden> You can also drop a file anywhere on this page.</span></p></div>
 <div class="row stretch"><button class="button primary large" type="submit">Check credential</button><label class="button large" data-needs-script hidden>${icon('file')}Choose a file<input class="hidden-visually" type="file" id="file" accept=".json,.svg,.png,application/json,application/ld+json,image/svg+xml,image/png"></label><button class="button large" type="button" id="scan" data-needs-script hidden>${icon('qr')}Scan a QR code</button></div>
 <div class="camera stack" id="camera" hidden></div>
 ${
@@ -124,7 +124,7 @@ export function resultView(view: ResultView): PublicView {
   const main = html`${resultHead}
 <div class="columns main-side">
 <div class="stack loose">
-<section class="verdict" data-tone="${tone}" data-verdict="${checked}" data-reason="${reason ?? 'valid'}" aria-labelledby="verdict-title">
+<section class="card verdict" data-tone="${tone}" data-verdict="${checked}" data-reason="${reason ?? 'valid'}" aria-labelledby="verdict-title">
 <div class="verdict-head"><span class="seal">${seals(tone)}</span>
 <div role="status"><h2 id="verdict-title" tabindex="-1">${word}</h2><p><span data-sentence>${sentence}</span> <span data-agreement></span></p>${note !== undefined && html`<p class="small">${note}</p>`}</div></div>
 ${claims(view, verdict)}
@@ -137,7 +137,7 @@ ${share(view)}
 </aside>
 </div>
 ${work(view)}
-<section class="card roomy no-print" id="another" aria-labelledby="another-title"><div class="card-head"><h2 id="another-title">Check another credential</h2></div>${inputForm({ origins, demos, demo }, true)}</section>
+<section class="card roomy no-print" id="another" aria-labelledby="another-title"><div class="card-head row apart"><h2 id="another-title">Check another credential</h2></div>${inputForm({ origins, demos, demo }, true)}</section>
 <p class="print-only small">Checked on ${fullTime(now)} by ${host}, and in the browser that printed this page.${typeof result.presented.payloadSha256 === 'string' && html` Digest of the document: <span class="break">${result.presented.payloadSha256}</span>.`}</p>`
   const preview = person !== null && holder?.isCurrent === true && previewOf(view, tab)
   return {
@@ -199,7 +199,7 @@ function claims(view: ResultView, { issuerHost }: VerdictView): Part {
 ${party('Holder', ...holderParts(view))}
 ${party('Issuer', html`<span class="crest">${icon('building')}</span>`, operatorName ?? issuerHost, operatorName !== null && issuerHost)}
 </div>
-<div class="verdict-score"><p class="score-line"><span class="value">${count(score)}</span><span class="stack tight"><span class="band">${label ?? String(credential.scoreBand)}</span><span class="muted small">range ${count(low)} to ${count(high)}</span></span></p>
+<div class="verdict-score stack"><p class="score-line row"><span class="value">${count(score)}</span><span class="stack tight"><span class="band">${label ?? String(credential.scoreBand)}</span><span class="muted small">range ${count(low)} to ${count(high)}</span></span></p>
 ${scoreChart({ score, low, high, bands: scoreBands })}</div>
 <div class="verdict-body"><dl class="facts columns">${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd class="break">${value}</dd></div>`)}</dl></div></div>`
 }
@@ -272,11 +272,11 @@ function checksTable({ rows, verdict }: VerdictView, { revocation, notes }: Veri
 }
 
 function compareCard({ credential }: VerifyResult): Html {
-  return html`<section class="card"><div class="card-head"><h2>Is this the person?</h2></div><div class="card-body stack tight small"><p>A copy proves nothing about its sender. Compare the name with a document of the person, or ask the person to open their own page.</p><p class="muted">Read the range first: the evidence supports at least ${count(credential?.confidenceLow ?? 0)}. A score is no forecast.</p><p><a href="/docs/check-a-credential">How verification works</a></p></div></section>`
+  return html`<section class="card"><div class="card-head row apart"><h2>Is this the person?</h2></div><div class="card-body stack tight small"><p>A copy proves nothing about its sender. Compare the name with a document of the person, or ask the person to open their own page.</p><p class="muted">Read the range first: the evidence supports at least ${count(credential?.confidenceLow ?? 0)}. A score is no forecast.</p><p><a href="/docs/check-a-credential">How verification works</a></p></div></section>`
 }
 
 function adviceCard(reason: string | undefined, host: string): Html {
-  return html`<section class="card"><div class="card-head"><h2>What to do</h2></div><div class="card-body stack tight small"><p>Ask the sender for the original file, or for a link to their page at ${host}.</p><p class="muted">Copying a document out of a message can damage it. A damaged file and a forged one look the same here.</p><p><a href="/docs/verify-a-credential#reasons">What <code>${reason}</code> means</a></p></div></section>`
+  return html`<section class="card"><div class="card-head row apart"><h2>What to do</h2></div><div class="card-body stack tight small"><p>Ask the sender for the original file, or for a link to their page at ${host}.</p><p class="muted">Copying a document out of a message can damage it. A damaged file and a forged one look the same here.</p><p><a href="/docs/verify-a-credential#reasons">What <code>${reason}</code> means</a></p></div></section>`
 }
 
 function work({ text, document, result: { presented, issuerMatch } }: ResultView): Html {
@@ -286,15 +286,15 @@ function work({ text, document, result: { presented, issuerMatch } }: ResultView
   const value = (label: string, shown: unknown) =>
     shown !== undefined &&
     html`<div><dt>${label}</dt><dd class="mono break">${typeof shown === 'string' ? shown : JSON.stringify(shown)}</dd></div>`
-  return html`<section class="card roomy no-print"><details class="fold"><summary>Show the work</summary><div class="card-body"><ol class="steps">
-<li><h3>Document</h3>${code({ id: 'presented', label: 'As received', text, isWrapped: true, isShort: true })}</li>
+  return html`<section class="card roomy no-print"><details class="fold"><summary>Show the work</summary><div class="card-body"><ol class="steps stack loose">
+<li class="stack"><h3>Document</h3>${code({ id: 'presented', label: 'As received', text, isWrapped: true, isShort: true })}</li>
 ${
   payloadSha256 !== undefined &&
-  html`<li><h3>Canonical text</h3><p class="muted small">The credential without its proof, in canonical JSON (RFC 8785).</p>${code({ id: 'canonical', label: 'Canonical JSON', text: canonicalJson(payload), isWrapped: true, isShort: true })}</li>
-<li><h3>Two digests</h3><p class="muted small">The signature covers both, one after the other: 64 bytes.</p><dl class="facts rows">${value('SHA-256 of the proof options', optionsSha256)}${value('SHA-256 of the canonical text', payloadSha256)}</dl></li>
-<li><h3>Key and signature</h3><p class="muted small">Ed25519.${issuerMatch && html` The keys of the issuer are in its <a href="${`${issuerKeysPath}/${String(presented.issuer).replace('did:web:', '')}/did.json`}">DID document</a>.`}</p><dl class="facts rows">${value('Verification method', verificationMethod)}${value('Signature', proofValue)}</dl></li>`
+  html`<li class="stack"><h3>Canonical text</h3><p class="muted small">The credential without its proof, in canonical JSON (RFC 8785).</p>${code({ id: 'canonical', label: 'Canonical JSON', text: canonicalJson(payload), isWrapped: true, isShort: true })}</li>
+<li class="stack"><h3>Two digests</h3><p class="muted small">The signature covers both, one after the other: 64 bytes.</p><dl class="facts rows">${value('SHA-256 of the proof options', optionsSha256)}${value('SHA-256 of the canonical text', payloadSha256)}</dl></li>
+<li class="stack"><h3>Key and signature</h3><p class="muted small">Ed25519.${issuerMatch && html` The keys of the issuer are in its <a href="${`${issuerKeysPath}/${String(presented.issuer).replace('did:web:', '')}/did.json`}">DID document</a>.`}</p><dl class="facts rows">${value('Verification method', verificationMethod)}${value('Signature', proofValue)}</dl></li>`
 }
-<li id="list-step" hidden><h3>Revocation list</h3><p class="muted small" data-list="sentence"></p><dl class="facts rows"><div><dt>List</dt><dd class="mono break" data-list="url"></dd></div><div><dt>Published</dt><dd data-list="published"></dd></div><div><dt>Entries</dt><dd data-list="entries"></dd></div></dl></li>
+<li class="stack" id="list-step" hidden><h3>Revocation list</h3><p class="muted small" data-list="sentence"></p><dl class="facts rows"><div><dt>List</dt><dd class="mono break" data-list="url"></dd></div><div><dt>Published</dt><dd data-list="published"></dd></div><div><dt>Entries</dt><dd data-list="entries"></dd></div></dl></li>
 </ol></div></details></section>`
 }
 
@@ -322,18 +322,18 @@ function share({ document, publicUrl, holder, result }: ResultView): Part {
   if (!result.valid || holder === null || !holder.isCurrent)
     return (
       exact &&
-      html`<section class="card no-print"><div class="card-head"><h2>Share this check</h2></div><div class="card-body stack"><p class="muted small">The link carries the document after the # sign, so it never reaches a server log.</p><div class="row">${copy('link', 'Copy link')}${print}</div>${exactLink('link')}</div></section>`
+      html`<section class="card no-print"><div class="card-head row apart"><h2>Share this check</h2></div><div class="card-body stack"><p class="muted small">The link carries the document after the # sign, so it never reaches a server log.</p><div class="row">${copy('link', 'Copy link')}${print}</div>${exactLink('link')}</div></section>`
     )
   const current = personLink(publicUrl, holder.username)
-  return html`<section class="card"><div class="card-head"><h2>Share this check</h2></div><div class="card-body stack">${qrCode(current, 'QR code of the link to this check')}<p class="mono small muted break" id="link">${current}</p><p class="muted small">The link checks the current credential of this person again.</p><div class="row no-print">${copy('link', 'Copy link')}${print}${exact && copy('exact', 'Copy a link to this document')}</div>${exactLink('exact')}</div></section>`
+  return html`<section class="card"><div class="card-head row apart"><h2>Share this check</h2></div><div class="card-body stack">${qrCode(current, 'QR code of the link to this check')}<p class="mono small muted break" id="link">${current}</p><p class="muted small">The link checks the current credential of this person again.</p><div class="row no-print">${copy('link', 'Copy link')}${print}${exact && copy('exact', 'Copy a link to this document')}</div>${exactLink('exact')}</div></section>`
 }
 
 /** The state of a credential of which the visitor has only the URL of its status. */
 export function statusView(state: StatusState, form: FormView): PublicView {
   const { tone, word, sentence } = statusWords[state]
   const main = html`${resultHead}
-<section class="verdict" data-tone="${tone}" data-reason="status ${state}" aria-labelledby="verdict-title"><div class="verdict-head"><span class="seal">${icon(sealIcons[tone])}</span><div role="status"><h2 id="verdict-title" tabindex="-1">${word}</h2><p>${sentence}</p></div></div></section>
-<section class="card roomy no-print" aria-labelledby="another-title"><div class="card-head"><h2 id="another-title">Check a whole credential</h2></div>${inputForm(form, true)}</section>`
+<section class="card verdict" data-tone="${tone}" data-reason="status ${state}" aria-labelledby="verdict-title"><div class="verdict-head"><span class="seal">${icon(sealIcons[tone])}</span><div role="status"><h2 id="verdict-title" tabindex="-1">${word}</h2><p>${sentence}</p></div></div></section>
+<section class="card roomy no-print" aria-labelledby="another-title"><div class="card-head row apart"><h2 id="another-title">Check a whole credential</h2></div>${inputForm(form, true)}</section>`
   return { ...page, title: `${word}: status of a credential`, main, isIndexed: false }
 }
 

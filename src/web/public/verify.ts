@@ -14,14 +14,14 @@ import {
   verifyPagePath,
 } from '../../credentials/schema.ts'
 import type { Verifier } from '../../credentials/verifier.ts'
-import { formType } from '../../edge/http/contract.ts'
+
 import { type Answer, type Endpoint, endpoint } from '../../edge/http/endpoint.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { refuse, UnavailableError } from '../../platform/errors.ts'
 import { isJsonObject } from '../../platform/json/json-object.ts'
 import { parseStrictJson } from '../../platform/json/strict-json.ts'
 import type { CandidateReads } from '../../workers/candidates/reads.ts'
-import { redirect } from '../layout.ts'
+import { formBody, redirect } from '../layout.ts'
 import { pageDocument, publicEndpoint, type Site, viewAnswer } from '../public-page.ts'
 import { publicRefusalPage } from '../refusal-page.ts'
 import {
@@ -67,9 +67,6 @@ export const demoWords = [
 /** A page costs a look-up of the person and a check. */
 const pageLimits = { perMinute: 120, perDay: 20_000 }
 
-/** Percent-encoding makes up to three bytes of one. */
-const formBytesMax = 3 * verifyBodyBytesMax + 1_024
-
 export function verifyPages(site: Site, options: VerifyPageOptions): Endpoint[] {
   const { demoDocument, registryCache, formerPublicUrls } = options
   const origins = [site.publicUrl, ...formerPublicUrls].map(originOf)
@@ -112,13 +109,8 @@ export function verifyPages(site: Site, options: VerifyPageOptions): Endpoint[] 
       priority: 'read',
       responses: {},
       refusalPage: publicRefusalPage(site.host),
-      body: {
-        mediaTypes: [formType],
-        schema: Type.Object({}),
-        bytesMax: formBytesMax,
-        ambiguousReachesHandler: false,
-        examples: {},
-      },
+      // Percent-encoding makes up to three bytes of one.
+      body: formBody(3 * verifyBodyBytesMax + 1_024),
       answer({ body }) {
         const input = readInput((body as Record<string, string>).document ?? '', context)
         // The address of a person or a score can be shared, and the way back to it works.
