@@ -21,6 +21,22 @@ export function mailRenderer(publicUrl: string): RenderMail {
   }
 }
 
+/** A paragraph, or a link with its words in HTML. */
+type Line = string | { words: string; url: string }
+
+function mailOf(subject: string, lines: readonly Line[]) {
+  const paragraphs = lines.map((line) =>
+    typeof line === 'string'
+      ? html`<p>${line}</p>\n`
+      : html`<p><a href="${line.url}">${line.words}</a></p>\n`,
+  )
+  return {
+    subject,
+    text: `${lines.map((line) => (typeof line === 'string' ? line : line.url)).join('\n\n')}\n`,
+    html: html`<!doctype html><html lang="en"><body>\n${paragraphs}</body></html>`.text,
+  }
+}
+
 function noticeMail(publicUrl: string, host: string, { accountId, of, lines }: NoticeMail) {
   const [first] = lines
   const more = lines.length > 1 ? `, and ${counted(lines.length - 1, 'more notice')}` : ''
@@ -28,57 +44,27 @@ function noticeMail(publicUrl: string, host: string, { accountId, of, lines }: N
     accountId === null
       ? [`${publicUrl}/docs/monitor#notices-by-mail`, 'you operate this service']
       : [`${publicUrl}/dashboard/team#notices`, 'you own this account']
-  const end = `You get this mail because ${who}. Choose your notices:`
-  return {
-    subject: `${accountTitle(of)} needs you: ${first?.title ?? ''}${more}`,
-    text: `${accountTitle(of)} on ${host} needs you:
-
-${lines.map(({ text, url }) => `${text}\n${url}\n`).join('\n')}
-${end}
-${switchUrl}
-`,
-    html: html`<!doctype html><html lang="en"><body>
-<p>${accountTitle(of)} on ${host} needs you:</p>
-<ul>${lines.map(({ text, url }) => html`<li>${text} <a href="${url}">Mend it</a></li>`)}</ul>
-<p>${end} <a href="${switchUrl}">${switchUrl}</a></p>
-</body></html>`.text,
-  }
+  return mailOf(`${accountTitle(of)} needs you: ${first?.title ?? ''}${more}`, [
+    `${accountTitle(of)} on ${host} needs you:`,
+    ...lines.flatMap(({ text, url }) => [text, { words: 'Mend it', url }]),
+    `You get this mail because ${who}. Choose your notices:`,
+    { words: switchUrl, url: switchUrl },
+  ])
 }
 
 function signInMail(host: string, url: string) {
-  return {
-    subject: `Sign in to ${host}`,
-    text: `Open this link to sign in to ${host}:
-
-${url}
-
-It works once, for 15 minutes. If you did not request it, ignore this mail: nothing happens without the link.
-`,
-    html: html`<!doctype html><html lang="en"><body>
-<p>Open this link to sign in to ${host}:</p>
-<p><a href="${url}">Sign in to ${host}</a></p>
-<p>It works once, for 15 minutes. If you did not request it, ignore this mail: nothing happens without the link.</p>
-</body></html>`.text,
-  }
+  return mailOf(`Sign in to ${host}`, [
+    `Open this link to sign in to ${host}:`,
+    { words: `Sign in to ${host}`, url },
+    'It works once, for 15 minutes. If you did not request it, ignore this mail: nothing happens without the link.',
+  ])
 }
 
 function invitationMail(host: string, url: string, invitation: Invitation) {
-  const sentence = `${invitationSentence(invitation, host)} ${roleSentence(invitation.role)}`
-  const rest = `The link works until ${fullTime(invitation.expiresAt)}. If you do not know the sender, decline or ignore this mail: nothing happens before you join.`
-  return {
-    subject: `You are invited to ${accountTitle(invitation.account)} on ${host}`,
-    text: `${sentence}
-
-Open this link to join or to decline:
-
-${url}
-
-${rest}
-`,
-    html: html`<!doctype html><html lang="en"><body>
-<p>${sentence}</p>
-<p><a href="${url}">Open the invitation</a> to join or to decline.</p>
-<p>${rest}</p>
-</body></html>`.text,
-  }
+  return mailOf(`You are invited to ${accountTitle(invitation.account)} on ${host}`, [
+    `${invitationSentence(invitation, host)} ${roleSentence(invitation.role)}`,
+    'Open this link to join or to decline:',
+    { words: 'Open the invitation', url },
+    `The link works until ${fullTime(invitation.expiresAt)}. If you do not know the sender, decline or ignore this mail: nothing happens before you join.`,
+  ])
 }

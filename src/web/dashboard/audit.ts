@@ -9,6 +9,7 @@ import { card, empty, none, pagination, table } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { dashboardPage, type PagesContext, queryText, rowNumber } from '../page.ts'
 import { count, counted, detailText, shortId, timeTag } from '../text.ts'
+import { keyLink } from './keys.ts'
 import { endpointPath } from './webhook-words.ts'
 
 const path = '/dashboard/audit'
@@ -144,8 +145,7 @@ function subjectsOf(entry: ReadEntry, names: Names): Part {
 
 function subjectOf(action: string, id: string, names: Names): Part {
   const [kind] = action.split('.')
-  if (kind === 'api_keys')
-    return html`<a class="break" dir="auto" href="/dashboard/keys/${id}">${names.keys.get(id) ?? shortId(id)}</a>`
+  if (kind === 'api_keys') return keyLink(id, names.keys, shortId(id))
   if (action.startsWith('users.invit')) return html`<span class="mono">${shortId(id)}</span>`
   if (kind === 'users')
     return html`<span class="break" dir="auto">${names.users.get(id) ?? shortId(id)}</span>`
@@ -161,8 +161,7 @@ const otherActors = {
 } as const
 
 function actorOf({ actor: { kind, userId, apiKeyId } }: ReadEntry, names: Names): Part {
-  if (apiKeyId !== null)
-    return html`API key <a class="break" dir="auto" href="/dashboard/keys/${apiKeyId}">${names.keys.get(apiKeyId) ?? shortId(apiKeyId)}</a>`
+  if (apiKeyId !== null) return html`API key ${keyLink(apiKeyId, names.keys, shortId(apiKeyId))}`
   if (userId === null) return otherActors[kind]
   const name = names.users.get(userId)
   if (name === undefined) return html`<span title="${userId}">A former member</span>`

@@ -106,6 +106,11 @@ function nothingYet(action: Part): Html {
   })
 }
 
+/** A key by its name, or by its id if it is not among `names`. */
+export function keyLink(id: string, names: ReadonlyMap<string, string>, short = id): Html {
+  return html`<a class="break" dir="auto" href="${keysPath}/${id}">${names.get(id) ?? short}</a>`
+}
+
 /** The state of a key that is not valid any more, or how it will end. */
 function keyState(key: StoredKey, now: Date): Html {
   if (key.revokedAt !== null) return badge('negative', 'cross', 'Revoked')

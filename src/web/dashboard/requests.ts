@@ -38,7 +38,7 @@ import {
   submit,
   table,
 } from '../components.ts'
-import { attributes, type Html, html, type Part } from '../html.ts'
+import { attributes, type Html, html } from '../html.ts'
 import { icon } from '../icons.ts'
 import { dashboardPage, type PagesContext, queryText, rowNumber } from '../page.ts'
 import { dashboardRefusalPage } from '../refusal-page.ts'

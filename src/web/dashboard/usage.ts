@@ -16,6 +16,7 @@ import { card, empty, facts, none, notice, pagination, table, tabs, tiles } from
 import { type Html, html, type Part } from '../html.ts'
 import { dashboardPage, type PagesContext, queryText, rowNumber } from '../page.ts'
 import { count, counted, dayAndMonth, timeTag } from '../text.ts'
+import { keyLink } from './keys.ts'
 
 const path = '/dashboard/usage'
 const pageLength = 20
@@ -52,26 +53,14 @@ export function usagePage(context: PagesContext): Endpoint[] {
       const balance = account?.balance ?? 0
       const code = (group: string) => html`<code>${group}</code>`
       const groups = [
-        ...(byDay.length === 0
-          ? []
-          : [
-              groupCard('By meter', byMeter, { head: 'Meter', name: code }),
-              groupCard('By operation', byOperation, { head: 'Operation', name: code }),
-              groupCard('By key', byKey, {
-                head: 'Key',
-                name: (group) =>
-                  html`<a class="break" dir="auto" href="/dashboard/keys/${group}">${names.get(group) ?? group}</a>`,
-              }),
-            ]),
-        ...(byStatus.length === 0
-          ? []
-          : [
-              groupCard('By status, 24 hours', byStatus, {
-                head: 'Status',
-                name: (group) => html`<a href="/dashboard/requests?status=${group}">${group}</a>`,
-              }),
-            ]),
-      ]
+        groupCard('By meter', byMeter, { head: 'Meter', name: code }),
+        groupCard('By operation', byOperation, { head: 'Operation', name: code }),
+        groupCard('By key', byKey, { head: 'Key', name: (id) => keyLink(id, names) }),
+        groupCard('By status, 24 hours', byStatus, {
+          head: 'Status',
+          name: (group) => html`<a href="/dashboard/requests?status=${group}">${group}</a>`,
+        }),
+      ].filter((one) => one !== false)
       return {
         title: 'Usage and credits',
         head: {
@@ -205,7 +194,8 @@ function groupCard(
   title: string,
   rows: readonly Group[],
   { head, name }: { head: string; name: (group: string) => Part },
-): Html {
+): Html | false {
+  if (rows.length === 0) return false
   return card({
     title,
     isFlush: true,
@@ -285,10 +275,7 @@ function ledgerCard(
               {
                 head: 'Key',
                 priority: 3,
-                cell: ({ keyId }) =>
-                  keyId === null
-                    ? none
-                    : html`<a class="break" dir="auto" href="/dashboard/keys/${keyId}">${names.get(keyId) ?? keyId}</a>`,
+                cell: ({ keyId }) => (keyId === null ? none : keyLink(keyId, names)),
               },
               {
                 head: 'Request ID',

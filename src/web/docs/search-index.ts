@@ -130,43 +130,21 @@ function placeOf({ path, group }: DocsPage): { group: Group; weight: number } {
 }
 
 function operationEntry({ method, path, operation }: Listed): Entry {
-  const { operationId, summary, description = '' } = operation
-  return {
-    group: 'Operations',
-    weight: 1,
-    path: `/docs/api/${operationId}`,
-    page: operationId,
-    title: summary,
-    place: `${method} ${path}`,
-    text: `${operationId}\n${description}`,
-    names: [operationId.toLowerCase()],
-  }
+  const { operationId, summary: title, description = '' } = operation
+  const text = `${operationId}\n${description}`
+  const of = { path: `/docs/api/${operationId}`, page: operationId, place: `${method} ${path}` }
+  return { ...of, group: 'Operations', weight: 1, title, text, names: [operationId.toLowerCase()] }
 }
 
 function errorEntry([name, { status, message, advice }]: [ErrorName, ErrorRow]): Entry {
-  return {
-    group: 'Errors',
-    weight: 0.6,
-    path: `/docs/errors/${name}`,
-    page: `error ${name}`,
-    title: name,
-    place: `${status}`,
-    text: `${message} ${advice}`,
-    names: [name, `${status}`],
-  }
+  const text = `${message} ${advice}`
+  const of = { path: `/docs/errors/${name}`, page: `error ${name}`, place: `${status}` }
+  return { ...of, group: 'Errors', weight: 0.6, title: name, text, names: [name, `${status}`] }
 }
 
 function dashboardEntry({ path, title }: OtherPage): Entry {
-  return {
-    group: 'Dashboard',
-    weight: 0.6,
-    path,
-    page: path,
-    title,
-    place: 'Dashboard',
-    text: '',
-    names: [],
-  }
+  const of = { path, page: path, place: 'Dashboard' }
+  return { ...of, group: 'Dashboard', weight: 0.6, title, text: '', names: [] }
 }
 
 /** Returns the text without the marks of Markdown, its blocks on lines of their own. */
