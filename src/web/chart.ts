@@ -74,7 +74,7 @@ export function barChart({ sentence, series, bars }: BarChart, more = ''): Html 
   const half = top / 2
   const role = bars.some(({ url }) => url !== undefined) ? 'group' : 'img'
   return html`<svg class="chart" height="132" role="${role}" aria-label="${sentence}: ${countedWords(series, totals(bars))}.${more}">
-<line class="grid" x1="0" x2="100%" y1="10.5" y2="10.5"/><line class="grid" x1="0" x2="100%" y1="60.5" y2="60.5"/>
+<line stroke="var(--border)" x1="0" x2="100%" y1="10.5" y2="10.5"/><line stroke="var(--border)" x1="0" x2="100%" y1="60.5" y2="60.5"/>
 ${drawn}<line class="axis" x1="0" x2="100%" y1="110.5" y2="110.5"/>
 <text x="0" y="6">${count(top)}</text>${Number.isInteger(half) && html`<text x="0" y="56">${count(half)}</text>`}
 ${barLabels(bars)}
@@ -160,7 +160,7 @@ export function sparkline({ sentence, values }: Sparkline): Html {
     return { line, area: `${line}L${x(run.at(-1)?.i)} 32L${x(run[0]?.i)} 32Z` }
   })
   const path = (name: 'line' | 'area') => runs.map((run) => run[name]).join('')
-  return html`<svg class="chart spark" height="32" viewBox="0 0 100 32" preserveAspectRatio="none" role="img" aria-label="${sentence}"><path class="area" d="${path('area')}"/><path class="dash" d="M0 31.5H100"/><path class="line" d="${path('line')}"/></svg>`
+  return html`<svg class="chart spark" height="32" viewBox="0 0 100 32" preserveAspectRatio="none" role="img" aria-label="${sentence}"><path fill="var(--accent-soft)" d="${path('area')}"/><path class="dash" d="M0 31.5H100"/><path class="line" d="${path('line')}"/></svg>`
 }
 
 /** Splits values at their gaps. */
@@ -220,7 +220,7 @@ function bandsAt(
 ): Html {
   const drawn = bands.map(({ label, min, max }, i) => {
     const end = i === bands.length - 1 ? scoreMax : max + 1
-    return html`<rect fill="${`var(--band-${i + 1})`}" x="${at(min)}" y="${top}" width="${at(end - min)}" height="14"/>${i > 0 && html`<line class="gap" x1="${at(min)}" x2="${at(min)}" y1="${top}" y2="${top + 14}"/>`}<text class="${nameClass(i)}" x="${at((min + end) / 2)}" y="${top + 34}" text-anchor="middle">${label}</text><text x="${at(min)}" y="${top + 52}" text-anchor="${i === 0 ? 'start' : 'middle'}">${min}</text>`
+    return html`<rect fill="${`var(--band-${i + 1})`}" x="${at(min)}" y="${top}" width="${at(end - min)}" height="14"/>${i > 0 && html`<line stroke="var(--raised)" stroke-width="2" x1="${at(min)}" x2="${at(min)}" y1="${top}" y2="${top + 14}"/>`}<text class="${nameClass(i)}" x="${at((min + end) / 2)}" y="${top + 34}" text-anchor="middle">${label}</text><text x="${at(min)}" y="${top + 52}" text-anchor="${i === 0 ? 'start' : 'middle'}">${min}</text>`
   })
   return html`${drawn}<text x="100%" y="${top + 52}" text-anchor="end">1,000</text>`
 }

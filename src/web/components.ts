@@ -34,7 +34,7 @@ export function levelGlyph(reached: number): Html {
 const levelGlyphs = [0, 1, 2, 3].map((reached) => {
   const steps = [0, 1, 2, 3].map(
     (i) =>
-      html`<rect class="${i <= reached ? 'on' : ''}" x="${i * 11}" width="9" height="8" rx="1"/>`,
+      html`<rect fill="${i <= reached ? 'var(--accent-line)' : 'var(--border)'}" x="${i * 11}" width="9" height="8" rx="1"/>`,
   )
   return html`<svg viewBox="0 0 42 8" aria-hidden="true">${steps}</svg>`
 })
@@ -192,7 +192,7 @@ export type FieldErrors = Readonly<Record<string, string>>
 export function formErrors(title: string, errors: FieldErrors): Html | false {
   const all = Object.entries(errors)
   if (all.length === 0) return false
-  return html`<div class="form-errors" role="alert" tabindex="-1" data-focus><strong>${title}</strong> ${all.map(([name, text]) => html`${name === 'form' ? withCode(text) : html`<a href="#${name}">${withCode(text)}</a>`} `)}</div>`
+  return html`<div class="notice form-errors" data-tone="negative" role="alert" tabindex="-1" data-focus>${icon('alert')}<div><strong>${title}</strong>${all.map(([name, text]) => html`${name === 'form' ? withCode(text) : html`<a href="#${name}">${withCode(text)}</a>`} `)}</div></div>`
 }
 
 interface FieldTexts {
@@ -384,11 +384,6 @@ export function shortIdValue(value: string): Html {
   return html`<span class="id-value short"><span class="mono" title="${value}">${shortId(value)}</span><button class="button quiet small copy" type="button" data-copy-text="${value}" hidden>${icon('copy')}<span class="hidden-visually" data-label>Copy</span></button></span>`
 }
 
-/** A value that fits into one box, such as a secret. */
-export function copyable(id: string, label: string, value: string): Html {
-  return html`<div class="field"><span class="label" id="${id}-label">${label}</span><div class="copyable"><code id="${id}" aria-labelledby="${id}-label">${value}</code><button class="button" type="button" data-copy="${id}" hidden>${icon('copy')}<span data-label>Copy</span></button></div></div>`
-}
-
 export interface Fact {
   label: string
   value: Part
@@ -499,7 +494,7 @@ export interface SecretOnce {
  */
 export function secretOnce({ title, label, value, text, more, done }: SecretOnce): Html {
   return html`<section class="card confirmation" aria-labelledby="secret-title"><form method="get" action="${done}">
-<div class="card-body stack"><h1 id="secret-title">${title}</h1><p class="muted">${text}</p>${copyable('secret', label, value)}
+<div class="card-body stack"><h1 id="secret-title">${title}</h1><p class="muted">${text}</p>${code({ id: 'secret', label, text: value, isWrapped: true })}
 ${notice({ tone: 'warning', title: 'This is the only time you can see it.', text: 'Store it where your server reads its secrets. If you lose it, replace it.' })}
 ${more}<label class="choice"><input type="checkbox" data-unlocks="secret-done"><span>I have stored it</span></label></div>
 <div class="card-foot row">${submit({ label: 'Done', kind: 'primary', id: 'secret-done' })}</div>

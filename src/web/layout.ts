@@ -109,7 +109,7 @@ ${brand(host, siteUrl)}
 <main id="main" class="single">
 ${content}
 </main>
-<footer class="site-footer small muted"><div><span>Score credentials of ${host}</span><a href="${`${siteUrl}/verify`}">Verify a credential</a><a href="${`${siteUrl}/docs`}">Docs</a></div></footer>
+<footer class="site-footer small muted"><div class="row wide"><span>Score credentials of ${host}</span><a href="${`${siteUrl}/verify`}">Verify a credential</a><a href="${`${siteUrl}/docs`}">Docs</a></div></footer>
 ${siteUrl === '' && searchDialog}
 ${iconShapes(content.text + themeButton.text + searchLink.text)}
 </body>`
@@ -140,7 +140,7 @@ ${siteNavigation(current)}
 <div class="row">${searchLink}${themeButton}<a class="button" href="/dashboard">Dashboard</a></div>
 </div></header>
 ${content}
-<footer class="site-footer small muted${full}"><div><span>Score credentials of ${operatorName === null ? host : html`<bdi>${operatorName}</bdi> (${host})`}</span><a href="/status">Status</a><a href="/.well-known/did.json">Issuer and keys</a><a href="/docs/api">API reference</a><a href="/changelog">Changelog</a></div></footer>
+<footer class="site-footer small muted${full}"><div class="row wide"><span>Score credentials of ${operatorName === null ? host : html`<bdi>${operatorName}</bdi> (${host})`}</span><a href="/status">Status</a><a href="/.well-known/did.json">Issuer and keys</a><a href="/docs/api">API reference</a><a href="/changelog">Changelog</a></div></footer>
 ${searchDialog}
 ${iconShapes(content.text + themeButton.text + menuButton.text + searchLink.text)}
 </body>`
@@ -148,7 +148,7 @@ ${iconShapes(content.text + themeButton.text + menuButton.text + searchLink.text
 
 function columnsOf({ label, navigation, contents }: SiteColumns, main: Part): Html {
   return html`<div class="shell docs">
-<nav class="sidebar" id="nav" popover aria-label="${label}"><div class="sections">${navigation}</div></nav>
+<nav class="sidebar" id="nav" popover aria-label="${label}"><div class="stack loose">${navigation}</div></nav>
 <main id="main">
 ${main}
 </main>
@@ -277,7 +277,7 @@ ${menuButton}
 <div class="row">${hasSearch && searchLink}${themeButton}
 <details class="menu"><summary class="button quiet">${avatar(user, 'small')}<span class="collapse user" dir="auto">${user}</span><span class="hidden-visually">, your account</span>${icon('chevron')}</summary><div class="menu-list"><p class="menu-head"><strong class="break" dir="auto">${user}</strong><span class="small muted break" dir="auto">${place}</span></p>${menu}${menu !== false && html`<hr>`}<form method="post" action="/sign-out"><button type="submit">${icon('out')}Sign out</button></form></div></details></div>
 </div></header>`
-  const navigation = html`<nav class="sidebar" id="nav" popover aria-label="${label}"><div class="sections">${groups.map(
+  const navigation = html`<nav class="sidebar" id="nav" popover aria-label="${label}"><div class="stack loose">${groups.map(
     ({ title, pages }) =>
       html`<div class="nav-group">${title !== undefined && html`<p>${title}</p>`}${pages.map(link)}</div>`,
   )}</div></nav>`
@@ -324,7 +324,7 @@ export function avatar(user: string, size: 'small' | 'usual' = 'usual'): Html {
     .slice(0, 2)
     .map((word) => Array.from(word)[0]?.toUpperCase() ?? '')
     .join('')
-  return html`<svg class="avatar ${size}" viewBox="0 0 64 64" aria-hidden="true"><circle cx="32" cy="32" r="32"/><text x="32" y="40" text-anchor="middle">${initials}</text></svg>`
+  return html`<svg class="avatar ${size}" viewBox="0 0 64 64" aria-hidden="true"><circle fill="var(--accent-soft)" cx="32" cy="32" r="32"/><text fill="var(--on-accent-soft)" x="32" y="40" text-anchor="middle">${initials}</text></svg>`
 }
 
 /** The body of a form, whose fields are texts that its page reads by itself. */
@@ -360,7 +360,7 @@ export function redirect(location: string, headers: Record<string, string> = {})
 }
 
 const mark = new Html(
-  '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M7.500 1.500h9l6 6v9l-6 6h-9l-6-6v-9z" class="mark-ground"/><path class="mark-letter" d="M8 16.500 12 6.500l4 10M9.500 13.200h5" fill="none" stroke-width="2.100" stroke-linecap="round" stroke-linejoin="round"/></svg>',
+  '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M7.500 1.500h9l6 6v9l-6 6h-9l-6-6v-9z" fill="var(--brand)"/><path stroke="var(--brand-metal)" d="M8 16.500 12 6.500l4 10M9.500 13.200h5" fill="none" stroke-width="2.100" stroke-linecap="round" stroke-linejoin="round"/></svg>',
 )
 
 const menuButton = html`<button class="button quiet menu-button" type="button" popovertarget="nav">${icon('menu', 'md')}<span class="hidden-visually">Menu</span></button>`

@@ -19,5 +19,5 @@ export function qrCode(text: string, label: string): Html {
     }
     return path
   })
-  return html`<svg class="qr" viewBox="-4 -4 ${size + 8} ${size + 8}" role="img" aria-label="${label}" shape-rendering="crispEdges">${new Html(`<path d="${runs.join('')}"/>`)}</svg>`
+  return html`<svg class="qr" viewBox="-4 -4 ${size + 8} ${size + 8}" role="img" aria-label="${label}" shape-rendering="crispEdges">${new Html(`<path stroke="var(--qr-ink)" d="${runs.join('')}"/>`)}</svg>`
 }

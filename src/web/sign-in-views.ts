@@ -158,7 +158,7 @@ export function linkSentView({ isSignUpOpen }: SignInMethods): SignInView {
     : 'If the address was invited, a sign-in link is on its way.'
   return cardView(
     'Check your mail',
-    html`<span class="round">${icon('mail', 'md')}</span>
+    html`<span class="crest">${icon('mail')}</span>
 <p>${sent} Open it within 15 minutes.</p>
 <p class="muted small">Nothing after a few minutes? Look into the spam folder, and check the address.</p>
 <p><a href="/sign-in">Use another address</a></p>`,

@@ -613,7 +613,7 @@ test('verify page: after a move, service and browser agree on credentials of bot
     ] as const) {
       const shown = await checkIn(page, JSON.stringify(document), moved.base)
       assert.deepEqual(shown, { service: reason, browser: reason, outcome: 'agree' }, host)
-      const keys = await page.getAttribute('.steps a', 'href')
+      const keys = await page.getAttribute('a[href^="/verify/issuers/"]', 'href')
       assert.equal(keys, `/verify/issuers/${host.replace(':', '%3A')}/did.json`)
       if (reason !== 'valid') continue
       const sentence = (await page.textContent('[data-sentence]')) ?? ''

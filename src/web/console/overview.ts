@@ -106,7 +106,7 @@ function needsCard(needs: readonly Need[]): Html {
 function needLine({ title, text, noun }: Need): Html {
   const shown: Part =
     noun === undefined ? title : html`<a href="${consolePath}/${noun}">${title}</a>`
-  return html`<li class="need">${icon('alert')}<div><strong>${shown}</strong><p class="small muted break">${withCode(text)}</p></div></li>`
+  return html`<li class="need"><span class="mark" data-tone="warning">${icon('alert')}</span><div><strong>${shown}</strong><p class="small muted break">${withCode(text)}</p></div></li>`
 }
 
 function processCard({ live, at }: Survey, now: Date): Html {

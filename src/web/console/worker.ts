@@ -143,7 +143,7 @@ function gatesCard<Services>(console: Console<Services>, visit: Visiting, worker
 }
 
 function gateLine({ isOpen, title, text, actions }: Gate): Html {
-  return html`<li data-open="${isOpen ? 'yes' : 'no'}">${icon(isOpen ? 'check' : 'lock')}<div><strong>${title}</strong><span class="hidden-visually">: ${isOpen ? 'fulfilled' : 'not fulfilled'}</span><p class="small muted">${text}</p></div>${actions !== false && html`<div class="row">${actions}</div>`}</li>`
+  return html`<li><span class="mark" data-tone="${isOpen ? 'positive' : 'warning'}">${icon(isOpen ? 'check' : 'lock')}</span><div><strong>${title}</strong><span class="hidden-visually">: ${isOpen ? 'fulfilled' : 'not fulfilled'}</span><p class="small muted">${text}</p></div>${actions !== false && html`<div class="row">${actions}</div>`}</li>`
 }
 
 function factsCard(worker: Worker, now: Date): Html {

@@ -188,8 +188,8 @@ interface Step {
 
 function stepItem({ title, isDone, body }: Step, position: number): Html {
   return isDone
-    ? html`<li data-done><span class="mark positive">${icon('check')}<span class="hidden-visually">Done: </span></span><h3>${title}</h3></li>`
-    : html`<li><span class="mark muted" aria-hidden="true">${position}</span><div class="stack tight"><h3>${title}</h3>${body}</div></li>`
+    ? html`<li data-done><span class="mark" data-tone="positive">${icon('check')}<span class="hidden-visually">Done: </span></span><h3>${title}</h3></li>`
+    : html`<li><span class="mark" data-tone="neutral" aria-hidden="true">${position}</span><div class="stack tight"><h3>${title}</h3>${body}</div></li>`
 }
 
 function failingNotice(

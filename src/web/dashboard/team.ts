@@ -33,8 +33,8 @@ import {
   card,
   choicesField,
   chosenBoxes,
+  code,
   confirmation,
-  copyable,
   type FieldErrors,
   formErrors,
   hidden,
@@ -237,7 +237,7 @@ function linkNotice(url: string): Html {
     'info',
     `This service sends no mail: hand this link over. Its holder can join, for ${invitationDays} days. It is shown once; a new link replaces it.`,
   )
-  return html`${told}${copyable('invitation-link', 'Link to join', url)}`
+  return html`${told}${code({ id: 'invitation-link', label: 'Link to join', text: url, isWrapped: true })}`
 }
 
 interface Viewer {

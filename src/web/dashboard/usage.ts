@@ -240,7 +240,7 @@ function ledgerCard(
   const last = rows.length > pageLength ? entries.at(-1) : undefined
   const signed = (delta: number) =>
     delta > 0
-      ? html`<span class="positive strong">+${count(delta)}</span>`
+      ? html`<span class="mark" data-tone="positive">+${count(delta)}</span>`
       : html`−${count(-delta)}`
   const what = ({ operation, reason }: LedgerEntry): Part =>
     operation === null

@@ -215,11 +215,15 @@ function lastAnswer({ newest }: EventRow): string {
 
 type Sign = 'good' | 'bad' | 'off' | 'next'
 
+function ring(radius: number): Html {
+  return html`<circle fill="none" stroke="var(--border-strong)" stroke-width="1.5" stroke-dasharray="2 2" cx="7" cy="7" r="${radius}"/>`
+}
+
 const shapes: Record<Sign, Html> = {
-  good: html`<circle class="good" cx="7" cy="7" r="5.500"/>`,
-  bad: html`<path class="bad" d="M3 3l8 8M11 3l-8 8"/>`,
-  off: html`<circle class="next" cx="7" cy="7" r="3"/>`,
-  next: html`<circle class="next" cx="7" cy="7" r="5"/>`,
+  good: html`<circle fill="var(--positive-line)" cx="7" cy="7" r="5.500"/>`,
+  bad: html`<path fill="none" stroke="var(--negative-line)" stroke-width="2.5" stroke-linecap="round" d="M3 3l8 8M11 3l-8 8"/>`,
+  off: ring(3),
+  next: ring(5),
 }
 const signs = { succeeded: 'good', failed: 'bad', interrupted: 'off' } as const
 const words: Record<Sign, string> = {
@@ -271,12 +275,12 @@ function timeline(row: EventRow, { id, isPaused, now }: Omit<Listed, 'canResend'
 const attemptIcons = {
   succeeded: { name: 'check', tone: 'positive' },
   failed: { name: 'cross', tone: 'negative' },
-  interrupted: { name: 'refresh', tone: 'muted' },
+  interrupted: { name: 'refresh', tone: 'neutral' },
 } as const
 
 export function attemptIcon(result: EventAttempt['result']): Html {
   const { name, tone } = attemptIcons[result]
-  return html`<span class="${tone}">${icon(name)}</span>`
+  return html`<span class="mark" data-tone="${tone}">${icon(name)}</span>`
 }
 
 function attemptLine(attempt: EventAttempt, now: Date): Html {

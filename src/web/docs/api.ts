@@ -426,7 +426,7 @@ function languageBlock(call: ExampleCall): Part {
     (language) =>
       html`<pre id="${`request-${language}`}" data-language="${language}" tabindex="0" role="region" aria-label="${`Request with ${languageNames[language]}`}"><code>${exampleIn(language, call)}</code></pre>`,
   )
-  return html`<div class="code language" data-languages><div class="code-head row apart"><fieldset><legend class="hidden-visually">Language of the examples</legend>${tabs}</fieldset>${copyButton('request-curl')}</div>${blocks}</div>\n`
+  return html`<div class="code language" data-languages><div class="code-head row apart"><fieldset class="row"><legend class="hidden-visually">Language of the examples</legend>${tabs}</fieldset>${copyButton('request-curl')}</div>${blocks}</div>\n`
 }
 
 /** Values of the sandbox, with which the forms of paid reads are filled. */

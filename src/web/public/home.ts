@@ -28,12 +28,12 @@ export function homePage(site: Site, options: HomePageOptions): Endpoint {
 <div class="stack loose"><div class="stack"><h1>Skill scores that anyone can check</h1>
 <p class="lead">${host} computes scores from evidence of work and signs each one. You can check a score without an account, and without trusting this service.</p></div>
 <div class="row"><a class="button primary large" href="/verify">${icon('shield')}Check a credential</a><a class="button large" href="/docs">Read the docs</a></div>
-<p class="small muted" data-status><a href="/status">Status of this service</a><span data-state="works" hidden><span class="mark positive">${icon('check')}This service works</span></span><span data-state="fails" hidden><span class="mark negative">${icon('cross')}This service has a problem</span></span></p></div>
+<p class="row wide small muted" data-status><a href="/status">Status of this service</a><span data-state="works" hidden><span class="mark" data-tone="positive">${icon('check')}This service works</span></span><span data-state="fails" hidden><span class="mark" data-tone="negative">${icon('cross')}This service has a problem</span></span></p></div>
 ${example(options)}
 </section>
 <ul class="doors">${doors(site, options).map(doorCard)}</ul>
 <section class="stack" aria-labelledby="way"><h2 id="way">From work to a score</h2>
-<ol class="way">${way.map(({ title, text }) => html`<li><h3>${title}</h3><p>${text}</p></li>`)}</ol></section>`,
+<ol class="way">${way.map(({ title, text }, i) => html`<li><h3><span class="muted">${i + 1}.</span> ${title}</h3><p class="small muted">${text}</p></li>`)}</ol></section>`,
   })
 }
 
@@ -42,7 +42,7 @@ const sample = { score: 730, low: 549, high: 872 }
 /** The verdict that a reader gets from the verify page, with invented numbers. */
 function example({ demoDocument }: HomePageOptions): Html {
   const marks = ['Issuer', 'Signature', 'Not revoked'].map(
-    (word) => html`<li><span class="mark positive">${icon('check')}${word}</span></li>`,
+    (word) => html`<li><span class="mark" data-tone="positive">${icon('check')}${word}</span></li>`,
   )
   return html`<figure class="card verdict example" data-tone="positive">
 <div class="verdict-head"><span class="seal">${icon('check')}</span><div><p class="verdict-word">Valid</p><p class="small">Checked by the service and by your browser</p></div></div>
@@ -124,7 +124,7 @@ function demoLinks({ demoDocument }: HomePageOptions): Part {
 }
 
 function doorCard({ sign, title, text, body, links }: Door): Html {
-  return html`<li class="card"><div class="card-body stack"><div class="stack tight"><h2>${icon(sign, 'md')}${title}</h2><p class="muted">${text}</p></div>${body}<ul class="stack tight small">${links.map((link) => html`<li><a href="${link.path}">${link.title}</a></li>`)}</ul></div></li>`
+  return html`<li class="card"><div class="card-body stack"><div class="stack tight"><h2 class="row">${icon(sign, 'md')}${title}</h2><p class="muted">${text}</p></div>${body}<ul class="stack tight small">${links.map((link) => html`<li><a href="${link.path}">${link.title}</a></li>`)}</ul></div></li>`
 }
 
 const way = [

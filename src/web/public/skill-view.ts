@@ -120,7 +120,7 @@ function evidenceCard({ record, controlled }: SkillPage): Html {
 }
 
 function weightBar(permille: number): Html {
-  return html`<svg class="weight" viewBox="0 0 1000 80" preserveAspectRatio="none" aria-hidden="true"><rect width="1000" height="80"/><rect class="on" width="${permille}" height="80"/></svg>`
+  return html`<svg class="weight" viewBox="0 0 1000 80" preserveAspectRatio="none" aria-hidden="true"><rect fill="var(--neutral-soft)" width="1000" height="80"/><rect fill="var(--accent-line)" width="${permille}" height="80"/></svg>`
 }
 
 /** A signal says what to look at, and then names strong and weak evidence. */

@@ -102,7 +102,7 @@ ${skills.map(itemOf)}</ul>
 }
 
 function itemOf({ id, label, description }: SkillRecord): Html {
-  return html`<li data-skill="${slugOf(id)}"><a href="${`/standard/skills/${slugOf(id)}`}">${label}</a><p>${description}</p></li>\n`
+  return html`<li data-skill="${slugOf(id)}"><a href="${`/standard/skills/${slugOf(id)}`}">${label}</a><p class="small muted">${description}</p></li>\n`
 }
 
 function aboutSection(version: string): Html {

@@ -201,7 +201,7 @@ ${party('Issuer', html`<span class="crest">${icon('building')}</span>`, operator
 </div>
 <div class="verdict-score stack"><p class="score-line row"><span class="value">${count(score)}</span><span class="stack tight"><span class="band">${label ?? String(credential.scoreBand)}</span><span class="muted small">range ${count(low)} to ${count(high)}</span></span></p>
 ${scoreChart({ score, low, high, bands: scoreBands })}</div>
-<div class="verdict-body"><dl class="facts columns">${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd class="break">${value}</dd></div>`)}</dl></div></div>`
+<div class="verdict-body"><dl class="facts">${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd class="break">${value}</dd></div>`)}</dl></div></div>`
 }
 
 function party(role: string, sign: Html, name: Part, more: Part): Html {
@@ -234,12 +234,12 @@ const marks: Record<State, { tone: string; name: IconName; word: string }> = {
   passed: { tone: 'positive', name: 'check', word: 'Passed' },
   failed: { tone: 'negative', name: 'cross', word: 'Failed' },
   unknown: { tone: 'info', name: 'help', word: 'Could not check' },
-  nothing: { tone: 'muted', name: 'dash', word: 'Proves nothing' },
+  nothing: { tone: 'neutral', name: 'dash', word: 'Proves nothing' },
 }
 
 function mark(state: State, word = marks[state].word): Html {
   const { tone, name } = marks[state]
-  return html`<span class="mark ${tone}">${icon(name)}${word}</span>`
+  return html`<span class="mark" data-tone="${tone}">${icon(name)}${word}</span>`
 }
 
 const verdictWords: Record<State, string> = {
@@ -286,15 +286,15 @@ function work({ text, document, result: { presented, issuerMatch } }: ResultView
   const value = (label: string, shown: unknown) =>
     shown !== undefined &&
     html`<div><dt>${label}</dt><dd class="mono break">${typeof shown === 'string' ? shown : JSON.stringify(shown)}</dd></div>`
-  return html`<section class="card roomy no-print"><details class="fold"><summary>Show the work</summary><div class="card-body"><ol class="steps stack loose">
-<li class="stack"><h3>Document</h3>${code({ id: 'presented', label: 'As received', text, isWrapped: true, isShort: true })}</li>
+  return html`<section class="card roomy no-print"><details class="fold"><summary>Show the work</summary><div class="card-body"><ol class="stack loose">
+<li class="stack"><h3>1. Document</h3>${code({ id: 'presented', label: 'As received', text, isWrapped: true, isShort: true })}</li>
 ${
   payloadSha256 !== undefined &&
-  html`<li class="stack"><h3>Canonical text</h3><p class="muted small">The credential without its proof, in canonical JSON (RFC 8785).</p>${code({ id: 'canonical', label: 'Canonical JSON', text: canonicalJson(payload), isWrapped: true, isShort: true })}</li>
-<li class="stack"><h3>Two digests</h3><p class="muted small">The signature covers both, one after the other: 64 bytes.</p><dl class="facts rows">${value('SHA-256 of the proof options', optionsSha256)}${value('SHA-256 of the canonical text', payloadSha256)}</dl></li>
-<li class="stack"><h3>Key and signature</h3><p class="muted small">Ed25519.${issuerMatch && html` The keys of the issuer are in its <a href="${`${issuerKeysPath}/${String(presented.issuer).replace('did:web:', '')}/did.json`}">DID document</a>.`}</p><dl class="facts rows">${value('Verification method', verificationMethod)}${value('Signature', proofValue)}</dl></li>`
+  html`<li class="stack"><h3>2. Canonical text</h3><p class="muted small">The credential without its proof, in canonical JSON (RFC 8785).</p>${code({ id: 'canonical', label: 'Canonical JSON', text: canonicalJson(payload), isWrapped: true, isShort: true })}</li>
+<li class="stack"><h3>3. Two digests</h3><p class="muted small">The signature covers both, one after the other: 64 bytes.</p><dl class="facts rows">${value('SHA-256 of the proof options', optionsSha256)}${value('SHA-256 of the canonical text', payloadSha256)}</dl></li>
+<li class="stack"><h3>4. Key and signature</h3><p class="muted small">Ed25519.${issuerMatch && html` The keys of the issuer are in its <a href="${`${issuerKeysPath}/${String(presented.issuer).replace('did:web:', '')}/did.json`}">DID document</a>.`}</p><dl class="facts rows">${value('Verification method', verificationMethod)}${value('Signature', proofValue)}</dl></li>`
 }
-<li class="stack" id="list-step" hidden><h3>Revocation list</h3><p class="muted small" data-list="sentence"></p><dl class="facts rows"><div><dt>List</dt><dd class="mono break" data-list="url"></dd></div><div><dt>Published</dt><dd data-list="published"></dd></div><div><dt>Entries</dt><dd data-list="entries"></dd></div></dl></li>
+<li class="stack" id="list-step" hidden><h3>5. Revocation list</h3><p class="muted small" data-list="sentence"></p><dl class="facts rows"><div><dt>List</dt><dd class="mono break" data-list="url"></dd></div><div><dt>Published</dt><dd data-list="published"></dd></div><div><dt>Entries</dt><dd data-list="entries"></dd></div></dl></li>
 </ol></div></details></section>`
 }
 
