@@ -1,14 +1,13 @@
 /** The operations on the members of an account. Those on invitations are in `user-operations.ts`. */
 
 import { Type } from 'typebox'
-import { ownerNoticeNames } from '../audit/user-actions.ts'
+import { ownerNoticeNames } from '../audit/account-actions.ts'
 import { roles } from '../edge/http/callers.ts'
-import { accountField, ownerNamed } from '../operations/account-field.ts'
-import { idField, orNull, time, userName } from '../operations/fields.ts'
+import { accountField, idField, orNull, ownerNamed, time, userName } from '../operations/fields.ts'
 import { type Context, changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { type Refusal, refuse } from '../platform/errors.ts'
-import { closedObject } from '../platform/json/closed-object.ts'
-import { renderTable } from '../platform/render-table.ts'
+import { closedObject, listOf } from '../platform/json/closed-object.ts'
+import { renderTable, sameNames } from '../platform/render-table.ts'
 import { findOwnInvitation, join } from './accept-invitation.ts'
 import { emailField } from './email.ts'
 import { findOpenInvitations, updateAnswer } from './invitation-store.ts'
@@ -30,26 +29,22 @@ export const accountsMembers = read({
   who: { operator: 'viewer', member: 'member' },
   path: { account },
   output: closedObject({
-    members: Type.Array(
-      closedObject({
-        userId: Type.String(),
-        email: Type.String(),
-        name: userName,
-        role,
-        createdAt: time,
-        disabledAt: orNull(time, 'Null if the user may sign in.'),
-      }),
-    ),
-    invitations: Type.Array(
-      closedObject({
-        id: Type.String(),
-        email: Type.String(),
-        role,
-        createdAt: time,
-        expiresAt: time,
-        mailedAt: orNull(time, 'Null if its link was shown.'),
-      }),
-    ),
+    members: listOf({
+      userId: Type.String(),
+      email: Type.String(),
+      name: userName,
+      role,
+      createdAt: time,
+      disabledAt: orNull(time, 'Null if the user may sign in.'),
+    }),
+    invitations: listOf({
+      id: Type.String(),
+      email: Type.String(),
+      role,
+      createdAt: time,
+      expiresAt: time,
+      mailedAt: orNull(time, 'Null if its link was shown.'),
+    }),
   }),
   refusals: ['account_not_found'],
   example: { account: 'Example Ltd' },
@@ -61,10 +56,9 @@ export const accountsMembers = read({
     if (rows.length === 0)
       return [`${named} has no member. Run \`assay users invite EMAIL --account ACCOUNT\`.`]
     return renderTable(rows, {
-      email: (row) => row.email,
-      role: (row) => row.role,
-      created: (row) => row.createdAt,
-      state: (row) => row.state,
+      ...sameNames('email', 'role'),
+      created: 'createdAt',
+      state: 'state',
     })
   },
   async run(db, { account: named }, context) {

@@ -3,7 +3,7 @@
  * most once in its span. A crash leaves both the record and the mail, or neither; the mail itself is
  * sent at least once (decision D46).
  */
-import type { OwnerNotice } from '../audit/user-actions.ts'
+import type { OwnerNotice } from '../audit/account-actions.ts'
 import type { Db } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import { insertMail, type NoticeLine } from './mail-store.ts'

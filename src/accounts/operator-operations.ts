@@ -6,8 +6,7 @@ import { changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { type Refusal, refuse } from '../platform/errors.ts'
 import { closedObject } from '../platform/json/closed-object.ts'
 import { emailField } from './email.ts'
-import { deleteOperatorRole, findOperators, updateOperatorRole } from './operator-users.ts'
-import { lockUserByEmail } from './store.ts'
+import { deleteOperatorRole, findOperators, lockUserByEmail, updateOperatorRole } from './store.ts'
 
 const { read, change } = operationsFor<object>()
 

@@ -1,22 +1,24 @@
 /** The operations on users, and on the invitations by which they begin (decision D47). */
 import { type Static, Type } from 'typebox'
 import { roles } from '../edge/http/callers.ts'
-import { type AccountServices, accountField, ownerNamed } from '../operations/account-field.ts'
 import { eraseReplays } from '../operations/api.ts'
 import {
+  type AccountServices,
+  accountField,
   findField,
   flagField,
   limitField,
   madeId,
   nextField,
   orNull,
+  ownerNamed,
   pageOf,
   time,
   userName,
 } from '../operations/fields.ts'
 import { type Context, changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { refuse } from '../platform/errors.ts'
-import { closedObject } from '../platform/json/closed-object.ts'
+import { closedObject, listOf } from '../platform/json/closed-object.ts'
 import { renderFields } from '../platform/render-fields.ts'
 import { emailField } from './email.ts'
 import {
@@ -207,9 +209,7 @@ const listedUser = closedObject({
   name: userName,
   createdAt: time,
   disabledAt: orNull(time, 'Null if the user may sign in.'),
-  accounts: Type.Array(
-    closedObject({ id: Type.String(), name: Type.String(), role: Type.Enum([...roles]) }),
-  ),
+  accounts: listOf({ id: Type.String(), name: Type.String(), role: Type.Enum([...roles]) }),
   sessions: Type.Integer({ description: 'Sessions that are valid.' }),
 })
 type WireUser = Static<typeof listedUser>

@@ -6,7 +6,7 @@ import { counted } from '../platform/counted.ts'
 import type { Db } from '../platform/db/db.ts'
 import { recentCalibration } from '../scoring/scores/reports/measure-operations.ts'
 import type { CalibrationRow } from '../scoring/scores/reports/reliability.ts'
-import { type Finding, ok, warn } from './doctor-finding.ts'
+import { about, type Finding } from './doctor-finding.ts'
 
 const check = 'calibration'
 
@@ -18,10 +18,10 @@ export async function checkCalibration(db: Db, config: Config): Promise<Finding[
 }
 
 export function calibrationFinding(rows: readonly CalibrationRow[]): Finding {
+  const { ok, warn } = about(check)
   const low = rows.filter((row) => row.low === true)
   if (low.length === 0)
     return ok(
-      check,
       `${counted(rows[0]?.compared ?? 0, 'result')} compared with the range that other groups gave`,
     )
   const named = low.map(({ by, name, inside }) => {
@@ -29,7 +29,6 @@ export function calibrationFinding(rows: readonly CalibrationRow[]): Finding {
     return by === 'all' ? percent : `${percent} (${by} ${name})`
   })
   return warn(
-    check,
     `ranges cover fewer than 93 % of later results: ${named.join(', ')}. See \`assay scores reliability\` and \`assay sources report\`.`,
   )
 }

@@ -31,7 +31,7 @@ import {
 } from '../webhooks/api.ts'
 import { openSecret } from '../webhooks/delivery/secret.ts'
 import { checkCalibration } from './doctor-calibration.ts'
-import { type Finding, fail, ok, warn } from './doctor-finding.ts'
+import { about, type Finding } from './doctor-finding.ts'
 import { checkProcesses } from './doctor-processes.ts'
 import { checkDatabaseServer } from './doctor-server.ts'
 
@@ -69,14 +69,15 @@ export async function checkDatabase(
 }
 
 async function checkVersion(db: Queryable): Promise<Finding> {
+  const { ok, fail } = about('database')
   const [row] = await db.rows<{ number: number; name: string }>(
     sql`select current_setting('server_version_num')::int as "number",
       current_setting('server_version') as "name"`,
   )
   const major = Math.floor((row?.number ?? 0) / 10_000)
   return major >= 15 && major <= 18
-    ? ok('database', `PostgreSQL ${row?.name}`)
-    : fail('database', `PostgreSQL ${row?.name} is not supported: 15 to 18 are.`)
+    ? ok(`PostgreSQL ${row?.name}`)
+    : fail(`PostgreSQL ${row?.name} is not supported: 15 to 18 are.`)
 }
 
 /**
@@ -84,6 +85,7 @@ async function checkVersion(db: Queryable): Promise<Finding> {
  * clocks.
  */
 async function checkClock(db: Queryable): Promise<Finding> {
+  const { ok, warn, fail } = about('clock')
   const before = systemClock().getTime()
   const [row] = await db.rows<{ now: Date }>(sql`select clock_timestamp() as now`)
   const there = row?.now.getTime() ?? 0
@@ -91,10 +93,8 @@ async function checkClock(db: Queryable): Promise<Finding> {
   const after = systemClock().getTime()
   const apartMs = there < before ? before - there : Math.max(0, there - after)
   const message = `${(apartMs / 1_000).toFixed(1)} s from the database's`
-  if (apartMs > 30_000) return fail('clock', `${message}: synchronise both with NTP.`)
-  return apartMs > 2_000
-    ? warn('clock', `${message}: synchronise both with NTP.`)
-    : ok('clock', message)
+  if (apartMs > 30_000) return fail(`${message}: synchronise both with NTP.`)
+  return apartMs > 2_000 ? warn(`${message}: synchronise both with NTP.`) : ok(message)
 }
 
 /** Checks the database of REQUEST_LOG_DATABASE_URL. Throws if it does not answer. */
@@ -104,27 +104,29 @@ export async function checkRequestLogDatabase(db: Queryable): Promise<Finding> {
 }
 
 export async function checkReplica(db: Queryable, check: string): Promise<Finding> {
+  const { ok, warn } = about(check)
   const [row] = await db.rows<{ isReplica: boolean }>(
     sql`select pg_is_in_recovery() as "isReplica" from (select count(*) from reader_beats) as beats`,
   )
   if (row?.isReplica !== true)
-    return warn(check, 'it is no standby: name streaming replicas alone in DATABASE_READ_URLS.')
-  return ok(check, 'a standby that answers')
+    return warn('it is no standby: name streaming replicas alone in DATABASE_READ_URLS.')
+  return ok('a standby that answers')
 }
 
 async function checkMigrations(
   db: Queryable,
   check: SharedCheck | 'request log' = 'schema',
 ): Promise<Finding> {
+  const { ok, fail } = about(check)
   try {
     const { pending, newer, outdated } = await compareSchema(db, migrationsDirectory)
-    if (outdated !== null) return fail(check, `${outdated}: install a newer release.`)
-    if (pending.length > 0) return fail(check, `${pending.join(', ')} pending: \`assay migrate\`.`)
+    if (outdated !== null) return fail(`${outdated}: install a newer release.`)
+    if (pending.length > 0) return fail(`${pending.join(', ')} pending: \`assay migrate\`.`)
     return newer.length > 0
-      ? ok(check, `all are applied, and ${newer.join(', ')} of a newer release`)
-      : ok(check, 'all are applied')
+      ? ok(`all are applied, and ${newer.join(', ')} of a newer release`)
+      : ok('all are applied')
   } catch (error) {
-    return fail(check, error instanceof Error ? error.message : String(error))
+    return fail(error instanceof Error ? error.message : String(error))
   }
 }
 
@@ -132,44 +134,43 @@ async function checkSigningKey(
   db: Queryable,
   signers: ReadonlyMap<string, Signer>,
 ): Promise<Finding> {
-  const check: SharedCheck = 'signing'
+  const { ok, warn, fail } = about('signing' satisfies SharedCheck)
   const keys = await findKeys(db)
   const active = keys.find((key) => key.state === 'active')
   if (active === undefined) {
     const hasPending = keys.some((key) => key.state === 'pending')
     const none = `none is active: nothing is issued, and status lists answer 503. Run \`assay keys ${hasPending ? 'rotate' : 'create'}\`.`
     // Without any key the set-up is not finished. With a key, credentials need their status lists.
-    return keys.length === 0 ? warn(check, none) : fail(check, none)
+    return keys.length === 0 ? warn(none) : fail(none)
   }
   const unknown = [...signers.keys()].filter((kid) => !keys.some((key) => key.kid === kid))
   if (unknown.length > 0)
     return warn(
-      check,
       `the database lacks ${unknown.join(', ')}, whose file is here: the database is older than the key, or another one, and what the key signed is invalid. Restore the database that belongs to the key files, or remove the file.`,
     )
   return signers.has(active.kid)
-    ? ok(check, `${active.kid} is active and its file is here`)
-    : warn(check, `the file of ${active.kid} is not here: this machine verifies, it cannot issue.`)
+    ? ok(`${active.kid} is active and its file is here`)
+    : warn(`the file of ${active.kid} is not here: this machine verifies, it cannot issue.`)
 }
 
 /** A public score without a valid credential is read with `scoreVc: null`. */
 async function checkPublicScores(db: Queryable): Promise<Finding> {
-  const check = 'credentials'
+  const { ok, fail } = about('credentials')
   const { scores, withoutCredential } = await countPublicScores(db, systemClock())
   return withoutCredential === 0
-    ? ok(check, `${counted(scores, 'public score')}, each with a valid credential`)
+    ? ok(`${counted(scores, 'public score')}, each with a valid credential`)
     : fail(
-        check,
         `${withoutCredential} of ${counted(scores, 'public score')} have no valid credential: run \`assay jobs\` where the file of the active key is.`,
       )
 }
 
 /** Returns no finding unless the engine of this release was recalled. */
 async function checkEngine(db: Queryable): Promise<Finding[]> {
+  const { fail } = about('engine')
   const recalled = await recalledEngines(db)
   const runs = keptEngines().filter(({ version }) => version === releasedEngine.version)
   return runs.some(({ binarySha256 }) => recalled.has(binarySha256))
-    ? [fail('engine', 'it was recalled, so no score is computed: install a release with another.')]
+    ? [fail('it was recalled, so no score is computed: install a release with another.')]
     : []
 }
 
@@ -179,7 +180,7 @@ async function checkEngine(db: Queryable): Promise<Finding[]> {
  * and neither accepts the credentials of the other.
  */
 async function checkStatusLists(db: Queryable, config: Config): Promise<Finding> {
-  const check = 'status lists'
+  const { ok, warn, fail } = about('status lists')
   const found = await findPublications(db, { listIds: [], publications: [] })
   const published = found.flatMap(({ fresh }) => fresh ?? [])
   const [issuer, ...former] = [config.publicUrl, ...config.formerPublicUrls].map(
@@ -189,24 +190,22 @@ async function checkStatusLists(db: Queryable, config: Config): Promise<Finding>
   const other = [...issuers].find((name) => name !== issuer && !former.includes(name))
   if (other !== undefined)
     return warn(
-      check,
       `their issuer is ${other}, but PUBLIC_URL makes the issuer ${issuer}. Set the same PUBLIC_URL for the server and every command. After a move, set FORMER_PUBLIC_URLS.`,
     )
   const ends = published.map(({ validUntil }) => new Date(validUntil))
   const first = ends.sort((a, b) => a.getTime() - b.getTime())[0]
-  if (first === undefined) return ok(check, 'none yet')
+  if (first === undefined) return ok('none yet')
   const hoursLeft = (first.getTime() - systemClock().getTime()) / 3_600_000
   const message = `${ends.length}, the first ends ${wireTime(first)}`
   const todo = 'start `assay serve` or `assay jobs` where the active key is.'
-  if (hoursLeft <= 0) return fail(check, `${message}: verifiers refuse it; ${todo}`)
-  return hoursLeft < 12
-    ? warn(check, `${message}: no process renews them; ${todo}`)
-    : ok(check, message)
+  if (hoursLeft <= 0) return fail(`${message}: verifiers refuse it; ${todo}`)
+  return hoursLeft < 12 ? warn(`${message}: no process renews them; ${todo}`) : ok(message)
 }
 
 async function checkApiKeys(db: Queryable): Promise<Finding> {
+  const { ok } = about('api keys')
   const active = await countActiveKeys(db, null, systemClock())
-  return ok('api keys', active === 0 ? 'none yet' : `${active} active`)
+  return ok(active === 0 ? 'none yet' : `${active} active`)
 }
 
 /** A jobs process fans an event out within a second. */
@@ -214,22 +213,20 @@ const undispatchedMsMax = 60_000
 
 /** Whether a jobs process sends webhooks and receivers accept them. */
 async function checkWebhooks(db: Queryable, isDemo: boolean): Promise<Finding> {
-  const check = 'webhooks'
+  const { ok, warn } = about('webhooks')
   const now = systemClock()
   const undispatchedSince = await findOldestUndispatched(db)
   if (undispatchedSince !== null && now.getTime() - undispatchedSince.getTime() > undispatchedMsMax)
     return warn(
-      check,
       `events wait since ${wireTime(undispatchedSince)}: start \`assay serve\` or \`assay jobs\`, with SECRETS_KEYRING.`,
     )
   const { active, failing } = await countDeliveries(db, now)
   const found = await findFailingNow(db, { owner: 'any', limit: 2 })
   const longest = found.find(({ url }) => !(isDemo && url === failingUrl))
   if (longest === undefined && found.length > 0)
-    return ok(check, `active endpoints: ${active}; one fails on purpose, to show it in the demo`)
-  if (longest === undefined) return ok(check, `active endpoints: ${active}, none fails`)
+    return ok(`active endpoints: ${active}; one fails on purpose, to show it in the demo`)
+  if (longest === undefined) return ok(`active endpoints: ${active}, none fails`)
   return warn(
-    check,
     `${failing} of ${counted(active, 'endpoint')} ${failing === 1 ? 'fails' : 'fail'}, the first since ${wireTime(longest.failingSince)}: \`assay webhooks failing\`.`,
   )
 }
@@ -244,11 +241,12 @@ async function checkSecrets(db: Db, config: Config, isDemo: boolean): Promise<Fi
 type CheckResult = string | { warning: string }
 
 async function runCheck(check: string, look: () => Promise<CheckResult>): Promise<Finding> {
+  const { ok, warn, fail } = about(check)
   try {
     const result = await look()
-    return typeof result === 'string' ? ok(check, result) : warn(check, result.warning)
+    return typeof result === 'string' ? ok(result) : warn(result.warning)
   } catch (error) {
-    return fail(check, error instanceof Error ? error.message : String(error))
+    return fail(error instanceof Error ? error.message : String(error))
   }
 }
 

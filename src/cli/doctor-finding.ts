@@ -7,16 +7,16 @@ export interface Finding {
   message: string
 }
 
-export function ok(check: string, message: string): Finding {
-  return { check, level: 'ok', message: message }
-}
-
-/** The service runs, but something will surprise its operator. */
-export function warn(check: string, message: string): Finding {
-  return { check, level: 'warn', message: message }
-}
-
-/** The service does not start, or a part of it does not work. */
-export function fail(check: string, message: string): Finding {
-  return { check, level: 'fail', message: message }
+/** Returns functions that make the findings of one check. */
+export function about(check: string) {
+  const of =
+    (level: Finding['level']) =>
+    (message: string): Finding => ({ check, level, message })
+  return {
+    ok: of('ok'),
+    /** The service runs, but something will surprise its operator. */
+    warn: of('warn'),
+    /** The service does not start, or a part of it does not work. */
+    fail: of('fail'),
+  }
 }

@@ -9,7 +9,7 @@ import { readSurvey, type Survey } from '../health/survey.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
 import type { Queryable } from '../platform/db/db.ts'
 import { findSealedSamples } from '../webhooks/api.ts'
-import { type Finding, fail, ok, warn } from './doctor-finding.ts'
+import { about, type Finding } from './doctor-finding.ts'
 
 export async function checkProcesses(db: Queryable): Promise<Finding[]> {
   const survey = await readSurvey(db, systemClock())
@@ -17,24 +17,23 @@ export async function checkProcesses(db: Queryable): Promise<Finding[]> {
 }
 
 function checkLive({ live, releases }: Survey): Finding {
-  if (live.length === 0) return ok('processes', 'none runs')
+  const { ok } = about('processes')
+  if (live.length === 0) return ok('none runs')
   const { serve, jobs } = countAbilities(live)
   return ok(
-    'processes',
     `${serve} serve requests, ${jobs} run background jobs; release ${releases.join(' and ')}`,
   )
 }
 
 /** Returns no finding if nothing runs: then the service is stopped. */
 async function checkJobs(db: Queryable, { live, lastWithJobs, jobs }: Survey): Promise<Finding[]> {
-  const check: SharedCheck = 'jobs'
+  const { ok, warn, fail } = about('jobs' satisfies SharedCheck)
   if (live.length === 0) return []
   const working = live.filter((one) => one.jobs !== null)
   if (working.length === 0) {
     const since = lastWithJobs === null ? '' : ` since ${wireTime(lastWithJobs.seenAt)}`
     return [
       fail(
-        check,
         `no process runs background jobs${since}, so no score is computed and no webhook is sent: start \`assay jobs\`, or \`assay serve\` without --no-jobs.`,
       ),
     ]
@@ -44,7 +43,6 @@ async function checkJobs(db: Queryable, { live, lastWithJobs, jobs }: Survey): P
   if (active !== undefined && working.every(({ signs }) => !signs))
     findings.push(
       fail(
-        check,
         `no process with background jobs holds the file of the active signing key ${active.kid}, so nothing is issued and no status list is renewed: copy it to the machine of \`assay jobs\`.`,
       ),
     )
@@ -53,7 +51,6 @@ async function checkJobs(db: Queryable, { live, lastWithJobs, jobs }: Survey): P
     if (sample !== undefined)
       findings.push(
         fail(
-          check,
           `no process with background jobs holds a keyring, so no webhook is sent: set SECRETS_KEYRING for \`assay jobs\`.`,
         ),
       )
@@ -62,39 +59,31 @@ async function checkJobs(db: Queryable, { live, lastWithJobs, jobs }: Survey): P
     const last =
       succeededAt === null ? 'has not succeeded yet' : `last succeeded ${wireTime(succeededAt)}`
     if (isLate || error !== null)
-      findings.push(
-        (isLate ? fail : warn)(check, `${name}: ${last}${error === null ? '' : `. ${error}`}`),
-      )
+      findings.push((isLate ? fail : warn)(`${name}: ${last}${error === null ? '' : `. ${error}`}`))
   }
   if (findings.length > 0) return findings
   const oldest = jobs.flatMap((job) => job.succeededAt ?? []).sort((a, b) => +a - +b)[0]
   return [
-    ok(
-      check,
-      `${jobs.length} succeed${oldest === undefined ? '' : `, the rarest ${wireTime(oldest)}`}`,
-    ),
+    ok(`${jobs.length} succeed${oldest === undefined ? '' : `, the rarest ${wireTime(oldest)}`}`),
   ]
 }
 
 function checkBacklog({ backlog, at }: Survey): Finding[] {
-  const check = 'backlog'
+  const { ok, warn, fail } = about('backlog')
   const { scoreDueSince, mailsWaiting, disputesOverdue, apiKeysEnding, booksDiffering } = backlog
   const findings: Finding[] = []
   if (booksDiffering > 0)
     findings.push(
       fail(
-        check,
         `accounts that are suspended, because the balance is not the sum of the entries: ${booksDiffering}. See \`assay credits audit\`.`,
       ),
     )
   if (scoreDueSince !== null && at.getTime() - scoreDueSince.getTime() > scoreDueMsMax)
-    findings.push(warn(check, `workers wait to be scored since ${wireTime(scoreDueSince)}.`))
+    findings.push(warn(`workers wait to be scored since ${wireTime(scoreDueSince)}.`))
   if (disputesOverdue > 0)
-    findings.push(warn(check, `overdue disputes: ${disputesOverdue}. See \`assay disputes list\`.`))
+    findings.push(warn(`overdue disputes: ${disputesOverdue}. See \`assay disputes list\`.`))
   if (findings.length > 0) return findings
-  return [
-    ok(check, `waiting mails: ${mailsWaiting}; API keys that end within 7 days: ${apiKeysEnding}`),
-  ]
+  return [ok(`waiting mails: ${mailsWaiting}; API keys that end within 7 days: ${apiKeysEnding}`)]
 }
 
 /** The engine scores hundreds of workers a second; a large import takes minutes. */

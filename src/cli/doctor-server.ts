@@ -7,7 +7,7 @@ import { archiveFails, proveDiskRoom } from '../health/api.ts'
 import { type Db, type Queryable, sql, sqlState } from '../platform/db/db.ts'
 import { requiredSettings } from '../platform/db/session-settings.ts'
 import { UnavailableError } from '../platform/errors.ts'
-import { type Finding, fail, ok, warn } from './doctor-finding.ts'
+import { about, type Finding } from './doctor-finding.ts'
 
 /**
  * Settings that only the server's configuration decides: the harmful values and the advice to
@@ -86,6 +86,7 @@ export async function checkDatabaseServer(
 
 /** Returns no finding if there is room. A standby has room, and `checkServerSettings` names it. */
 async function checkDiskRoom(db: Db): Promise<Finding[]> {
+  const { fail } = about('server')
   try {
     await db.transaction(proveDiskRoom)
     return []
@@ -96,9 +97,7 @@ async function checkDiskRoom(db: Db): Promise<Finding[]> {
     // The search index of a command needs its table, which an empty database does not have yet.
     if (state === '42P01') return []
     const why = cause instanceof Error ? cause.message : String(cause)
-    return [
-      fail('server', `it cannot write a file (SQLSTATE ${state}: ${why}): make room on its disk.`),
-    ]
+    return [fail(`it cannot write a file (SQLSTATE ${state}: ${why}): make room on its disk.`)]
   }
 }
 
@@ -126,55 +125,49 @@ async function readFacts(db: Queryable): Promise<ServerFacts> {
 
 /** A connection sets these itself. If a pooler loses one, it has the server's own value. */
 function checkSessionSettings({ settings }: ServerFacts): Finding {
-  const check = 'settings kept'
+  const { ok, fail } = about('settings kept')
   const ours = settings.filter(({ name }) => Object.hasOwn(requiredSettings, name))
   const lost = ours.filter(({ name, value }) => value !== requiredSettings[name])
   if (lost.length > 0)
     return fail(
-      check,
       `${lost.map(({ name, value }) => `${name} is ${value}`).join(', ')}: the connection pooler between this machine and PostgreSQL loses settings. Set DATABASE_POOLING=transaction.`,
     )
-  return ok(check, `all ${ours.length} that the code needs are in force`)
+  return ok(`all ${ours.length} that the code needs are in force`)
 }
 
 function checkServerSettings(facts: ServerFacts): Finding[] {
+  const { warn, fail } = about('server')
   const { settings, encoding, schema, isStandby, isReadOnly, hasStaleCollation, unarchived } = facts
   const findings = settings.flatMap(({ name, value }) =>
-    harmful[name]?.isHarmful(value)
-      ? [warn('server', `${name} is ${value}: ${harmful[name].advice}`)]
-      : [],
+    harmful[name]?.isHarmful(value) ? [warn(`${name} is ${value}: ${harmful[name].advice}`)] : [],
   )
   if (isStandby)
-    findings.push(fail('server', 'it is a standby, which takes no writes: connect to the primary.'))
+    findings.push(fail('it is a standby, which takes no writes: connect to the primary.'))
   else if (isReadOnly)
     findings.push(
-      fail('server', 'default_transaction_read_only is on: nothing can be written. Set it to off.'),
+      fail('default_transaction_read_only is on: nothing can be written. Set it to off.'),
     )
   if (unarchived !== null)
     findings.push(
       warn(
-        'server',
         `its log is not archived since ${unarchived}, so no backup can be restored beyond it, and the disk fills. The log of PostgreSQL says why.`,
       ),
     )
   if (encoding !== 'UTF8')
     findings.push(
       fail(
-        'server',
         `the encoding of the database is ${encoding}, so most names cannot be stored. Create one with \`encoding 'UTF8' template template0\` and move.`,
       ),
     )
   if (schema !== 'public')
     findings.push(
       fail(
-        'server',
         `the search path leads to ${schema === null ? 'no schema' : `the schema ${schema}`}, not to public. Run \`alter role … set search_path = public\`.`,
       ),
     )
   if (hasStaleCollation)
     findings.push(
       warn(
-        'server',
         'the collation has another version than the indexes were built with, so rows may not be found. Run `reindex database`, then `alter database … refresh collation version`.',
       ),
     )
@@ -196,6 +189,7 @@ function checkConnectionLimit(
     databasePooling,
   }: Parameters<typeof checkDatabaseServer>[1],
 ): Finding[] {
+  const { warn } = about('server')
   if (databasePooling !== 'session') return []
   const serving = processes * (databaseConnectionsMax + servingConnections)
   // With several processes the parent does the background work on connections of its own.
@@ -204,7 +198,6 @@ function checkConnectionLimit(
   if (needed <= connectionsMax) return []
   return [
     warn(
-      'server',
       `it has ${connectionsMax} connections for this role, and up to ${needed} may be used (NODES, PROCESSES, DATABASE_CONNECTIONS_MAX): calls will wait and be answered with 503. Raise max_connections, or lower DATABASE_CONNECTIONS_MAX.`,
     ),
   ]

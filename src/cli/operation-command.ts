@@ -4,7 +4,7 @@
  */
 import type { Command } from 'commander'
 import { openServices, type Services } from '../main/operation-services.ts'
-import type { Cell, Columns, Operation } from '../operations/operation.ts'
+import type { Operation } from '../operations/operation.ts'
 import {
   checkInput,
   type InputOf,
@@ -21,6 +21,7 @@ import {
 } from '../operations/text-input.ts'
 import { errorTable, type Refusal } from '../platform/errors.ts'
 import { renderFields } from '../platform/render-fields.ts'
+import type { Columns } from '../platform/render-table.ts'
 import { byOption, wholeNumber } from './args.ts'
 import { act, command } from './command.ts'
 import { askYes } from './confirm.ts'
@@ -253,8 +254,8 @@ function rendered(
   const sentences = () => renderLines?.(output as never, input as never).map(harmless)
   if (columns !== undefined) {
     const { rows } = rowsOf(output)
-    const table = tableColumns(columns as Columns<object>)
-    const { lines, ...outcome } = listed(report, { rows, columns: table, none, csv })
+    const table = { rows, columns: columns as Columns<object>, none, csv }
+    const { lines, ...outcome } = listed(report, table)
     const more = sentences() ?? []
     if (csv) for (const line of more) note(line)
     return { ...outcome, lines: csv ? lines : [...lines, ...more], exitCode }
@@ -270,21 +271,6 @@ function rendered(
 /** A name that a worker chose must not steer the terminal. */
 function harmless(line: string): string {
   return line.replace(/[\p{C}\u2028\u2029]+/gu, ' ')
-}
-
-function tableColumns(
-  columns: Columns<object>,
-): Record<string, (row: object) => string | number | null> {
-  return Object.fromEntries(
-    Object.entries(columns).map(([name, column]) => [
-      name,
-      (row: object) => {
-        const cell: Cell = typeof column === 'function' ? column(row) : Reflect.get(row, column)
-        if (typeof cell === 'number' || cell === null) return cell
-        return Array.isArray(cell) ? cell.join(', ') : String(cell)
-      },
-    ]),
-  )
 }
 
 function fieldLines(output: object): readonly string[] {

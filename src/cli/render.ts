@@ -1,10 +1,8 @@
 /** Pure: results as text for a terminal: a table, and the same columns in CSV. */
 import { csvLine } from '../platform/csv.ts'
 import { textOf } from '../platform/render-fields.ts'
-import { type Columns, renderTable } from '../platform/render-table.ts'
+import { type Columns, cellsOf, renderTable } from '../platform/render-table.ts'
 import { done, type Outcome } from './output.ts'
-
-export { type Columns, renderTable }
 
 interface Listing<Row> {
   rows: readonly Row[]
@@ -26,6 +24,6 @@ export function listed<Row>(
 
 /** Renders CSV (RFC 4180) with the names of the columns as its header. */
 function renderCsv<Row>(rows: readonly Row[], columns: Columns<Row>): string[] {
-  const lines = rows.map((row) => Object.values(columns).map((valueOf) => textOf(valueOf(row))))
+  const lines = rows.map((row) => cellsOf(row, columns).map(textOf))
   return [Object.keys(columns), ...lines].map(csvLine)
 }

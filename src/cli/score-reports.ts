@@ -103,18 +103,10 @@ async function writeExport(
     // All pages see the database as it is now.
     await tx.run(oneSnapshot)
     const options = { key: createSecretKey(key), rules, now, limit: pageWorkers }
-    const { read, write } = openExport(tx, options)
+    const addPage = openExport(tx, options)
     let after: string | null = null
-    let reading = read(after)
     do {
-      const page = await reading
-      after = page.next
-      if (after !== null) {
-        // PostgreSQL reads the next page while this one is written. The next turn takes an error.
-        reading = read(after)
-        reading.catch(() => {})
-      }
-      await write(page, add)
+      after = await addPage(after, add)
       for (const [at, name] of names.entries()) {
         const page = lines[name].splice(0)
         if (page.length > 0) await files[at]?.write(`${page.join('\n')}\n`)

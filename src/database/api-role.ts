@@ -5,105 +5,48 @@
  */
 import { type Db, type Queryable, sql, type Tx } from '../platform/db/db.ts'
 
-type Right = 'select' | 'insert' | 'update' | 'delete'
-
-const read = ['select'] as const
-const readAndWrite = ['select', 'insert', 'update', 'delete'] as const
-const nothing = [] as const
-
 /**
- * Every table has a row, so a new table is out of reach until its rights are decided here. A
- * partition is reached through its table.
+ * Every table is named after its rights, so a new table is out of reach until its rights are decided
+ * here. A partition is reached through its table. A row of `accounts` is locked for update, which
+ * needs the right.
  */
-export const apiRights: Readonly<Record<string, readonly Right[]>> = {
-  schema_migrations: read,
-  process_heartbeats: ['select', 'insert', 'update'],
-  reader_beats: readAndWrite,
-  status_changes: read,
-  status_looks: read,
-  backlog: read,
-  signing_keys: read,
-  status_lists: read,
-  score_credentials: read,
-  rate_windows: readAndWrite,
-  // A row is locked for update, which needs the right.
-  accounts: ['select', 'update'],
-  users: ['select', 'insert', 'update'],
-  memberships: readAndWrite,
-  operators: read,
-  user_identities: ['select', 'insert'],
-  sessions: readAndWrite,
-  mails: readAndWrite,
-  sign_in_links: read,
-  invitations: ['select', 'insert', 'update'],
-  invitation_links: ['select', 'insert', 'delete'],
-  mail_budget: ['select', 'insert', 'update'],
-  notices_sent: ['select', 'insert', 'update'],
-  user_networks: ['select', 'insert', 'update'],
-  api_keys: ['select', 'insert', 'update'],
-  api_key_uses: ['select', 'insert', 'update'],
-  request_log: ['select', 'insert'],
-  request_counts: ['select', 'insert', 'update'],
-  credit_accounts: ['select', 'update'],
-  credit_entries: ['select', 'insert'],
-  credit_usage: read,
-  credit_usage_marks: read,
-  credit_audits: nothing,
-  credit_archives: nothing,
-  credit_archived_sums: nothing,
-  credit_purchases: readAndWrite,
-  webhook_events: read,
-  webhook_feed_floor: read,
-  webhook_endpoints: ['select', 'insert', 'update'],
-  webhook_secrets: readAndWrite,
-  webhook_deliveries: ['select', 'insert', 'update'],
-  webhook_attempts: read,
-  agent_decision_keys: ['select', 'insert'],
-  agent_decision_reports: ['select', 'insert'],
-  agent_reporting: read,
-  agent_unlock_reviews: ['select', 'insert'],
-  workers: nothing,
-  usernames: nothing,
-  profiles: nothing,
-  profile_skills: nothing,
-  consents: nothing,
-  consent_changes: nothing,
-  identities: nothing,
-  identity_changes: nothing,
-  sources: nothing,
-  source_changes: nothing,
-  evidence: nothing,
-  evidence_private: nothing,
-  evidence_imports: nothing,
-  import_ends: nothing,
-  score_recomputations: nothing,
-  scoring_vocabularies: nothing,
-  score_snapshots: nothing,
-  score_workings: nothing,
-  score_evaluations: nothing,
-  score_reissues: nothing,
-  engine_recalls: read,
-  disputes: nothing,
-  dispute_targets: nothing,
-  dispute_changes: nothing,
-  operation_replays: nothing,
-  operator_tokens: nothing,
-  audit_log: ['select', 'insert'],
-  account_audit: ['select', 'insert'],
-  search_entries: read,
-  search_terms: read,
-  search_queue: nothing,
-  search_vocabulary: nothing,
-  readable_profiles: nothing,
-  readable_scores: nothing,
-  gate_profiles: nothing,
-  gate_scores: nothing,
-  due_reissues: nothing,
-  public_profiles: read,
-  public_scores: read,
-  x402_payments: ['select', 'insert', 'update'],
-  x402_prices: ['select', 'insert', 'update'],
+const tablesByRights: Readonly<Record<string, string>> = {
+  '': `
+    credit_audits credit_archives credit_archived_sums workers usernames profiles profile_skills
+    consents consent_changes identities identity_changes sources source_changes evidence
+    evidence_private evidence_imports import_ends score_recomputations scoring_vocabularies
+    score_snapshots score_workings score_evaluations score_reissues disputes dispute_targets
+    dispute_changes operation_replays operator_tokens search_queue search_vocabulary
+    readable_profiles readable_scores gate_profiles gate_scores due_reissues`,
+  select: `
+    schema_migrations status_changes status_looks backlog signing_keys status_lists
+    score_credentials operators sign_in_links credit_usage credit_usage_marks webhook_events
+    webhook_feed_floor webhook_attempts agent_reporting engine_recalls search_entries
+    search_terms public_profiles public_scores`,
+  'select update': `
+    accounts credit_accounts`,
+  'select insert': `
+    user_identities request_log credit_entries agent_decision_keys agent_decision_reports
+    agent_unlock_reviews audit_log account_audit`,
+  'select insert delete': `
+    invitation_links`,
+  'select insert update': `
+    process_heartbeats users invitations mail_budget notices_sent user_networks api_keys
+    api_key_uses request_counts webhook_endpoints webhook_deliveries x402_payments x402_prices`,
+  'select insert update delete': `
+    reader_beats rate_windows memberships sessions mails credit_purchases webhook_secrets`,
 }
+
+function words(text: string): string[] {
+  return text.split(/\s+/).filter((word) => word !== '')
+}
+
+/** The rights on each table. */
+export const apiRights: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  Object.entries(tablesByRights).flatMap(([rights, tables]) =>
+    words(tables).map((table) => [table, words(rights)]),
+  ),
+)
 
 export type Granted =
   | { kind: 'granted' }

@@ -23,7 +23,7 @@ import {
   type CreationRules,
   createEndpoint,
 } from '../webhooks/endpoints/create.ts'
-import { disableEndpoint } from '../webhooks/endpoints/disable.ts'
+import { disableEndpoint } from '../webhooks/endpoints/enable.ts'
 import { readEndpointRequest } from '../webhooks/endpoints/request.ts'
 import { eventTypeNames } from '../webhooks/events/event-types.ts'
 import { accountName } from './account.ts'

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { orNull, time } from '../operations/fields.ts'
 import { operationsFor } from '../operations/operation.ts'
 import { counted } from '../platform/counted.ts'
-import { closedObject } from '../platform/json/closed-object.ts'
+import { closedObject, listOf } from '../platform/json/closed-object.ts'
 import { countDeliveries } from '../webhooks/api.ts'
 import { type NeedServices, readNeedFacts } from './need-facts.ts'
 import { needsOf } from './needs.ts'
@@ -18,25 +18,21 @@ const sinceOrNull = orNull(time, 'Null if nothing waits.')
 
 const status = closedObject({
   asOf: time,
-  processes: Type.Array(
-    closedObject({
-      node: Type.String(),
-      pid: count,
-      release: Type.String(),
-      serves: Type.Boolean(),
-      runsJobs: Type.Boolean(),
-      signs: Type.Boolean(),
-      seenAt: time,
-    }),
-  ),
-  jobs: Type.Array(
-    closedObject({
-      name: Type.String(),
-      succeededAt: orNull(time, 'Null if it has not succeeded yet.'),
-      error: orNull(Type.String(), 'Null unless the last run failed.'),
-      late: Type.Boolean(),
-    }),
-  ),
+  processes: listOf({
+    node: Type.String(),
+    pid: count,
+    release: Type.String(),
+    serves: Type.Boolean(),
+    runsJobs: Type.Boolean(),
+    signs: Type.Boolean(),
+    seenAt: time,
+  }),
+  jobs: listOf({
+    name: Type.String(),
+    succeededAt: orNull(time, 'Null if it has not succeeded yet.'),
+    error: orNull(Type.String(), 'Null unless the last run failed.'),
+    late: Type.Boolean(),
+  }),
   queues: closedObject({
     scoreDueSince: sinceOrNull,
     eventUndispatchedSince: sinceOrNull,

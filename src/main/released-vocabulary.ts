@@ -1,5 +1,5 @@
 /** The skill records of this release, as the engine and as search need them. */
-import { scoringVocabulary } from '../scoring/scores/scoring-vocabulary.ts'
+import { scoringVocabulary } from '../scoring/scores/scoring.ts'
 import { loadReleasedVocabulary } from '../standard/releases.ts'
 import { type SkillNames, skillNames } from '../workers/candidates/skill-names.ts'
 

@@ -5,12 +5,13 @@ import type { Job } from '../platform/job-runner.ts'
 import type { Log } from '../platform/observability/log.ts'
 import {
   type Engine,
+  type EngineChange,
   type EngineFault,
   EngineRefused,
+  engineChange,
   loadEngine,
   releasedEngine,
 } from '../scoring/scores/engine.ts'
-import { type EngineChange, engineChange } from '../scoring/scores/engine-change.ts'
 import { recalledEngines } from '../scoring/scores/recall-engine.ts'
 
 export interface OpenedEngine {

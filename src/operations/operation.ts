@@ -9,6 +9,7 @@ import type { OperatorRole, Role, Scope } from '../edge/http/callers.ts'
 import type { Queryable, Tx } from '../platform/db/db.ts'
 import type { ErrorName, Refusal } from '../platform/errors.ts'
 import type { Stored } from '../platform/json/wire-object.ts'
+import type { Columns } from '../platform/render-table.ts'
 
 /** The callers of an operation. An absent kind of caller is refused. */
 export interface Who {
@@ -62,11 +63,6 @@ export function unchanged<const Output>(
 ): { output: Output; entries: readonly [] } & More {
   return { output, entries: [], ...more }
 }
-
-export type Cell = string | number | boolean | null | readonly string[]
-
-/** Columns of a table in their order: a field of the row, or a pure function of it. */
-export type Columns<Row> = Readonly<Record<string, keyof Row | ((row: Row) => Cell)>>
 
 /** The member of the output that holds the rows of a list. */
 type RowOf<Output> = {

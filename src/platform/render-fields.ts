@@ -1,7 +1,7 @@
 /** Pure: the fields of one thing as lines of text. */
 import { wireTime } from './clock.ts'
 
-export type Cell = string | number | boolean | Date | null
+export type Cell = string | number | boolean | Date | null | readonly string[]
 
 /** Renders the fields of one thing, a line each, indented. */
 export function renderFields(fields: Readonly<Record<string, Cell>>): string[] {
@@ -13,6 +13,7 @@ export function renderFields(fields: Readonly<Record<string, Cell>>): string[] {
 
 export function textOf(value: Cell): string {
   if (value === null) return ''
+  if (Array.isArray(value)) return oneLine(value.join(', '))
   return oneLine(value instanceof Date ? wireTime(value) : String(value))
 }
 

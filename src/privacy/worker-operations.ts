@@ -1,7 +1,7 @@
 /**
  * The operations on workers. They stand here and not in `workers`, because an erasure and the
  * reasons that hide a score reach into the modules above it. `workers import` is
- * `src/scoring/scores/worker-ingest.ts`.
+ * `src/scoring/scores/sharing-ingests.ts`.
  */
 import { type Static, Type } from 'typebox'
 import {
@@ -17,7 +17,7 @@ import {
 import { changed, operationsFor } from '../operations/operation.ts'
 import { counted } from '../platform/counted.ts'
 import type { Queryable } from '../platform/db/db.ts'
-import { closedObject } from '../platform/json/closed-object.ts'
+import { closedObject, listOf } from '../platform/json/closed-object.ts'
 import { renderFields } from '../platform/render-fields.ts'
 import { findOpenDisputesOf, findScored, type OpenDispute } from '../scoring/api.ts'
 import { findWorkerPage, findWorkers, findWorkersLike, type Worker } from '../workers/api.ts'
@@ -68,17 +68,15 @@ const workersList = read({
     after: afterField,
   },
   output: closedObject({
-    workers: Type.Array(
-      closedObject({
-        workerId: Type.String(),
-        externalId,
-        username: Type.String(),
-        displayName: Type.String(),
-        onboardedAt,
-        identity,
-        scoreHiddenBy,
-      }),
-    ),
+    workers: listOf({
+      workerId: Type.String(),
+      externalId,
+      username: Type.String(),
+      displayName: Type.String(),
+      onboardedAt,
+      identity,
+      scoreHiddenBy,
+    }),
     next: nextField,
   }),
   example: { hidden: true, limit: 200 },
@@ -127,9 +125,7 @@ export const shownWorker = closedObject({
   bio: orNull(Type.String()),
   avatarUrl: orNull(Type.String()),
   memberSince: Type.String({ description: 'A month, as YYYY-MM.' }),
-  skills: Type.Array(
-    closedObject({ name: Type.String(), verified: Type.Boolean(), level: orNull(Type.String()) }),
-  ),
+  skills: listOf({ name: Type.String(), verified: Type.Boolean(), level: orNull(Type.String()) }),
   terms: orNull(closedObject({ version: Type.String(), acceptedAt: orNull(time) })),
   onboardedAt,
   missing: Type.Array(Type.String(), { description: 'What the onboarding waits for.' }),

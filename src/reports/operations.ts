@@ -5,15 +5,20 @@ import { schemaVersion } from '../edge/http/identifiers.ts'
 import {
   type AccountServices,
   accountField,
+  afterField,
+  limitField,
   listOwner,
+  nextField,
+  orNull,
   ownerNamed,
+  pageOf,
+  time,
   withAccounts,
-} from '../operations/account-field.ts'
-import { afterField, limitField, nextField, orNull, pageOf, time } from '../operations/fields.ts'
+} from '../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../operations/operation.ts'
 import { counted } from '../platform/counted.ts'
 import { refuse } from '../platform/errors.ts'
-import { closedObject } from '../platform/json/closed-object.ts'
+import { closedObject, listOf } from '../platform/json/closed-object.ts'
 import { usernameField } from '../workers/username.ts'
 import { eraseReportsAbout } from './retention.ts'
 import { agentDecisionReport, notesText } from './schema.ts'
@@ -44,7 +49,7 @@ const reportsList = read({
   who: { operator: 'viewer' },
   input: { account: Type.Optional(accountField), limit, after: afterField },
   output: closedObject({
-    reports: Type.Array(closedObject({ ...agentDecisionReport.properties, account })),
+    reports: listOf({ ...agentDecisionReport.properties, account }),
     next: nextField,
   }),
   refusals: ['account_not_found'],
@@ -85,15 +90,13 @@ const reportsReviews = read({
   who: { operator: 'viewer' },
   input: { limit: limitField, after: afterField },
   output: closedObject({
-    reviews: Type.Array(
-      closedObject({
-        id: Type.String(),
-        userId,
-        account,
-        requestedAt: time,
-        note: orNull(Type.String(), 'Text of the account.'),
-      }),
-    ),
+    reviews: listOf({
+      id: Type.String(),
+      userId,
+      account,
+      requestedAt: time,
+      note: orNull(Type.String(), 'Text of the account.'),
+    }),
     next: nextField,
   }),
   example: { limit: 200 },

@@ -10,7 +10,7 @@ import {
   url,
   urlLengthMax,
 } from '../edge/http/fields.ts'
-import { closedObject } from '../platform/json/closed-object.ts'
+import { closedObject, listOf } from '../platform/json/closed-object.ts'
 
 const open = { additionalProperties: true }
 const skillId = Type.String({
@@ -125,23 +125,23 @@ export const skillNotes = closedObject(
       600,
       'The part of the rubric that describes a role instead of proficiency. Null if there is none.',
     ),
-    sources: Type.Array(
-      closedObject({
+    sources: listOf(
+      {
         title: Type.String({ minLength: 3, description: 'The title of the source.' }),
         publisher: Type.String({ minLength: 2, description: 'The publisher of the source.' }),
         identifier: Type.String({
           minLength: 3,
           description: 'A DOI as a URL, a URL, or the number of a standard.',
         }),
-      }),
+      },
       { description: 'The literature that the reasons rest on.' },
     ),
-    reviews: Type.Array(
-      closedObject({
+    reviews: listOf(
+      {
         reviewer: text(120, 'The name of the reviewer.'),
         reviewed_at: Type.String({ format: 'date', description: 'The day of the review.' }),
         comment: text(600, 'The finding of the reviewer.'),
-      }),
+      },
       { description: 'Empty until a practitioner has reviewed the record.' },
     ),
     license: text(urlLengthMax, 'The license of the notes.'),
@@ -159,8 +159,8 @@ export const termsDocument = closedObject({
 
 export const releaseList = closedObject({
   schemaVersion: schemaVersionField('skill_releases'),
-  releases: Type.Array(
-    closedObject({
+  releases: listOf(
+    {
       version: version('The version of the release.'),
       releasedAt: dateTime('When the release was published.'),
       contentHash: text(
@@ -171,7 +171,7 @@ export const releaseList = closedObject({
       csvUrl: url('Every skill record as a table.'),
       nQuadsUrl: url('The catalog as N-Quads.'),
       crosswalkUrl: url('Mappings to ESCO and O*NET as a table.'),
-    }),
+    },
     { description: 'The newest release comes first.' },
   ),
 })

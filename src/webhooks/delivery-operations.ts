@@ -1,9 +1,9 @@
 /** The operations on deliveries to webhook endpoints. */
 import { Type } from 'typebox'
-import { listOwner, withAccounts } from '../operations/account-field.ts'
 import {
   afterField,
   limitField,
+  listOwner,
   madeId,
   moreField,
   nextField,
@@ -11,12 +11,13 @@ import {
   pageOf,
   time,
   timeField,
+  withAccounts,
 } from '../operations/fields.ts'
 import { changed, unchanged } from '../operations/operation.ts'
 import { wireTime } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import { refuse } from '../platform/errors.ts'
-import { closedObject } from '../platform/json/closed-object.ts'
+import { closedObject, listOf } from '../platform/json/closed-object.ts'
 import { findAttempts, findExhausted } from './delivery/delivery-store.ts'
 import { markDnsCheck } from './delivery/endpoint-store.ts'
 import { unknownEndpoint } from './delivery/own-endpoint.ts'
@@ -293,12 +294,10 @@ export const webhooksDns = read({
   input: {},
   output: closedObject({
     host: Type.String(),
-    addresses: Type.Array(
-      closedObject({
-        address: Type.String(),
-        isAllowed: Type.Boolean({ description: 'Whether events may be sent there.' }),
-      }),
-    ),
+    addresses: listOf({
+      address: Type.String(),
+      isAllowed: Type.Boolean({ description: 'Whether events may be sent there.' }),
+    }),
     problem: orNull(Type.String(), 'Why there is no address.'),
   }),
   refusals: ['webhook_endpoint_not_found', 'rate_limited'],

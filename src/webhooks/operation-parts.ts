@@ -1,7 +1,6 @@
 /** What the operations on webhooks share: their services, the endpoint's id, and its entries. */
 import { Type } from 'typebox'
-import { type AccountServices, accountField } from '../operations/account-field.ts'
-import { idField } from '../operations/fields.ts'
+import { type AccountServices, accountField, idField } from '../operations/fields.ts'
 import { type Context, operationsFor } from '../operations/operation.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { NameCheck } from '../platform/egress/check-name.ts'

@@ -2,21 +2,24 @@
 
 import { type Static, Type } from 'typebox'
 import { schemaVersion } from '../edge/http/identifiers.ts'
-import { accountField, listOwner, ownerNamed, withAccounts } from '../operations/account-field.ts'
 import {
+  accountField,
   afterField,
   flagField,
   limitField,
+  listOwner,
   madeId,
   nextField,
   orNull,
+  ownerNamed,
   pageOf,
   time,
+  withAccounts,
 } from '../operations/fields.ts'
 import { changed, unchanged } from '../operations/operation.ts'
 import type { Queryable } from '../platform/db/db.ts'
 import { type ErrorName, type Refusal, refuse } from '../platform/errors.ts'
-import { closedObject } from '../platform/json/closed-object.ts'
+import { closedObject, listOf } from '../platform/json/closed-object.ts'
 import type { Stored } from '../platform/json/wire-object.ts'
 import { renderFields } from '../platform/render-fields.ts'
 import { findFailingNow, findOwners, hasFailures } from './delivery/endpoint-store.ts'
@@ -26,8 +29,12 @@ import { setLimits } from './delivery/rate-store.ts'
 import { untilNothingStarts } from './delivery/start-window.ts'
 import { deliveryOperations } from './delivery-operations.ts'
 import { createEndpoint } from './endpoints/create.ts'
-import { disableEndpoint } from './endpoints/disable.ts'
-import { type EndpointMove, enableEndpoint, pauseEndpoint } from './endpoints/enable.ts'
+import {
+  disableEndpoint,
+  type EndpointMove,
+  enableEndpoint,
+  pauseEndpoint,
+} from './endpoints/enable.ts'
 import { readEndpointRequest } from './endpoints/request.ts'
 import {
   descriptionForm,
@@ -197,16 +204,14 @@ export const webhooksFailing = read({
   path: {},
   input: { account: ofAccount, limit: limitField, after: afterField },
   output: closedObject({
-    endpoints: Type.Array(
-      closedObject({
-        ...listedEndpoint.properties,
-        health: closedObject({
-          ...health,
-          responseStatus: orNull(Type.Integer(), 'Of the last failure.'),
-          errorCode: orNull(Type.String(), 'Of the last failure.'),
-        }),
+    endpoints: listOf({
+      ...listedEndpoint.properties,
+      health: closedObject({
+        ...health,
+        responseStatus: orNull(Type.Integer(), 'Of the last failure.'),
+        errorCode: orNull(Type.String(), 'Of the last failure.'),
       }),
-    ),
+    }),
     next: nextField,
   }),
   refusals: ['account_not_found', 'invalid_field'],

@@ -184,13 +184,10 @@ test('export: three files hold pseudonyms and no name; the key is written once, 
   const paged: Record<ExportTable, string[]> = { scores: [], skills: [], evidence: [] }
   const key = createSecretKey(Buffer.from(readFileSync(keyFile, 'utf8').trim(), 'hex'))
   const rules = { ...scoring, vocabulary: releasedVocabulary() }
-  const { read, write } = openExport(db, { key, rules, now: new Date(), limit: 1 })
+  const addPage = openExport(db, { key, rules, now: new Date(), limit: 1 })
   let after: string | null = null
-  do {
-    const page = await read(after)
-    await write(page, (table, cells) => paged[table].push(csvLine(cells)))
-    after = page.next
-  } while (after !== null)
+  do after = await addPage(after, (table, cells) => paged[table].push(csvLine(cells)))
+  while (after !== null)
   for (const [table, text] of Object.entries({ scores, skills, evidence: items }))
     assert.deepEqual(text.trim().split('\n').slice(1), paged[table as ExportTable])
   const again = await line.run(['scores', 'export', '--out', out, '--key-file', keyFile])

@@ -1,6 +1,5 @@
 /** The native and the `eddsa-jcs-2022` proof: Ed25519 over SHA-256(options) ‖ SHA-256(document). */
 import { base58Decode, joined, sha256 } from './bytes.ts'
-import { canonicalJson } from './canonical-json.ts'
 import { type IssuerKey, isObject } from './keys.ts'
 
 type Json = Record<string, unknown>
@@ -70,4 +69,15 @@ export async function signatureHolds(
   const digests = await Promise.all([canonicalOptions, canonicalPayload].map(sha256))
   const key = await crypto.subtle.importKey('raw', publicKey, 'Ed25519', false, ['verify'])
   return crypto.subtle.verify('Ed25519', key, signature, joined(digests))
+}
+
+export function canonicalJson(value: unknown): string {
+  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null'
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  const members = value as Record<string, unknown>
+  const parts = Object.keys(members)
+    .filter((name) => members[name] !== undefined)
+    .sort()
+    .map((name) => `${JSON.stringify(name)}:${canonicalJson(members[name])}`)
+  return `{${parts.join(',')}}`
 }

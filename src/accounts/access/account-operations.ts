@@ -1,10 +1,18 @@
 /** The operations on accounts. Those on the members are in `src/accounts/member-operations.ts`. */
 import { Type } from 'typebox'
-import { type AccountServices, accountField } from '../../operations/account-field.ts'
-import { afterField, limitField, madeId, nextField, pageOf, time } from '../../operations/fields.ts'
+import {
+  type AccountServices,
+  accountField,
+  afterField,
+  limitField,
+  madeId,
+  nextField,
+  pageOf,
+  time,
+} from '../../operations/fields.ts'
 import { changed, operationsFor } from '../../operations/operation.ts'
 import { refuse } from '../../platform/errors.ts'
-import { closedObject } from '../../platform/json/closed-object.ts'
+import { closedObject, listOf } from '../../platform/json/closed-object.ts'
 import { renderFields } from '../../platform/render-fields.ts'
 import { renderTable } from '../../platform/render-table.ts'
 import { keyColumns, listedKey, withState } from './listed-key.ts'
@@ -61,9 +69,7 @@ const accountsList = read({
   who: { operator: 'viewer' },
   input: { limit: { ...limitField, default: 1_000 }, after: afterField },
   output: closedObject({
-    accounts: Type.Array(
-      closedObject({ ...account.properties, activeKeys: Type.Integer(), credits }),
-    ),
+    accounts: listOf({ ...account.properties, activeKeys: Type.Integer(), credits }),
     next: nextField,
   }),
   example: { limit: 1_000 },

@@ -1,8 +1,9 @@
 /** The operations on API keys of accounts. A key is shown only by the operation that makes it. */
 import { Type } from 'typebox'
 import { environments, scopes } from '../../edge/http/callers.ts'
-import { type AccountServices, accountField, ownerNamed } from '../../operations/account-field.ts'
 import {
+  type AccountServices,
+  accountField,
   afterField,
   flagField,
   idField,
@@ -10,13 +11,15 @@ import {
   madeId,
   nextField,
   orNull,
+  ownerNamed,
   pageOf,
   time,
 } from '../../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../../operations/operation.ts'
 import type { Queryable } from '../../platform/db/db.ts'
 import { refuse } from '../../platform/errors.ts'
-import { closedObject } from '../../platform/json/closed-object.ts'
+import { closedObject, listOf } from '../../platform/json/closed-object.ts'
+import { sameNames } from '../../platform/render-table.ts'
 import { findAllEntries } from '../request-log/store.ts'
 import { networkText } from './allowed-from.ts'
 import { keyColumns, listedKey, withState } from './listed-key.ts'
@@ -209,28 +212,21 @@ const apiKeysCalls = readCalls({
   path: { keyId },
   input: { limit: limitField },
   output: closedObject({
-    calls: Type.Array(
-      closedObject({
-        at: time,
-        operation: Type.String(),
-        status: Type.Integer(),
-        error: orNull(Type.String(), 'The code of the refusal; null if there is none.'),
-        credits: Type.Integer(),
-        network: Type.String({ description: 'The network of the caller.' }),
-        requestId: Type.String(),
-      }),
-    ),
+    calls: listOf({
+      at: time,
+      operation: Type.String(),
+      status: Type.Integer(),
+      error: orNull(Type.String(), 'The code of the refusal; null if there is none.'),
+      credits: Type.Integer(),
+      network: Type.String({ description: 'The network of the caller.' }),
+      requestId: Type.String(),
+    }),
   }),
   refusals: ['api_key_not_found'],
   example: { keyId: exampleId, limit: 200 },
   none: 'The request log has no call with this key.',
   columns: {
-    at: 'at',
-    operation: 'operation',
-    status: 'status',
-    error: 'error',
-    credits: 'credits',
-    network: 'network',
+    ...sameNames('at', 'operation', 'status', 'error', 'credits', 'network'),
     request: 'requestId',
   },
   async run(db, { keyId: id, limit }, { services }) {
@@ -238,18 +234,7 @@ const apiKeysCalls = readCalls({
     if (key === undefined)
       return refuse('api_key_not_found', { message: `No API key has the id ${id}.` })
     const wanted = { accountId: key.accountId, keyId: id, before: null, limit }
-    const found = await services.withCalls(db, (calls) => findAllEntries(calls, wanted))
-    return {
-      calls: found.map(({ at, operation, status, error, credits, network, requestId }) => ({
-        at,
-        operation,
-        status,
-        error,
-        credits,
-        network,
-        requestId,
-      })),
-    }
+    return { calls: await services.withCalls(db, (calls) => findAllEntries(calls, wanted)) }
   },
 })
 

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { environments, scopes } from '../../edge/http/callers.ts'
 import { orNull, time } from '../../operations/fields.ts'
 import { closedObject } from '../../platform/json/closed-object.ts'
-import type { Columns } from '../../platform/render-table.ts'
+import { type Columns, sameNames } from '../../platform/render-table.ts'
 import { isActive } from './manage.ts'
 import type { StoredKey } from './store.ts'
 
@@ -28,13 +28,12 @@ export function withState(key: StoredKey, now: Date) {
 }
 
 export const keyColumns = {
-  id: ({ id }) => id,
-  key: ({ shown }) => shown,
-  state: ({ state }) => state,
-  name: ({ name }) => name,
+  id: 'id',
+  key: 'shown',
+  ...sameNames('state', 'name'),
   scopes: ({ scopes: rights }) => rights.join(' '),
   from: ({ allowedFrom }) => allowedFrom?.join(' ') ?? 'anywhere',
-  created: ({ createdAt }) => createdAt,
+  created: 'createdAt',
   ends: ({ expiresAt, revokedAt }) => revokedAt ?? expiresAt,
-  lastUsed: ({ lastUsedAt }) => lastUsedAt,
+  lastUsed: 'lastUsedAt',
 } satisfies Columns<ListedKey>

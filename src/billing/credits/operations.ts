@@ -1,12 +1,21 @@
 /** The operations on the credits of accounts, and on the ledger that records them. */
 import { type Static, Type } from 'typebox'
-import { type AccountServices, accountField, ownerNamed } from '../../operations/account-field.ts'
-import { limitField, moreField, nextField, pageOf, timeField } from '../../operations/fields.ts'
-import { type Cell, changed, operationsFor, unchanged } from '../../operations/operation.ts'
+import {
+  type AccountServices,
+  accountField,
+  limitField,
+  moreField,
+  nextField,
+  ownerNamed,
+  pageOf,
+  timeField,
+} from '../../operations/fields.ts'
+import { changed, operationsFor, unchanged } from '../../operations/operation.ts'
 import { wireTime } from '../../platform/clock.ts'
 import { counted } from '../../platform/counted.ts'
 import { refuse } from '../../platform/errors.ts'
-import { closedObject } from '../../platform/json/closed-object.ts'
+import { closedObject, listOf } from '../../platform/json/closed-object.ts'
+import { type Cell } from '../../platform/render-fields.ts'
 import { archiveMonth } from './archive.ts'
 import { findArchivedSumsOf } from './archive-store.ts'
 import { enterCredits, signed } from './credits.ts'
@@ -212,33 +221,32 @@ export const creditsUsage = read({
   },
   output: closedObject({
     account,
-    usage: Type.Array(
-      closedObject({
-        day: Type.String({ description: 'In UTC, such as 2026-05-14.' }),
-        meter: Type.String(),
-        operation: Type.String(),
-        calls: count,
-        refunded: count,
-        credits: count,
-      }),
-    ),
+    usage: listOf({
+      day: Type.String({ description: 'In UTC, such as 2026-05-14.' }),
+      meter: Type.String(),
+      operation: Type.String(),
+      calls: count,
+      refunded: count,
+      credits: count,
+    }),
     next: nextField,
     credits: Type.Integer({ description: 'The sum of the rows of all pages.' }),
-    archived: Type.Array(closedObject({ month: Type.String(), entries: count, credits: count }), {
-      description: 'Months of this time whose calls are in files, and not in the rows.',
-    }),
+    archived: listOf(
+      { month: Type.String(), entries: count, credits: count },
+      {
+        description: 'Months of this time whose calls are in files, and not in the rows.',
+      },
+    ),
   }),
   refusals: ['account_not_found', 'invalid_field'],
   example: { account: 'Example Ltd', since: '2026-05-01', until: '2026-06-01', limit: 1_000 },
   none: 'Nothing was charged.',
-  columns: {
-    day: fieldOf('day'),
-    meter: fieldOf('meter'),
-    operation: fieldOf('operation'),
-    calls: fieldOf('calls'),
-    refunded: fieldOf('refunded'),
-    credits: fieldOf('credits'),
-  },
+  columns: Object.fromEntries(
+    ['day', 'meter', 'operation', 'calls', 'refunded', 'credits'].map((name) => [
+      name,
+      fieldOf(name),
+    ]),
+  ),
   renderLines: ({ usage, credits, archived }) => [
     ...(usage.length === 0 ? [] : [`${counted(credits, 'credit')} in all`]),
     ...archived.map(
@@ -270,8 +278,7 @@ export const creditsUsage = read({
     const { rows, next } = pageOf(found, limit, (row) =>
       [row.day, row.meter, row.operation].join('/'),
     )
-    const usage = rows.map(({ sum: _sum, ...row }) => row)
-    return { account: of.id, usage, next, credits: found.at(0)?.sum ?? 0, archived }
+    return { account: of.id, usage: rows, next, credits: found.at(0)?.sum ?? 0, archived }
   },
 })
 

@@ -7,8 +7,8 @@ import { startService, type TestService } from '../../../test/support/start/serv
 import { rollUpAllUsage } from '../../main/jobs/all.ts'
 import { sql } from '../../platform/db/db.ts'
 import { enterCredits } from './credits.ts'
+import { lastDays } from './months.ts'
 import { findCreditAccount } from './store.ts'
-import { lastDays } from './usage-period.ts'
 import { findLedger, findUsage } from './usage-store.ts'
 
 let service: TestService

@@ -12,8 +12,9 @@ import {
 } from '../../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../../operations/operation.ts'
 import { refuse } from '../../platform/errors.ts'
-import { closedObject } from '../../platform/json/closed-object.ts'
+import { closedObject, listOf } from '../../platform/json/closed-object.ts'
 import type { Stored } from '../../platform/json/wire-object.ts'
+import { sameNames } from '../../platform/render-table.ts'
 import { closePayment, recordRefund } from './settlement/close.ts'
 import {
   type ListedPayment,
@@ -135,18 +136,13 @@ export const paymentsStates = read({
   summary: 'Show the number and the sum of payments in each state',
   who: { operator: 'viewer' },
   output: closedObject({
-    states: Type.Array(
-      closedObject({ state, chainId, payments: count, amount, oldest: time, newest: time }),
-    ),
+    states: listOf({ state, chainId, payments: count, amount, oldest: time, newest: time }),
   }),
   none: 'There are no payments.',
   columns: {
     state: 'state',
     chain: 'chainId',
-    payments: 'payments',
-    amount: 'amount',
-    oldest: 'oldest',
-    newest: 'newest',
+    ...sameNames('payments', 'amount', 'oldest', 'newest'),
   },
   run: async (db) => ({ states: await sumByState(db) }),
 })
@@ -274,16 +270,14 @@ export const paymentsRevenue = read({
   who: { operator: 'viewer' },
   input: { since: Type.Optional(timeField('in UTC; default: 30 days ago')) },
   output: closedObject({
-    revenue: Type.Array(
-      closedObject({
-        day: Type.String({ description: 'In UTC, such as 2026-05-14.' }),
-        endpoint: Type.String(),
-        chainId,
-        payments: count,
-        amount,
-        refunded: Type.String({ description: 'The part of the amount that was given back.' }),
-      }),
-    ),
+    revenue: listOf({
+      day: Type.String({ description: 'In UTC, such as 2026-05-14.' }),
+      endpoint: Type.String(),
+      chainId,
+      payments: count,
+      amount,
+      refunded: Type.String({ description: 'The part of the amount that was given back.' }),
+    }),
   }),
   example: { since: '2026-05-01' },
   none: 'No payment was settled in this time.',
@@ -291,9 +285,7 @@ export const paymentsRevenue = read({
     day: 'day',
     endpoint: 'endpoint',
     chain: 'chainId',
-    payments: 'payments',
-    amount: 'amount',
-    refunded: 'refunded',
+    ...sameNames('payments', 'amount', 'refunded'),
   },
   async run(db, { since }, { now }) {
     const start = since === undefined ? new Date(now.getTime() - 30 * dayMs) : new Date(since)

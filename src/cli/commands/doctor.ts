@@ -19,7 +19,7 @@ import {
   checkRequestLogDatabase,
   type DatabaseCheckOptions,
 } from '../doctor-database.ts'
-import { type Finding, fail, ok, warn } from '../doctor-finding.ts'
+import { about, type Finding } from '../doctor-finding.ts'
 import {
   checkDataFolder,
   checkKeyFiles,
@@ -49,6 +49,7 @@ async function runChecks(env: Record<string, string | undefined>): Promise<Outco
 }
 
 async function runAllChecks(env: Record<string, string | undefined>): Promise<Finding[]> {
+  const { ok, warn } = about('settings')
   const node = checkNodeVersion(process.version)
   const config = readSettings(env)
   if (Array.isArray(config)) return [node, ...config]
@@ -57,11 +58,11 @@ async function runAllChecks(env: Record<string, string | undefined>): Promise<Fi
   const isDemo = existsSync(completionFile(config.dataDir))
   return [
     node,
-    ok('settings', `PUBLIC_URL is ${config.publicUrl}`),
+    ok(`PUBLIC_URL is ${config.publicUrl}`),
     ...(config.operatorName === null
-      ? [(isDemo ? ok : warn)('settings', `OPERATOR_NAME is not set: pages name ${host} alone.`)]
+      ? [(isDemo ? ok : warn)(`OPERATOR_NAME is not set: pages name ${host} alone.`)]
       : []),
-    ...developmentWarnings(config).map((message) => (isDemo ? ok : warn)('settings', message)),
+    ...developmentWarnings(config).map((message) => (isDemo ? ok : warn)(message)),
     checkSecurityContact(config, isDemo),
     await checkDataFolder(config.dataDir),
     files,
@@ -79,58 +80,57 @@ async function runAllChecks(env: Record<string, string | undefined>): Promise<Fi
 }
 
 function checkSecurityContact({ securityContact }: Config, isDemo: boolean): Finding {
-  const check = 'security'
-  if (securityContact !== null) return ok(check, `security.txt names ${securityContact}`)
+  const { ok, warn } = about('security')
+  if (securityContact !== null) return ok(`security.txt names ${securityContact}`)
   return (isDemo ? ok : warn)(
-    check,
     'SECURITY_CONTACT is not set, so /.well-known/security.txt does not exist and nobody can report a vulnerability in private.',
   )
 }
 
 function readSettings(env: Record<string, string | undefined>): Config | Finding[] {
+  const { fail } = about('settings')
   try {
     return readConfig(env)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return error.problems.map((problem) => fail('settings', problem))
+    return error.problems.map((problem) => fail(problem))
   }
 }
 
 /** Connects to the mail server and signs in, and sends nothing. */
 async function checkMail({ mail }: Config): Promise<Finding> {
-  const check = 'mail'
+  const { ok, warn } = about('mail')
   if (mail === null)
-    return ok(
-      check,
-      'off, because SMTP_URL is not set: `assay users sign-in-link EMAIL` prints a link',
-    )
+    return ok('off, because SMTP_URL is not set: `assay users sign-in-link EMAIL` prints a link')
   const client = await openMails(mail)
   const why = await client.check()
   client.close()
   const { host } = new URL(mail.smtpUrl)
   return why === null
-    ? ok(check, `sign-in links are sent by ${host}, which accepts the connection`)
-    : warn(check, `${host} does not take mails: ${why}. Check the settings SMTP_*.`)
+    ? ok(`sign-in links are sent by ${host}, which accepts the connection`)
+    : warn(`${host} does not take mails: ${why}. Check the settings SMTP_*.`)
 }
 
 /** Asks the provider for its configuration, as the first sign-in does. */
 async function checkProvider(config: Config): Promise<Finding> {
+  const { ok, warn } = about('provider')
   const provider = openSignInProvider(config, { warn() {} })
-  if (provider === null) return ok('provider', 'off, because OIDC_ISSUER is not set')
+  if (provider === null) return ok('off, because OIDC_ISSUER is not set')
   const begun = await provider.begin()
   await provider.close()
   const callback = `It must know the callback URL ${provider.callbackUrl}.`
   return begun.kind === 'begun'
-    ? ok('provider', `${provider.name} answers. ${callback}`)
-    : warn('provider', `${provider.name} does not answer as it should: ${begun.why}. ${callback}`)
+    ? ok(`${provider.name} answers. ${callback}`)
+    : warn(`${provider.name} does not answer as it should: ${begun.why}. ${callback}`)
 }
 
 async function checkDatabaseIfAny(
   config: Config,
   machine: DatabaseCheckOptions,
 ): Promise<Finding[]> {
+  const { ok } = about('database')
   if (config.databaseUrl === undefined && !existsSync(join(config.dataDir, 'postgres')))
-    return [ok('database', 'the embedded one; `assay serve` makes it')]
+    return [ok('the embedded one; `assay serve` makes it')]
   try {
     return await withServer(config, async ({ url }) => {
       await using closing = new AsyncDisposableStack()
@@ -159,21 +159,23 @@ async function checkRequestLogIfApart(config: Config): Promise<Finding[]> {
 async function checkReplicas({ databaseReadUrls: urls }: Config): Promise<Finding[]> {
   const checks = urls.map(async (url, i) => {
     const check = `replica ${i + 1}`
+    const { warn } = about(check)
     await using closing = new AsyncDisposableStack()
     const db = openCommandDb({ url, pooling: 'session', connectionsMax: 1 })
     closing.defer(() => db.close())
     return await checkReplica(db, check).catch((error) =>
-      warn(check, unreachable(check, 'DATABASE_READ_URLS', error).message),
+      warn(unreachable(check, 'DATABASE_READ_URLS', error).message),
     )
   })
   return Promise.all(checks)
 }
 
 function unreachable(check: string, setting: string, error: unknown): Finding {
+  const { fail } = about(check)
   const { message, cause } = error instanceof Error ? error : new Error(String(error))
   const why = cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : ''
   const advice = why.includes('DATABASE_POOLING')
     ? ''
     : ` Check ${setting} and that PostgreSQL runs.`
-  return fail(check, `${message}${why}.${advice}`)
+  return fail(`${message}${why}.${advice}`)
 }

@@ -1,18 +1,20 @@
 /** `assay keys`: the signing keys of score credentials. */
 import type { Command } from 'commander'
-import { findKeys, type RegisteredKey } from '../../credentials/api.ts'
+import { findKeys } from '../../credentials/api.ts'
 import { makeKeyFile, readSigners } from '../../credentials/key-files.ts'
 import { publishedBeforeUseSeconds } from '../../credentials/rotate-keys.ts'
 import type { SigningKey } from '../../credentials/trust.ts'
+import type { OutputOf } from '../../operations/perform.ts'
 import { counted } from '../../platform/counted.ts'
+import { type Columns, sameNames } from '../../platform/render-table.ts'
 import { countDueReissues, countPublicScoresOf, waitForReissues } from '../../scoring/api.ts'
 import { credentialsReissue } from '../../scoring/scores/credential-operations.ts'
 import { markRevokedKeys } from '../../scoring/scores/reissue.ts'
 import {
   keysCreate,
+  keysList,
   keysRevoke,
   keysRotate,
-  renderKey,
 } from '../../scoring/scores/signing-key-operations.ts'
 import { parseKid } from '../args.ts'
 import { act, command } from '../command.ts'
@@ -20,7 +22,7 @@ import { type CommandContext, withContext } from '../context.ts'
 import { Failure, failure, usageError } from '../fail.ts'
 import { performHere } from '../operation-command.ts'
 import { done, type Outcome } from '../output.ts'
-import { type Columns, listed } from '../render.ts'
+import { listed } from '../render.ts'
 import { renderProgress } from '../render-progress.ts'
 
 export function declareCommand(keys: Command): void {
@@ -85,45 +87,37 @@ function rotate({ now = false }: { now?: boolean }): Promise<Outcome> {
   })
 }
 
-interface ListedKey {
-  kid: string
+type Registered = OutputOf<typeof keysList>['keys'][number]
+
+interface ListedKey extends Partial<Omit<Registered, 'state'>> {
   state: string
-  times: Partial<RegisteredKey>
   /** Whether the file of the key is on this machine. */
   isOnThisMachine: boolean
 }
 
 /** At most 120 characters wide. `--json` has every time. */
 const columns: Columns<ListedKey> = {
-  kid: ({ kid }) => kid,
-  state: ({ state }) => state,
-  since: ({ times }) =>
-    times.revokedAt ?? times.retiredAt ?? times.activatedAt ?? times.createdAt ?? null,
-  credentials: ({ times }) =>
-    times.revokedAt ? (times.credentialsRevokedAt ? 'revoked' : 'kept') : null,
+  ...sameNames('kid', 'state'),
+  since: ({ revokedAt, retiredAt, activatedAt, createdAt }) =>
+    revokedAt ?? retiredAt ?? activatedAt ?? createdAt ?? null,
+  credentials: ({ revokedAt, credentialsRevokedAt }) =>
+    revokedAt ? (credentialsRevokedAt ? 'revoked' : 'kept') : null,
   file: ({ isOnThisMachine }) => (isOnThisMachine ? 'here' : 'not here'),
 }
 
 function list(): Promise<Outcome> {
-  return withContext(async ({ db, config }) => {
-    const keys = await findKeys(db)
-    const signers = await readSigners(config.signingKeysDir)
+  return withContext(async (context) => {
+    const { keys } = await performHere(context, keysList, { input: {}, flags: {} })
+    const signers = await readSigners(context.config.signingKeysDir)
     const unregistered = [...signers.keys()].filter((kid) => !keys.some((key) => key.kid === kid))
-    const registered = keys.map((key) => ({
-      ...renderKey(key),
-      isOnThisMachine: signers.has(key.kid),
+    const registered = keys.map((key) => ({ ...key, isOnThisMachine: signers.has(key.kid) }))
+    const others = unregistered.map((kid) => ({
+      kid,
+      state: 'not registered',
+      isOnThisMachine: true,
     }))
-    const rows = [
-      ...keys.map((key) => ({ ...key, times: key, isOnThisMachine: signers.has(key.kid) })),
-      ...unregistered.map((kid) => ({
-        kid,
-        state: 'not registered',
-        times: {},
-        isOnThisMachine: true,
-      })),
-    ]
-    const none = 'There is no signing key yet. Run `assay keys create`.'
-    return listed({ keys: registered, unregistered }, { rows, columns, none })
+    const rows: ListedKey[] = [...registered, ...others]
+    return listed({ keys: registered, unregistered }, { rows, columns, none: keysList.none ?? '' })
   })
 }
 

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { OutputOf } from '../../operations/perform.ts'
 import { counted } from '../../platform/counted.ts'
 import { renderFields } from '../../platform/render-fields.ts'
+import { type Columns, renderTable, sameNames } from '../../platform/render-table.ts'
 import { countSnapshots, findSnapshot, type StoredSnapshot } from '../../scoring/api.ts'
 import { scoresExplain } from '../../scoring/scores/explain-operation.ts'
 import { scoreOperations } from '../../scoring/scores/operations.ts'
@@ -19,7 +20,6 @@ import { type CommandContext, withContext } from '../context.ts'
 import { interrupted, usageError } from '../fail.ts'
 import { declareOperation, declareOperations, runOperation } from '../operation-command.ts'
 import { done, note, type Outcome } from '../output.ts'
-import { type Columns, renderTable } from '../render.ts'
 import { renderProgress } from '../render-progress.ts'
 import { declareReports } from '../score-reports.ts'
 
@@ -63,13 +63,10 @@ function renderExplanation({ result, asOf, engine, endsOn, skills, items }: Expl
 }
 
 const itemColumns: Columns<Item> = {
-  evidence: ({ id }) => id,
-  type: ({ type }) => type,
-  group: ({ group }) => group,
-  value: ({ value }) => value,
-  assurance: ({ assurance }) => assurance,
-  observed: ({ observedOn }) => observedOn,
-  weight: ({ weight }) => weight,
+  evidence: 'id',
+  ...sameNames('type', 'group', 'value', 'assurance'),
+  observed: 'observedOn',
+  weight: 'weight',
   left: ({ share }) => `${((share * 100) / 2 ** 20).toFixed(1)} %`,
   mass: ({ mass }) => Math.floor(mass / 2 ** 20),
   pull: ({ pull }) => withSign(Math.round(pull / 2 ** 20)),
@@ -82,11 +79,9 @@ function withSign(number: number): string {
 }
 
 const droppedColumns: Columns<Item> = {
-  evidence: ({ id }) => id,
-  skill: ({ skillId }) => skillId,
-  type: ({ type }) => type,
-  group: ({ group }) => group,
-  reason: ({ reason }) => reason,
+  evidence: 'id',
+  skill: 'skillId',
+  ...sameNames('type', 'group', 'reason'),
 }
 
 function replayScores(

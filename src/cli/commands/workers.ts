@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { workerOperations, workersExport } from '../../privacy/worker-operations.ts'
-import { workersImport } from '../../scoring/scores/worker-ingest.ts'
+import { workersImport } from '../../scoring/scores/sharing-ingests.ts'
 import { usernameArgument } from '../args.ts'
 import { act, command } from '../command.ts'
 import { withContext } from '../context.ts'

@@ -2,7 +2,7 @@
 
 import { findAccountNames, findEndingKeys } from '../../accounts/api.ts'
 import { type DueNotice, ownerNotices, queueNotices } from '../../accounts/notices.ts'
-import type { OwnerNotice } from '../../audit/user-actions.ts'
+import type { OwnerNotice } from '../../audit/account-actions.ts'
 import { findLowCredits } from '../../billing/api.ts'
 import type { Config } from '../../config/config.ts'
 import { type NeedServices, readNeedFacts } from '../../health/need-facts.ts'

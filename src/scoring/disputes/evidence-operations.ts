@@ -16,7 +16,7 @@ import { changed, operationsFor, unchanged } from '../../operations/operation.ts
 import { counted } from '../../platform/counted.ts'
 import type { Queryable, Tx } from '../../platform/db/db.ts'
 import { refuse } from '../../platform/errors.ts'
-import { closedObject } from '../../platform/json/closed-object.ts'
+import { closedObject, listOf } from '../../platform/json/closed-object.ts'
 import type { Stored } from '../../platform/json/wire-object.ts'
 import { findWorkerFacts, findWorkerId } from '../../workers/api.ts'
 import { unknownWorker, usernameField } from '../../workers/username.ts'
@@ -25,11 +25,11 @@ import {
   evidenceNamesField,
   findNamedEvidence,
 } from '../evidence/evidence-names.ts'
+import { unknownSource } from '../evidence/register-source.ts'
 import { revocationReasons } from '../evidence/schema.ts'
 import { sourceIdField } from '../evidence/source-operations.ts'
 import { knownSources } from '../evidence/source-store.ts'
 import { evidenceStates, findEvidencePage, findUnrevokedOfSource } from '../evidence/store.ts'
-import { unknownSource } from '../evidence/suspend-source.ts'
 import { revokeAndRescore } from '../scores/revoke-evidence.ts'
 import { effects, type ScoredWorker } from '../scores/score-workers.ts'
 import type { DisputeServices } from './operations.ts'
@@ -44,17 +44,15 @@ const reason = Type.Enum([...revocationReasons], { description: revocationReason
 /** An entry of the audit log names at most so many items. */
 const subjectsMax = 256
 
-const rescored = Type.Array(
-  closedObject({
-    workerId: Type.String(),
-    username: Type.String(),
-    outcome: Type.Enum([...effects]),
-    snapshotId: {
-      ...orNull(Type.String(), 'Id of the score, or null if there is none.'),
-      'x-made': true,
-    },
-  }),
-)
+const rescored = listOf({
+  workerId: Type.String(),
+  username: Type.String(),
+  outcome: Type.Enum([...effects]),
+  snapshotId: {
+    ...orNull(Type.String(), 'Id of the score, or null if there is none.'),
+    'x-made': true,
+  },
+})
 
 async function rescoredRows(
   db: Queryable,
@@ -199,7 +197,7 @@ const evidenceReassign = change({
   positional: ['evidence'],
   output: closedObject({
     to: Type.String(),
-    moved: Type.Array(closedObject({ evidenceId: Type.String(), fromWorkerId: Type.String() })),
+    moved: listOf({ evidenceId: Type.String(), fromWorkerId: Type.String() }),
     rescored,
   }),
   refusals: [

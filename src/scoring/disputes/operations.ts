@@ -15,7 +15,7 @@ import { changed, operationsFor } from '../../operations/operation.ts'
 import { counted } from '../../platform/counted.ts'
 import type { Queryable, Tx } from '../../platform/db/db.ts'
 import { type Refusal, refuse } from '../../platform/errors.ts'
-import { closedObject } from '../../platform/json/closed-object.ts'
+import { closedObject, listOf } from '../../platform/json/closed-object.ts'
 import type { Stored } from '../../platform/json/wire-object.ts'
 import { renderFields } from '../../platform/render-fields.ts'
 import { findWorkerFacts, findWorkerId } from '../../workers/api.ts'
@@ -57,9 +57,7 @@ const dispute = closedObject({
   endedAt: orNull(time, 'Null while the dispute is open.'),
   username: Type.String({ description: '"-" if the worker was erased.' }),
   overdue: Type.Boolean(),
-  evidence: Type.Array(
-    closedObject({ evidenceId: Type.String(), excluded: Type.Boolean(), upheld: Type.Boolean() }),
-  ),
+  evidence: listOf({ evidenceId: Type.String(), excluded: Type.Boolean(), upheld: Type.Boolean() }),
 })
 type WireDispute = Static<typeof dispute>
 

@@ -1,10 +1,10 @@
 /**
- * Exclusion of evidence during a dispute, and its restoration. Excluded evidence does not count in
- * a score, but keeps its row.
+ * Exclusion of evidence during a dispute, its restoration, and the expiry of evidence. Evidence that
+ * is excluded or has expired does not count in a score, but keeps its row.
  */
-import type { Tx } from '../../platform/db/db.ts'
+import type { Db, Tx } from '../../platform/db/db.ts'
 import { markForRecomputation } from './recomputation-store.ts'
-import { lockEvidence, moveEvidence } from './store.ts'
+import { expireEvidence, lockEvidence, moveEvidence } from './store.ts'
 
 /** Excludes the active items among `ids` within the caller's transaction and returns their ids. */
 export function excludeEvidence(tx: Tx, ids: readonly string[], now: Date): Promise<string[]> {
@@ -33,4 +33,16 @@ async function move(tx: Tx, ids: readonly string[], { from, to, reason, now }: M
   const workers = due.map(({ workerId }) => workerId)
   await markForRecomputation(tx, workers, { reason, now })
   return moved
+}
+
+/**
+ * Expires at most `limit` items and marks their workers in the same transaction. Returns the number
+ * of expired items; call again until it returns 0.
+ */
+export function expireDueEvidence(db: Db, now: Date, limit = 1_000): Promise<number> {
+  return db.transaction(async (tx) => {
+    const workers = await expireEvidence(tx, now, limit)
+    await markForRecomputation(tx, workers, { reason: 'evidence_expired', now })
+    return workers.length
+  })
 }

@@ -12,8 +12,7 @@ import { crossing, inTurn } from '../../../test/support/fault/in-turn.ts'
 import { testDatabase } from '../../../test/support/start/database.ts'
 import { sql, type Tx } from '../../platform/db/db.ts'
 import { score } from '../core/score.ts'
-import { excludeEvidence, restoreEvidence } from './exclude-evidence.ts'
-import { expireDueEvidence } from './expire-evidence.ts'
+import { excludeEvidence, expireDueEvidence, restoreEvidence } from './exclude-evidence.ts'
 import { type Ingested, ingestEvidence } from './ingest-evidence.ts'
 import {
   deleteRecomputations,

@@ -1,16 +1,23 @@
 /**
- * Registers sources. If the assurance or group of a source changes, every worker with evidence from
- * it is marked for recomputation.
+ * Registers and suspends sources. If the assurance or group of a source changes, or if it is
+ * suspended or resumed, every worker with evidence from it is marked for recomputation.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Applied } from '../../operations/ingest.ts'
 import { changed, unchanged } from '../../operations/operation.ts'
 import type { Tx } from '../../platform/db/db.ts'
+import { type Refusal, refuse } from '../../platform/errors.ts'
 import type { Refused } from './line-reader.ts'
 import { markWorkersOfSource } from './recomputation-store.ts'
 import type { SourceLine } from './schema.ts'
 import { type Source, sourceOf } from './source-line.ts'
-import { insertSource, insertSourceChange, lockSource, updateSource } from './source-store.ts'
+import {
+  insertSource,
+  insertSourceChange,
+  lockSource,
+  updateSource,
+  updateSuspension,
+} from './source-store.ts'
 
 export type Registered =
   | { result: 'registered' | 'changed' | 'unchanged'; source: Source }
@@ -60,4 +67,24 @@ async function change(tx: Tx, source: Source, now: Date): Promise<'changed' | 'u
   await updateSource(tx, source, now)
   if (!isTrustedAsBefore) await markWorkersOfSource(tx, source.id, now)
   return 'changed'
+}
+
+/**
+ * Suspends or resumes a source and marks every worker with evidence from it. Returns false if the
+ * source was so before. The history of the source keeps `actor`.
+ */
+export async function setSuspended(
+  tx: Tx,
+  { sourceId, isSuspended }: { sourceId: string; isSuspended: boolean },
+  by: { actor: string; now: Date },
+): Promise<boolean | Refusal<'source_not_found'>> {
+  if ((await lockSource(tx, sourceId)) === undefined) return unknownSource(sourceId)
+  if (!(await updateSuspension(tx, { sourceId, isSuspended, now: by.now }))) return false
+  await insertSourceChange(tx, sourceId, by)
+  await markWorkersOfSource(tx, sourceId, by.now)
+  return true
+}
+
+export function unknownSource(id: string): Refusal<'source_not_found'> {
+  return refuse('source_not_found', { message: `No source has the id ${id}.` })
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { sha256Hex } from '../../platform/crypto/bytes.ts'
-import { engineChange } from './engine-change.ts'
+import { engineChange } from './engine.ts'
 
 const root = join(import.meta.dirname, '../../..')
 const [name = ''] = readdirSync(join(root, 'engines'))

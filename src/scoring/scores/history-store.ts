@@ -21,11 +21,18 @@ export type StoredSnapshot = Pick<
   | 'nonce'
   | 'evidence'
   | 'result'
-  | PublishedResult
+  | (typeof publishedOfResult)[number]
 >
 
 /** What is published of the result of the engine. */
-export type PublishedResult = keyof ScoreResult & keyof NewSnapshot
+export const publishedOfResult = [
+  'score',
+  'low',
+  'high',
+  'band',
+  'evidenceCount',
+  'sourceCount',
+] as const satisfies (keyof ScoreResult & keyof NewSnapshot)[]
 
 /** Returns scores in order of id, from the id `from` on. */
 export function findSnapshotsFrom(

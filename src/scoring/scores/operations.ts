@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import { afterField, limitField, nextField, orNull, pageOf, time } from '../../operations/fields.ts'
 import { operationsFor } from '../../operations/operation.ts'
-import { closedObject } from '../../platform/json/closed-object.ts'
+import { closedObject, listOf } from '../../platform/json/closed-object.ts'
 import { scoreBands } from '../../standard/bands.ts'
 import { findWorkerId } from '../../workers/api.ts'
 import { unknownWorker, usernameField } from '../../workers/username.ts'
@@ -48,9 +48,7 @@ const scoresList = read({
     after: afterField,
   },
   output: closedObject({
-    scores: Type.Array(
-      closedObject({ workerId: Type.String(), username: Type.String(), ...score }),
-    ),
+    scores: listOf({ workerId: Type.String(), username: Type.String(), ...score }),
     next: nextField,
   }),
   example: { limit: 200 },
@@ -80,15 +78,13 @@ const scoresShow = read({
   input: { limit: { ...limitField, default: 1_000 } },
   output: closedObject({
     username: Type.String(),
-    scores: Type.Array(
-      closedObject({
-        ...score,
-        state: Type.Enum(['active', 'superseded', 'withdrawn']),
-        change: Type.Enum(['first', 'updated', 'revised']),
-        reason: orNull(Type.String(), 'Null unless it was revised.'),
-        endedAt: orNull(time, 'Null while it is active.'),
-      }),
-    ),
+    scores: listOf({
+      ...score,
+      state: Type.Enum(['active', 'superseded', 'withdrawn']),
+      change: Type.Enum(['first', 'updated', 'revised']),
+      reason: orNull(Type.String(), 'Null unless it was revised.'),
+      endedAt: orNull(time, 'Null while it is active.'),
+    }),
   }),
   refusals: ['worker_not_found'],
   example: { username: 'ada-lovelace', limit: 1_000 },

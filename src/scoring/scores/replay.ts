@@ -8,8 +8,8 @@ import { canonicalJson } from '../../platform/json/canonical-json.ts'
 import type { Evidence, ScoreInput, Vocabulary } from '../core/evidence.ts'
 import type { ScoreResult } from '../core/score.ts'
 import { EngineRefused, loadEngineOf, type PastEngine } from './engine.ts'
-import { findRules, type PublishedResult, type StoredSnapshot } from './history-store.ts'
-import { evidenceRootOf, evidenceTexts, snapshotId } from './snapshot-id.ts'
+import { findRules, publishedOfResult, type StoredSnapshot } from './history-store.ts'
+import { evidenceRootOf, evidenceTexts, snapshotId } from './snapshot.ts'
 
 /** Engine and vocabulary that made a score. */
 export interface Makers {
@@ -107,15 +107,7 @@ function isNamed(
 }
 
 function hasResult(stored: StoredSnapshot, result: ScoreResult): boolean {
-  const isSame: Record<PublishedResult, boolean> = {
-    score: stored.score === result.score,
-    low: stored.low === result.low,
-    high: stored.high === result.high,
-    band: stored.band === result.band,
-    evidenceCount: stored.evidenceCount === result.evidenceCount,
-    sourceCount: stored.sourceCount === result.sourceCount,
-  }
-  return Object.values(isSame).every(Boolean)
+  return publishedOfResult.every((name) => stored[name] === result[name])
 }
 
 async function vocabularyOf(db: Queryable, sha256: string): Promise<Vocabulary> {

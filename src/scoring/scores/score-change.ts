@@ -7,8 +7,15 @@ import { type Decision, decide, isPublished, type Published, scoredIds } from '.
 import { endsOnDay } from './published-until.ts'
 import type { ScoringRules } from './scoring.ts'
 import { mayShare } from './sharing.ts'
-import type { ActiveSnapshot, NewSnapshot, RevisionReason, Snapshot } from './snapshot.ts'
-import { evidenceRootOf, evidenceTexts, snapshotId } from './snapshot-id.ts'
+import {
+  type ActiveSnapshot,
+  evidenceRootOf,
+  evidenceTexts,
+  type NewSnapshot,
+  type RevisionReason,
+  type Snapshot,
+  snapshotId,
+} from './snapshot.ts'
 
 /** Reason why the current score is known to be wrong. */
 export interface Correction {

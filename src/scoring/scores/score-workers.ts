@@ -20,8 +20,7 @@ import { scoreRevised, scoreUpdated } from './score-events.ts'
 import type { Scoring } from './scoring.ts'
 import { type DueWorker, readScoringInputs } from './scoring-inputs.ts'
 import { mayShare } from './sharing.ts'
-import type { NewSnapshot, SharedSnapshot, Snapshot } from './snapshot.ts'
-import { nonceBytes } from './snapshot-id.ts'
+import { type NewSnapshot, nonceBytes, type SharedSnapshot, type Snapshot } from './snapshot.ts'
 import {
   endSnapshots,
   insertSnapshots,

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { item } from '../../../test/support/build/score-inputs.ts'
 import { loadReleasedVocabulary } from '../../standard/releases.ts'
 import { score } from '../core/score.ts'
-import { scoringVocabulary } from './scoring-vocabulary.ts'
+import { scoringVocabulary } from './scoring.ts'
 
 const { records } = loadReleasedVocabulary()
 

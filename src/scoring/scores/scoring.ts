@@ -2,7 +2,8 @@
 import type { Issuer } from '../../credentials/issue.ts'
 import { sha256, sha256Hex } from '../../platform/crypto/bytes.ts'
 import { canonicalJson } from '../../platform/json/canonical-json.ts'
-import type { Vocabulary } from '../core/evidence.ts'
+import type { SkillRecord } from '../../standard/schema.ts'
+import type { SkillRule, Vocabulary } from '../core/evidence.ts'
 import type { Engine } from './engine.ts'
 import type { IssueRule } from './issue-rule.ts'
 
@@ -53,4 +54,26 @@ export function issueRuleOf(settings: {
     groupsMin: settings.scoreGroupsMin,
     renewAfterDays: Math.ceil((settings.credentialValidityDays * 3) / 4),
   }
+}
+
+type ScoredRecord = Pick<SkillRecord, 'id' | 'evidence_types' | 'decay_half_life_months'>
+
+/**
+ * Returns the rules by skill id, in order of id.
+ * @throws RangeError for a weight of more than three decimals, which the check of the vocabulary
+ * already rejects
+ */
+export function scoringVocabulary(records: readonly ScoredRecord[]): Vocabulary {
+  const rules = records.map((record) => [record.id, ruleOf(record)] as const)
+  return Object.fromEntries(rules.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function ruleOf({ id, evidence_types, decay_half_life_months }: ScoredRecord): SkillRule {
+  const weights = evidence_types.map(({ type, weight }) => {
+    const permille = Math.round(weight * 1_000)
+    if (permille / 1_000 !== weight)
+      throw new RangeError(`${id}: the weight ${weight} of ${type} is not in thousandths`)
+    return [type, permille] as const
+  })
+  return { halfLifeMonths: decay_half_life_months, weightPermille: Object.fromEntries(weights) }
 }

@@ -1,4 +1,4 @@
-/** Bulk input of consents and identity checks. It stands here, because it also moves credentials. */
+/** Bulk input of workers, consents and identity checks. It stands here, because it also moves credentials. */
 import { Type } from 'typebox'
 import type { Ingest } from '../../operations/ingest.ts'
 import { changed, unchanged } from '../../operations/operation.ts'
@@ -9,12 +9,13 @@ import { lockWorkers } from '../../workers/api.ts'
 import type { Attribution, ConsentRequest, WorkerConsentRequest } from '../../workers/consent.ts'
 import type { Move } from '../../workers/identity.ts'
 import { faultOfUntil } from '../../workers/identity-state.ts'
-import { permissions, textVersion } from '../../workers/schema.ts'
+import { type Registration, readRegistration } from '../../workers/registration.ts'
+import { permissions, registration, textVersion } from '../../workers/schema.ts'
 import { type WorkerName, workerNameOf } from '../evidence/evidence-line.ts'
 import { holdNamedWorkers, nameKey } from '../evidence/ingest-evidence.ts'
 import { type Refused, refused, valueReader } from '../evidence/line-reader.ts'
 import { workerNames } from '../evidence/schema.ts'
-import { changeConsents, moveIdentity } from './keep-sharing.ts'
+import { changeConsents, importWorkers, moveIdentity } from './keep-sharing.ts'
 
 /** A line has a few names and texts. */
 const lineBytesMax = 4_096
@@ -197,4 +198,34 @@ export const identityImport: Ingest<object, Named<{ move: Move }>, Result, 'iden
     if (subjects.length === 0) return unchanged(applied)
     return changed(applied, { subjects: [...new Set(subjects)], details: counts })
   },
+}
+
+export const workersImport: Ingest<
+  object,
+  Registration,
+  'created' | 'updated' | 'unchanged',
+  'workers.imported'
+> = {
+  name: 'workers import',
+  http: 'POST /workers',
+  summary: 'Register workers, or update their profiles',
+  who: { operator: 'support', ingest: true },
+  audit: 'workers.imported',
+  line: registration,
+  // Enough for a hundred skills and a long biography.
+  lineBytesMax: 65_536,
+  batchMax: 1_000,
+  results: ['created', 'updated', 'unchanged'],
+  example: {
+    externalId: 'hr-117',
+    username: 'ada-lovelace',
+    displayName: 'Ada Lovelace',
+    terms: { version: '2026-05', acceptedAt: '2026-05-01T10:00:00Z' },
+    consents: [{ permission: 'score_sharing', textVersion: '2026-05' }],
+  },
+  read: readRegistration,
+  // Without an external id, a line may name a worker that another names by its external id.
+  namesOf: ({ externalId, profile: { username } }) =>
+    externalId === null ? null : [`id ${externalId}`, `username ${username}`],
+  apply: (tx, registrations, { by, now }) => importWorkers(tx, registrations, { by, at: now }),
 }

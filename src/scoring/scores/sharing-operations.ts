@@ -7,7 +7,7 @@ import { limitField, orNull, time, timeField } from '../../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../../operations/operation.ts'
 import { wireTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/db.ts'
-import { closedObject } from '../../platform/json/closed-object.ts'
+import { closedObject, listOf } from '../../platform/json/closed-object.ts'
 import { findConsentChanges, findIdentityChanges, findWorkerId } from '../../workers/api.ts'
 import { identityStates, yearsAfter } from '../../workers/identity-state.ts'
 import { permissions, textVersion } from '../../workers/schema.ts'
@@ -111,17 +111,15 @@ const consentHistory = read({
   path: { username },
   input: { limit: limitField },
   output: closedObject({
-    changes: Type.Array(
-      closedObject({
-        permission,
-        granted,
-        previousGranted,
-        textVersion: orNull(Type.String(), 'Null if the permission was withdrawn.'),
-        consentVersion,
-        by: Type.String(),
-        effectiveAt: time,
-      }),
-    ),
+    changes: listOf({
+      permission,
+      granted,
+      previousGranted,
+      textVersion: orNull(Type.String(), 'Null if the permission was withdrawn.'),
+      consentVersion,
+      by: Type.String(),
+      effectiveAt: time,
+    }),
   }),
   refusals: ['worker_not_found'],
   example: { username: 'ada-lovelace', limit: 200 },
@@ -218,14 +216,12 @@ const identityHistory = read({
   path: { username },
   input: { limit: limitField },
   output: closedObject({
-    changes: Type.Array(
-      closedObject({
-        state: Type.Enum(['pending', 'verified', 'revoked']),
-        verifiedUntil: orNull(time, 'Null unless the state is verified.'),
-        by: Type.String(),
-        changedAt: time,
-      }),
-    ),
+    changes: listOf({
+      state: Type.Enum(['pending', 'verified', 'revoked']),
+      verifiedUntil: orNull(time, 'Null unless the state is verified.'),
+      by: Type.String(),
+      changedAt: time,
+    }),
   }),
   refusals: ['worker_not_found'],
   example: { username: 'ada-lovelace', limit: 200 },

@@ -1,6 +1,6 @@
 /** The operations on signing keys. */
 import { Type } from 'typebox'
-import { findKeys, type RegisteredKey } from '../../credentials/api.ts'
+import { findKeys } from '../../credentials/api.ts'
 import {
   createSigningKey,
   revokeSigningKey,
@@ -9,9 +9,8 @@ import {
 import { keyStates } from '../../credentials/trust.ts'
 import { flagField, orNull, time } from '../../operations/fields.ts'
 import { changed, operationsFor, unchanged } from '../../operations/operation.ts'
-import { wireTime } from '../../platform/clock.ts'
 import { refuse } from '../../platform/errors.ts'
-import { closedObject } from '../../platform/json/closed-object.ts'
+import { closedObject, listOf } from '../../platform/json/closed-object.ts'
 
 const { read, change } = operationsFor<object>()
 
@@ -88,23 +87,21 @@ export const keysRevoke = change({
 const stateTime = orNull(time, 'Null before.')
 
 /** The command of this name also looks for the file of each key. */
-const keysList = read({
+export const keysList = read({
   name: 'keys list',
   http: 'GET /keys',
   summary: 'List the signing keys',
   who: { operator: 'viewer' },
   output: closedObject({
-    keys: Type.Array(
-      closedObject({
-        kid: Type.String(),
-        state: Type.Enum([...keyStates]),
-        createdAt: time,
-        activatedAt: stateTime,
-        retiredAt: stateTime,
-        revokedAt: stateTime,
-        credentialsRevokedAt: stateTime,
-      }),
-    ),
+    keys: listOf({
+      kid: Type.String(),
+      state: Type.Enum([...keyStates]),
+      createdAt: time,
+      activatedAt: stateTime,
+      retiredAt: stateTime,
+      revokedAt: stateTime,
+      credentialsRevokedAt: stateTime,
+    }),
   }),
   none: 'There is no signing key yet. Run `assay keys create`.',
   columns: {
@@ -113,20 +110,8 @@ const keysList = read({
     since: ({ createdAt, activatedAt, retiredAt, revokedAt }) =>
       revokedAt ?? retiredAt ?? activatedAt ?? createdAt,
   },
-  run: async (db) => ({ keys: (await findKeys(db)).map(renderKey) }),
+  run: async (db) => ({ keys: await findKeys(db) }),
 })
-
-export function renderKey(key: RegisteredKey) {
-  return {
-    kid: key.kid,
-    state: key.state,
-    createdAt: wireTime(key.createdAt),
-    activatedAt: key.activatedAt && wireTime(key.activatedAt),
-    retiredAt: key.retiredAt && wireTime(key.retiredAt),
-    revokedAt: key.revokedAt && wireTime(key.revokedAt),
-    credentialsRevokedAt: key.credentialsRevokedAt && wireTime(key.credentialsRevokedAt),
-  }
-}
 
 /** `keys create` is of the command line alone, which makes the file of the key. */
 export const keyOperations = [keysList, keysRotate, keysRevoke] as const

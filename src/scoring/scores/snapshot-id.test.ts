@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from '../../../test/support/oracle/fc.ts'
 import type { Evidence } from '../core/evidence.ts'
 import { score } from '../core/score.ts'
-import { evidenceRootOf, evidenceTexts, type SnapshotFacts, snapshotId } from './snapshot-id.ts'
+import { evidenceRootOf, evidenceTexts, type SnapshotFacts, snapshotId } from './snapshot.ts'
 
 const vocabulary = { 'hss:git': { halfLifeMonths: 0, weightPermille: { assessment: 500 } } }
 

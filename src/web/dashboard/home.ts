@@ -10,7 +10,7 @@ import {
 import type { Invitation } from '../../accounts/invitation.ts'
 import { accountsPath } from '../../accounts/sign-in.ts'
 import { findCreditAccount, findUsage } from '../../billing/api.ts'
-import { lastDays } from '../../billing/credits/usage-period.ts'
+import { lastDays } from '../../billing/credits/months.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { type FailingNow, findActiveIds, findFailingNow } from '../../webhooks/api.ts'
 import { legend } from '../chart.ts'

@@ -10,7 +10,7 @@ import { activeKeysMax, formKeyId, isActive } from '../../accounts/access/manage
 import { keyIdPath, keyNameLengthMax } from '../../accounts/access/schema.ts'
 import { findOwnKey, findShownKeys, type StoredKey } from '../../accounts/api.ts'
 import { findUsage } from '../../billing/api.ts'
-import { lastDays } from '../../billing/credits/usage-period.ts'
+import { lastDays } from '../../billing/credits/months.ts'
 import { type Scope, scopes } from '../../edge/http/callers.ts'
 import { idempotencyKeyPattern } from '../../edge/http/contract.ts'
 import { type Endpoint } from '../../edge/http/endpoint.ts'

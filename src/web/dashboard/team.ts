@@ -21,7 +21,7 @@ import {
   usersResend,
   usersWithdraw,
 } from '../../accounts/user-operations.ts'
-import { ownerNoticeNames } from '../../audit/user-actions.ts'
+import { ownerNoticeNames } from '../../audit/account-actions.ts'
 import type { SessionCaller } from '../../edge/http/callers.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { uuidForm } from '../../edge/http/fields.ts'

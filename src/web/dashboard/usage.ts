@@ -9,7 +9,7 @@ import {
   type UsageOf,
 } from '../../billing/api.ts'
 import type { Prices } from '../../billing/credits/meters.ts'
-import { lastDays } from '../../billing/credits/usage-period.ts'
+import { lastDays } from '../../billing/credits/months.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { chartWithTable, legend, type Series } from '../chart.ts'
 import { card, empty, facts, none, notice, pagination, table, tabs, tiles } from '../components.ts'

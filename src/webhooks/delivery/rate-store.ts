@@ -6,8 +6,9 @@
  * a time, so all processes together keep the rate. The commit does not wait for the disk: a crash
  * of the database forgets a fraction of a second. An endpoint without a rate costs nothing.
  */
-import { fragment, type Queryable, sql, type Tx } from '../../platform/db/db.ts'
-import type { Grant } from './slots.ts'
+import { type Db, fragment, type Queryable, sql, type Tx } from '../../platform/db/db.ts'
+import type { ClaimedDelivery } from './leasing-store.ts'
+import type { DueEndpoint, Grant } from './slots.ts'
 
 const bucket = fragment`ceil(n.rate_per_second / 10.0)`
 const step = fragment`make_interval(secs =>
@@ -79,4 +80,44 @@ export async function setLimits(
       rate_from = case when ${perSecond !== undefined}::boolean then null else rate_from end,
       concurrency_max = coalesce(${atOnce ?? null}::smallint, concurrency_max)
     where id = ${id}::uuid`)
+}
+
+/** Returns the grants that may be leased, in their order. */
+export async function withinRates(
+  db: Db,
+  grants: readonly Grant[],
+  { due, now }: { due: readonly DueEndpoint[]; now: Date },
+): Promise<Grant[]> {
+  const rated = new Set(due.filter((one) => one.hasRate).map(({ endpointId }) => endpointId))
+  const asked = grants.filter(({ endpointId }) => rated.has(endpointId))
+  if (asked.length === 0) return [...grants]
+  const taken = new Map(
+    (await takeFromRates(db, asked, now)).map(({ endpointId, count }) => [endpointId, count]),
+  )
+  return grants.flatMap((grant) => {
+    const { endpointId } = grant
+    if (!rated.has(endpointId)) return [grant]
+    const count = taken.get(endpointId) ?? 0
+    return count > 0 ? [{ endpointId, count }] : []
+  })
+}
+
+/**
+ * Returns unused grants after leasing. A crash before it loses a fraction of a second's deliveries
+ * and nothing else.
+ */
+export async function returnUnused(
+  db: Db,
+  grants: readonly Grant[],
+  { due, claimed }: { due: readonly DueEndpoint[]; claimed: readonly ClaimedDelivery[] },
+): Promise<void> {
+  const rated = new Set(due.filter((one) => one.hasRate).map(({ endpointId }) => endpointId))
+  const unused = grants
+    .filter(({ endpointId }) => rated.has(endpointId))
+    .map(({ endpointId, count }) => ({
+      endpointId,
+      count: count - claimed.filter((delivery) => delivery.endpointId === endpointId).length,
+    }))
+    .filter(({ count }) => count > 0)
+  if (unused.length > 0) await giveBackToRates(db, unused)
 }

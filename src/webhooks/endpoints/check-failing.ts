@@ -3,7 +3,7 @@ import type { Db } from '../../platform/db/db.ts'
 import { cancelStrayDeliveries } from '../delivery/delivery-store.ts'
 import { type FailingEndpoint, findFailing, setWarned } from '../delivery/endpoint-store.ts'
 import type { Notices } from '../delivery/notices.ts'
-import { disableEndpoint } from './disable.ts'
+import { disableEndpoint } from './enable.ts'
 
 const dayMs = 86_400_000
 

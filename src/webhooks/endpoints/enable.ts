@@ -1,14 +1,17 @@
-/** Enables, pauses and resumes an endpoint. Writes webhook_endpoints. */
+/** Disables, enables, pauses and resumes an endpoint. Writes webhook_endpoints and webhook_deliveries. */
 import type { Tx } from '../../platform/db/db.ts'
 import { type Refusal, refuse } from '../../platform/errors.ts'
+import { cancelDeliveries } from '../delivery/delivery-store.ts'
 import {
+  type DisabledReason,
   type EndpointOf,
   type EndpointState,
+  setDisabled,
   setEnabled,
   setPaused,
 } from '../delivery/endpoint-store.ts'
 import { lockActive, lockKnown } from '../delivery/own-endpoint.ts'
-import { countActiveEndpoints, lockCreation } from './store.ts'
+import { countActiveEndpoints, type EndpointRow, findEndpoints, lockCreation } from './store.ts'
 
 export interface EndpointMove {
   /** The endpoint before the call. */
@@ -44,4 +47,27 @@ export async function pauseEndpoint(
   const changed = (endpoint.pausedAt === null) !== (pausedAt === null)
   if (changed) await setPaused(tx, endpoint.id, pausedAt)
   return { endpoint, changed }
+}
+
+export interface DisableInput extends EndpointOf {
+  reason: DisabledReason
+  now: Date
+}
+
+/**
+ * Disables an endpoint and cancels its pending deliveries in the same transaction. Returns the
+ * endpoint, and whether this call disabled it: an endpoint that was disabled before stays unchanged
+ * (decision D42). After the commit, call `untilNothingStarts`: once it resolves, no delivery starts.
+ */
+export async function disableEndpoint(
+  tx: Tx,
+  { endpointId, owner, reason, now }: DisableInput,
+): Promise<{ endpoint: EndpointRow; changed: boolean } | Refusal<'webhook_endpoint_not_found'>> {
+  const locked = await lockKnown(tx, { endpointId, owner })
+  if ('refusal' in locked) return locked
+  const disabled = await setDisabled(tx, [endpointId], { reason, at: now })
+  await cancelDeliveries(tx, disabled, now)
+  const [endpoint] = await findEndpoints(tx, [endpointId], now)
+  if (endpoint === undefined) throw new Error(`webhook endpoint ${endpointId} has no secret`)
+  return { endpoint, changed: disabled.length > 0 }
 }

@@ -16,7 +16,7 @@ import { insertSecret } from '../../../src/webhooks/delivery/endpoint-store.ts'
 import { claimDeliveries } from '../../../src/webhooks/delivery/leasing-store.ts'
 import { newSecret, sealSecret, secretPrefix } from '../../../src/webhooks/delivery/secret.ts'
 import { verifySignature } from '../../../src/webhooks/delivery/signature.ts'
-import { disableEndpoint } from '../../../src/webhooks/endpoints/disable.ts'
+import { disableEndpoint } from '../../../src/webhooks/endpoints/enable.ts'
 import type { WebhookPerformer } from '../../../src/webhooks/endpoints/handlers.ts'
 import {
   type EventType,

@@ -3,7 +3,11 @@
  * facilitator's own words never leave this service.
  */
 
-export const paymentReasons = [
+/**
+ * With these reasons a facilitator states that it has sent nothing and will not. Any other failure
+ * to settle may hide a payment that was made.
+ */
+const sentNothing = [
   'insufficient_funds',
   'invalid_exact_evm_payload_signature',
   'invalid_exact_evm_payload_authorization_valid_after',
@@ -16,6 +20,10 @@ export const paymentReasons = [
   'invalid_scheme',
   'unsupported_scheme',
   'invalid_x402_version',
+] as const
+
+export const paymentReasons = [
+  ...sentNothing,
   'invalid_transaction_state',
   'unexpected_verify_error',
   'unexpected_settle_error',
@@ -67,25 +75,8 @@ export function paymentReason(code: string | undefined, otherwise: PaymentReason
   )
 }
 
-/**
- * With these reasons a facilitator states that it has sent nothing and will not. Any other failure
- * to settle may hide a payment that was made.
- */
-const sentNothing: ReadonlySet<PaymentReason> = new Set([
-  'insufficient_funds',
-  'invalid_exact_evm_payload_signature',
-  'invalid_exact_evm_payload_authorization_valid_after',
-  'invalid_exact_evm_payload_authorization_valid_before',
-  'invalid_exact_evm_payload_authorization_value',
-  'invalid_exact_evm_payload_recipient_mismatch',
-  'invalid_network',
-  'invalid_payload',
-  'invalid_payment_requirements',
-  'invalid_scheme',
-  'unsupported_scheme',
-  'invalid_x402_version',
-])
+const firmReasons: ReadonlySet<string> = new Set(sentNothing)
 
 export function isFirmRefusal(reason: PaymentReason): boolean {
-  return sentNothing.has(reason)
+  return firmReasons.has(reason)
 }

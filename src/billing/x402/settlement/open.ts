@@ -28,7 +28,7 @@ import {
 import { balanceWei, type Fitness, nodeFitness, remoteFitness } from './fitness.ts'
 import type { PaymentContext } from './order.ts'
 import { paymentMeter, timed } from './payment-metrics.ts'
-import { priceHistory } from './price-history.ts'
+import { priceHistory } from './price-store.ts'
 import { remoteFacilitator } from './remote.ts'
 import { reconcilePayments } from './resolve.ts'
 import { openRpc } from './rpc.ts'

@@ -14,7 +14,7 @@ import { signerOf } from '../protocol/signature.ts'
 import type { Terms } from '../protocol/terms.ts'
 import type { Order } from './buy.ts'
 import type { PaymentMeter } from './payment-metrics.ts'
-import type { PriceHistory } from './price-history.ts'
+import type { PriceHistory } from './price-store.ts'
 import { isTakenUp } from './purchase.ts'
 import type { SettlementContext } from './resolve.ts'
 

@@ -3,7 +3,7 @@
  * dropped. Rates are compared in whole numbers; ratios are rounded only for print.
  */
 import type { Static } from 'typebox'
-import type { impactRow } from './report-fields.ts'
+import { emptyRow, impactRow } from './report-fields.ts'
 import { addPair, decimals, deviationOf, meanOf, noSums, rounded, type Sums } from './statistics.ts'
 
 /** A worker of the export. */
@@ -147,27 +147,7 @@ function compared(
   })
 }
 
-const nothing: ImpactRow = {
-  by: '',
-  category: '',
-  workers: null,
-  scored: null,
-  coverage: null,
-  rule: '',
-  selected: null,
-  rate: null,
-  rateOfAll: null,
-  isReference: false,
-  ratio: null,
-  belowFourFifths: null,
-  z: null,
-  p: null,
-  significant: null,
-  few: null,
-  meanScore: null,
-  sd: null,
-  d: null,
-}
+const nothing = { ...emptyRow(impactRow), by: '', category: '', rule: '', isReference: false }
 
 function sumsOf(scores: readonly number[]): Sums {
   const sums = noSums()

@@ -6,6 +6,7 @@ import { Type } from 'typebox'
 import { changed, operationsFor } from '../../../operations/operation.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import { closedObject } from '../../../platform/json/closed-object.ts'
+import { sameNames } from '../../../platform/render-table.ts'
 import type { ExplainServices } from '../explain-operation.ts'
 import type { ScoringRules } from '../scoring.ts'
 import { visitEvidence } from './counted-store.ts'
@@ -30,13 +31,7 @@ export const sourcesReport = change({
     by: 'by',
     name: 'name',
     workers: ({ workers }) => workers ?? '<5',
-    items: 'items',
-    compared: 'compared',
-    meanDifference: 'meanDifference',
-    sd: 'sd',
-    severity: 'severity',
-    correlation: 'correlation',
-    near: 'near',
+    ...sameNames('items', 'compared', 'meanDifference', 'sd', 'severity', 'correlation', 'near'),
     flags: ({ lenient, severe, narrow }) =>
       Object.entries({ lenient, severe, narrow }).flatMap(([name, is]) => (is ? name : [])),
   },
@@ -84,10 +79,7 @@ export const scoresReliability = change({
     by: 'by',
     name: 'name',
     workers: ({ workers }) => workers ?? '<5',
-    compared: 'compared',
-    inside: 'inside',
-    meanError: 'meanError',
-    low: 'low',
+    ...sameNames('compared', 'inside', 'meanError', 'low'),
   },
   renderLines: ({ scatter, agreement, retest }) => [
     `Scatter of an item: ${shown(scatter.points)} points, of ${scatter.items} items in ${scatter.cells} cells. The model assumes ${scatter.expected}.`,

@@ -7,6 +7,7 @@ import { parseCsvFields } from '../../../platform/csv.ts'
 import { refuse } from '../../../platform/errors.ts'
 import { closedObject } from '../../../platform/json/closed-object.ts'
 import { readLineBatches } from '../../../platform/line-batches.ts'
+import { sameNames } from '../../../platform/render-table.ts'
 import type { ExplainServices } from '../explain-operation.ts'
 import { impactOf, type Scored } from './impact.ts'
 import { factsOf, impactRow, madeFrom, minCell, version, versionField } from './report-fields.ts'
@@ -53,14 +54,12 @@ const scoresExport = change({
     if ('refusal' in rules) return rules
     const key = given === undefined ? randomBytes(pseudonymKeyBytes) : Buffer.from(given, 'hex')
     const options = { key: createSecretKey(key), rules, now, limit: size }
-    const { read, write } = openExport(tx, options)
-    const page = await read(after)
     const tables: Record<ExportTable, object[]> = { scores: [], skills: [], evidence: [] }
-    await write(page, (table, cells) => {
+    const next = await openExport(tx, options)(after, (table, cells) => {
       const named = exportColumns[table].map((column, at) => [column, cells[at]])
       tables[table].push(Object.fromEntries(named))
     })
-    const output = { ...factsOf(rules, now), key: key.toString('hex'), ...tables, next: page.next }
+    const output = { ...factsOf(rules, now), key: key.toString('hex'), ...tables, next }
     const details = { report: 'score-export', rows: tables.scores.length } as const
     return changed(output, { subjects: [], details })
   },
@@ -121,17 +120,9 @@ export const scoresImpact = change({
     by: 'by',
     category: 'category',
     n: ({ workers }) => workers ?? '<5',
-    scored: 'scored',
-    coverage: 'coverage',
-    rule: 'rule',
-    selected: 'selected',
-    rate: 'rate',
+    ...sameNames('scored', 'coverage', 'rule', 'selected', 'rate'),
     ratio: ({ ratio, isReference }) => (isReference ? 'reference' : ratio),
-    belowFourFifths: 'belowFourFifths',
-    p: 'p',
-    few: 'few',
-    meanScore: 'meanScore',
-    d: 'd',
+    ...sameNames('belowFourFifths', 'p', 'few', 'meanScore', 'd'),
   },
   async run(_tx, { scores, groups, by, minCell: least, cut = null }) {
     const exported = await recordsOf('scores', scores, ['subject', 'score', 'low'])

@@ -4,7 +4,7 @@
  */
 import type { Static } from 'typebox'
 import { type CountedSkill, countedSkills, type ReportItem, scoreItems } from './counted-skills.ts'
-import type { calibrationRow } from './report-fields.ts'
+import { calibrationRow, emptyRow } from './report-fields.ts'
 import { nearPoints, type ReportOptions } from './source-report.ts'
 import {
   addPair,
@@ -203,8 +203,7 @@ function placeOf({ by, name }: Calibration): string {
 }
 
 function rowOf({ by, name, workers, n, inside, errors }: Calibration, minCell: number) {
-  if (workers < minCell)
-    return { by, name, workers: null, compared: null, inside: null, meanError: null, low: null }
+  if (workers < minCell) return { ...emptyRow(calibrationRow), by, name }
   return {
     by,
     name,

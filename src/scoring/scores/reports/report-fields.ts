@@ -1,5 +1,5 @@
 /** Fields that several reports for auditors have. */
-import { Type } from 'typebox'
+import { type TObject, type TProperties, Type } from 'typebox'
 import { orNull } from '../../../operations/fields.ts'
 import { closedObject } from '../../../platform/json/closed-object.ts'
 import type { ScoringRules } from '../scoring.ts'
@@ -38,6 +38,12 @@ export const minCell = Type.Integer({
   default: 5,
   description: 'a row with fewer workers shows its name alone',
 })
+
+/** A row without its values: there are too few workers, or nothing to compare with. */
+export function emptyRow<Fields extends TProperties>({ properties }: TObject<Fields>) {
+  const nulls = Object.keys(properties).map((name) => [name, null])
+  return Object.fromEntries(nulls) as Record<keyof Fields, null>
+}
 
 /** The numbers are null if there are fewer than `minCell` workers. */
 export const sourceRow = closedObject({

@@ -29,48 +29,20 @@ export function pseudonymOf(key: KeyObject, id: string): string {
 
 /** The columns of each file. */
 export const exportColumns = {
-  scores: [
-    'subject',
-    'state',
-    'score',
-    'low',
-    'high',
-    'band',
-    'evidenceCount',
-    'sourceCount',
-    'issuedMonth',
-    'engineSha256',
-    'vocabularyHash',
-  ],
-  skills: [
-    'subject',
-    'skillId',
-    'score',
-    'low',
-    'high',
-    'cautious',
-    'level',
-    'verified',
-    'mass',
-    'freshMass',
-    'endsMonth',
-  ],
-  evidence: [
-    'subject',
-    'skillId',
-    'item',
-    'type',
-    'sourceId',
-    'group',
-    'assurance',
-    'value',
-    'observedMonth',
-    'reason',
-    'share',
-    'massPart',
-    'pull',
-  ],
+  scores: namesIn(
+    'subject state score low high band evidenceCount sourceCount issuedMonth engineSha256 vocabularyHash',
+  ),
+  skills: namesIn(
+    'subject skillId score low high cautious level verified mass freshMass endsMonth',
+  ),
+  evidence: namesIn(
+    'subject skillId item type sourceId group assurance value observedMonth reason share massPart pull',
+  ),
 } as const
+
+function namesIn(names: string): readonly string[] {
+  return names.split(' ')
+}
 
 export type ExportTable = keyof typeof exportColumns
 
@@ -84,34 +56,13 @@ export interface ExportOptions {
   limit: number
 }
 
-/** What the database holds of a page of workers. */
-interface StoredPage {
-  workers: ExportedWorker[]
-  /** The active evidence of those without a score. */
-  current: ReadonlyMap<string, readonly Evidence[]>
-  sources: ReadonlyMap<string, ItemSource>
-  /** Id of the last worker, or null after the last page. */
-  next: string | null
-}
-
 /**
- * Returns two functions: `read` reads the page after a worker, and `write` passes its rows on. So a
- * caller can read the next page while it writes this one. Engines are loaded once.
+ * Returns a function that adds the rows of the page after a worker, and returns the id of the last
+ * worker of the page, or null after the last page. Engines are loaded once.
  */
 export function openExport(db: Queryable, { key, rules, now, limit }: ExportOptions) {
   const storedMakersOf = openMakers(db)
   const today = Math.floor(now.getTime() / 86_400_000)
-
-  async function read(after: string | null): Promise<StoredPage> {
-    const workers = await findExportPage(db, { after, limit })
-    const ids = workers.map(({ workerId }) => workerId)
-    const unscored = workers.flatMap(({ workerId, asOfDay }) => (asOfDay === null ? workerId : []))
-    const found = unscored.length === 0 ? [] : await findWorkerEvidence(db, unscored)
-    const active = found.filter(({ state }) => state === 'active')
-    const current = Map.groupBy(active, ({ workerId }) => workerId)
-    const sources = new Map((await findItemSources(db, ids)).map((item) => [item.id, item]))
-    return { workers, current, sources, next: workers.length < limit ? null : (ids.at(-1) ?? null) }
-  }
 
   async function makersOf({ engineSha256, vocabularySha256 }: ExportedWorker): Promise<Makers> {
     if (engineSha256 === null || vocabularySha256 === null) return rules
@@ -121,7 +72,14 @@ export function openExport(db: Queryable, { key, rules, now, limit }: ExportOpti
     })
   }
 
-  async function write({ workers, current, sources }: StoredPage, add: AddRow): Promise<void> {
+  return async (after: string | null, add: AddRow): Promise<string | null> => {
+    const workers = await findExportPage(db, { after, limit })
+    const ids = workers.map(({ workerId }) => workerId)
+    const unscored = workers.flatMap(({ workerId, asOfDay }) => (asOfDay === null ? workerId : []))
+    const found = unscored.length === 0 ? [] : await findWorkerEvidence(db, unscored)
+    const active = found.filter(({ state }) => state === 'active')
+    const current = Map.groupBy(active, ({ workerId }) => workerId)
+    const sources = new Map((await findItemSources(db, ids)).map((item) => [item.id, item]))
     for (const worker of workers) {
       const { engine, vocabulary } = await makersOf(worker)
       const evidence: readonly Evidence[] =
@@ -131,9 +89,8 @@ export function openExport(db: Queryable, { key, rules, now, limit }: ExportOpti
       const input = { evidence, vocabulary, asOfDay: worker.asOfDay ?? today }
       addWorker({ worker, input, engine, rules, key, sources }, add)
     }
+    return workers.length < limit ? null : (ids.at(-1) ?? null)
   }
-
-  return { read, write }
 }
 
 interface Exported {

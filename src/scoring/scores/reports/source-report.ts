@@ -5,7 +5,7 @@
 import type { Static } from 'typebox'
 import type { Vocabulary } from '../../core/evidence.ts'
 import { countedSkills, type ReportItem, scoreItems } from './counted-skills.ts'
-import type { sourceRow } from './report-fields.ts'
+import { emptyRow, sourceRow } from './report-fields.ts'
 import {
   addPair,
   correlationOf,
@@ -84,24 +84,9 @@ function tallyOf(tallies: Map<string, Tally>, by: Tally['by'], name: string): Ta
   return made
 }
 
-const nothing = {
-  workers: null,
-  items: null,
-  compared: null,
-  meanDifference: null,
-  sd: null,
-  standardError: null,
-  severity: null,
-  correlation: null,
-  near: null,
-  lenient: null,
-  severe: null,
-  narrow: null,
-}
-
 function rowOf(tally: Tally, minCell: number): SourceRow {
   const { by, name, workers, items, near, differences, values } = tally
-  if (workers < minCell) return { by, name, ...nothing }
+  if (workers < minCell) return { ...emptyRow(sourceRow), by, name }
   const { n, x: sum } = differences
   const sd = deviationOf(differences)
   // In the model 120² ÷ 60² = 4: so many items tell as much of a group as the model does.
