@@ -5,6 +5,7 @@ import { eraseReplays } from '../operations/api.ts'
 import {
   type AccountServices,
   accountField,
+  afterRow,
   findField,
   flagField,
   limitField,
@@ -226,12 +227,7 @@ export const usersList = read({
   input: {
     find: findField('a part of the mail address or of the name'),
     limit: { ...limitField, default: 1_000 },
-    after: Type.Optional(
-      Type.String({
-        pattern: '^\\S{3,254}$',
-        description: 'must be the member `next` of the page before',
-      }),
-    ),
+    after: afterRow('^\\S{3,254}$'),
   },
   output: closedObject({ users: Type.Array(listedUser), next: nextField }),
   example: { find: '@example.org', limit: 1_000 },

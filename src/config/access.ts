@@ -9,45 +9,44 @@ import {
   readerOf,
   type Setting,
   type SettingTable,
-  setting,
 } from './setting.ts'
 
 export const accessSettings = {
-  METERING: setting({
+  METERING: {
     default: 'on',
     unit: 'on or off',
     effect: 'With off, reads with an API key are free and a caller without a key gets 401.',
     parse: (text) => oneOf('on', 'off')(text) === 'on',
-  }),
-  CREDITS_PER_SCORE_LOOKUP: setting(creditPrice('score_lookup')),
-  CREDITS_PER_CANDIDATE_LOOKUP: setting(creditPrice('candidate_lookup')),
-  CREDITS_PER_CANDIDATE_SEARCH: setting(creditPrice('candidate_search')),
-  KEY_CALLS_PER_MINUTE: setting({
+  },
+  CREDITS_PER_SCORE_LOOKUP: creditPrice('score_lookup'),
+  CREDITS_PER_CANDIDATE_LOOKUP: creditPrice('candidate_lookup'),
+  CREDITS_PER_CANDIDATE_SEARCH: creditPrice('candidate_search'),
+  KEY_CALLS_PER_MINUTE: {
     default: '600',
     unit: 'calls a minute',
     effect: 'Calls of one API key to one route; further calls get 429.',
     parse: integer(1, 1_000_000),
-  }),
-  KEY_CALLS_PER_DAY: setting({
+  },
+  KEY_CALLS_PER_DAY: {
     default: '100000',
     unit: 'calls a day',
     effect: 'Calls of one API key to one route; further calls get 429.',
     parse: integer(1, 100_000_000),
-  }),
-  KEY_NOT_FOUND_PER_MINUTE: setting({
+  },
+  KEY_NOT_FOUND_PER_MINUTE: {
     default: '60',
     unit: '404 answers a minute',
     effect:
       '404 answers to one API key or one payer, so that ids cannot be guessed; a day has a hundred times as many.',
     parse: integer(1, 60_000),
-  }),
-  FAILED_KEYS_PER_MINUTE: setting({
+  },
+  FAILED_KEYS_PER_MINUTE: {
     default: '30',
     unit: 'calls a minute',
     effect:
       'Calls with invalid API keys from one address; further ones get 429 instead of 401, valid keys are still served.',
     parse: integer(1, 60_000),
-  }),
+  },
 } as const satisfies SettingTable
 
 export function readAccess(reading: Reading) {

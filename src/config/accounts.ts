@@ -9,101 +9,100 @@ import {
   type Reading,
   readerOf,
   type SettingTable,
-  setting,
 } from './setting.ts'
 
 export const accountsSettings = {
-  SESSION_IDLE_DAYS: setting({
+  SESSION_IDLE_DAYS: {
     default: '7',
     unit: 'days',
     effect: 'A session ends if it is not used for this long.',
     parse: integer(1, 365),
-  }),
-  SESSION_DAYS: setting({
+  },
+  SESSION_DAYS: {
     default: '30',
     unit: 'days',
     effect: 'A session ends this long after sign-in, even if it is used.',
     parse: integer(1, 365),
-  }),
-  SMTP_URL: setting({
+  },
+  SMTP_URL: {
     default: 'none',
     unit: 'smtp:// or smtps:// URL, with user and password if the server requires them',
     effect: 'The server that sends sign-in links and invitations; without it no mail is sent.',
     confidential: true,
     parse: smtpUrl,
-  }),
-  MAIL_FROM: setting({
+  },
+  MAIL_FROM: {
     default: 'none',
     unit: 'mail address',
     effect: 'The sender of every mail; required with SMTP_URL.',
     parse: mailAddress,
-  }),
-  SMTP_REQUIRE_TLS: setting({
+  },
+  SMTP_REQUIRE_TLS: {
     default: 'true',
     unit: 'true or false',
     effect:
       'With false, mails and the password of SMTP_URL may go out unencrypted: only for a mail server on this machine.',
     parse: flag,
-  }),
-  SMTP_CA_FILE: setting({
+  },
+  SMTP_CA_FILE: {
     default: 'none',
     unit: 'PEM file',
     effect:
       'Certificate authorities to trust for the mail server, in addition to those of this machine.',
     parse: path,
-  }),
-  NOTICES_TO: setting({
+  },
+  NOTICES_TO: {
     default: 'none',
     unit: 'mail addresses, separated by commas',
     effect: 'Who gets the notices for the operator by mail; it needs SMTP_URL.',
     parse: (text) => [...new Set(list(text).map((one) => mailAddress(one).toLowerCase()))],
-  }),
-  NOTICES_OFF: setting({
+  },
+  NOTICES_OFF: {
     default: '',
     unit: 'names of notices, separated by commas',
     effect: `Notices that the operator does not get: ${needNames.join(', ')}.`,
     parse: (text) => list(text).map(oneOf(...needNames)),
-  }),
-  OIDC_ISSUER: setting({
+  },
+  OIDC_ISSUER: {
     default: 'none',
     unit: 'https URL',
     effect:
       'The issuer of the OpenID Connect provider by which users sign in; without it there is none. It needs OIDC_CLIENT_ID and OIDC_CLIENT_SECRET.',
     parse: issuerUrl,
-  }),
-  OIDC_CLIENT_ID: setting({
+  },
+  OIDC_CLIENT_ID: {
     default: 'none',
     unit: 'text',
     effect: 'The id under which the provider knows this service; required with OIDC_ISSUER.',
     parse: shortText,
-  }),
-  OIDC_CLIENT_SECRET: setting({
+  },
+  OIDC_CLIENT_SECRET: {
     default: 'none',
     unit: 'text',
     effect:
       'The secret of that client, sent to the provider by HTTP Basic; required with OIDC_ISSUER.',
     confidential: true,
     parse: shortText,
-  }),
-  OIDC_NAME: setting({
+  },
+  OIDC_NAME: {
     default: 'the host of OIDC_ISSUER',
     unit: 'text',
     effect: 'The name of the provider on the sign-in page.',
     parse: shortText,
-  }),
-  SIGN_UP: setting({
+  },
+  SIGN_UP: {
     default: 'invited',
     unit: 'invited or open',
     effect:
       'With open, any mail address that requests a sign-in link, or that the provider has verified, gets a user and an account; it needs SMTP_URL or OIDC_ISSUER.',
     parse: oneOf('invited', 'open'),
-  }),
-  SIGN_UP_CREDITS: setting({
+  },
+  SIGN_UP_CREDITS: {
     default: '0',
     unit: 'credits',
     effect: 'Credits that a new account gets with SIGN_UP=open.',
     parse: integer(0, 1_000_000),
-  }),
+  },
 } as const satisfies SettingTable
 
 export function readAccounts(reading: Reading) {

@@ -7,49 +7,48 @@ import {
   type Reading,
   readerOf,
   type SettingTable,
-  setting,
 } from './setting.ts'
 
 export const observabilitySettings = {
-  LOG_LEVEL: setting({
+  LOG_LEVEL: {
     default: 'info',
     unit: 'debug, info, warn, error or silent',
     effect:
       'With info, each request is one JSON line on standard output; with warn, only problems are logged.',
     parse: oneOf('debug', 'info', 'warn', 'error', 'silent'),
-  }),
-  METRICS_PORT: setting({
+  },
+  METRICS_PORT: {
     default: '0',
     unit: 'TCP port, or off',
     effect: 'Port of /metrics; 0 takes any free port and logs it.',
     parse: (text) => (text === 'off' ? null : integer(0, 65_535)(text)),
-  }),
-  METRICS_HOST: setting({
+  },
+  METRICS_HOST: {
     default: '127.0.0.1',
     unit: 'address',
     effect: 'Interface of /metrics, which has no authentication: keep it private.',
     parse: host,
-  }),
-  TRACES_URL: setting({
+  },
+  TRACES_URL: {
     default: 'none',
     unit: 'http or https URL',
     effect:
       'A collector that takes OTLP as JSON, such as http://127.0.0.1:4318/v1/traces; without it nothing is traced.',
     parse: httpUrl,
-  }),
-  TRACES_SAMPLING: setting({
+  },
+  TRACES_SAMPLING: {
     default: '0.1',
     unit: 'share from 0 to 1',
     effect:
       'How many requests, job runs and deliveries begin a trace; a request with the header traceparent follows it.',
     parse: share,
-  }),
-  REQUEST_LOG_DAYS: setting({
+  },
+  REQUEST_LOG_DAYS: {
     default: '7',
     unit: 'days',
     effect: 'How long developers see their calls in the dashboard; 0 turns the request log off.',
     parse: integer(0, 400),
-  }),
+  },
 } as const satisfies SettingTable
 
 function share(text: string): number {

@@ -17,8 +17,6 @@ export interface Setting<Value> {
 
 export type SettingTable = Readonly<Record<string, Setting<unknown>>>
 
-export const setting = <Value>(row: Setting<Value>): Setting<Value> => row
-
 /** The environment, and the list of its problems, one line each. */
 export interface Reading {
   env: Readonly<Record<string, string | undefined>>

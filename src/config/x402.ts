@@ -12,48 +12,47 @@ import {
   readerOf,
   type Setting,
   type SettingTable,
-  setting,
 } from './setting.ts'
 
 export const x402Settings = {
-  X402_FACILITATOR: setting({
+  X402_FACILITATOR: {
     default: 'none',
     unit: 'none, remote or local',
     effect:
       'Sends payments to the chain: another operator’s service (remote), this server (local), or none.',
     parse: oneOf('none', 'remote', 'local'),
-  }),
-  X402_NETWORK: setting({
+  },
+  X402_NETWORK: {
     default: 'base-sepolia',
     unit: networkNames.join(' or '),
     effect: 'The chain of the payments in USDC; base-sepolia is a test network.',
     parse: oneOf(...networkNames),
-  }),
-  X402_PAY_TO: setting({
+  },
+  X402_PAY_TO: {
     default: '',
     unit: 'address: 0x and 40 hex characters',
     effect:
       'The wallet that receives payments; without it, a caller without a key gets 402 and no payment challenge.',
     parse: address,
-  }),
-  X402_PRICE_SCORE_LOOKUP: setting(price('One score')),
-  X402_PRICE_CANDIDATE_LOOKUP: setting(price('One candidate')),
-  X402_PRICE_CANDIDATE_SEARCH: setting(price('One search')),
-  X402_MAX_TIMEOUT_SECONDS: setting({
+  },
+  X402_PRICE_SCORE_LOOKUP: price('One score'),
+  X402_PRICE_CANDIDATE_LOOKUP: price('One candidate'),
+  X402_PRICE_CANDIDATE_SEARCH: price('One search'),
+  X402_MAX_TIMEOUT_SECONDS: {
     default: '300',
     unit: 'seconds',
     effect:
       'How long a quoted price can be paid; with a short time, payers with wrong clocks fail.',
     parse: integer(30, 3_600),
-  }),
-  X402_HEADER_VERSION: setting({
+  },
+  X402_HEADER_VERSION: {
     default: '1',
     unit: '1 or 2',
     effect:
       'Protocol version of the header PAYMENT-REQUIRED; with 2, payers that know only version 2 can pay.',
     parse: (text) => (oneOf('1', '2')(text) === '1' ? 1 : 2),
-  }),
-  X402_SECRETS: setting({
+  },
+  X402_SECRETS: {
     default: '',
     unit: 'texts of at least 32 characters, comma-separated',
     effect:
@@ -65,15 +64,15 @@ export const x402Settings = {
         throw new Error('texts of at least 32 characters, separated by commas')
       return items
     },
-  }),
-  X402_FACILITATOR_URL: setting({
+  },
+  X402_FACILITATOR_URL: {
     default: '',
     unit: 'URL',
     effect: 'Base URL of the remote facilitator, without /verify and /settle.',
     confidential: true,
     parse: httpUrl,
-  }),
-  X402_FACILITATOR_AUTHORIZATION: setting({
+  },
+  X402_FACILITATOR_AUTHORIZATION: {
     default: '',
     unit: 'header value',
     effect: 'The Authorization header for the remote facilitator.',
@@ -82,22 +81,22 @@ export const x402Settings = {
       if (!/^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(text)) throw new Error('a header value')
       return text
     },
-  }),
-  X402_RPC_URL: setting({
+  },
+  X402_RPC_URL: {
     default: '',
     unit: 'URL',
     effect:
       'JSON-RPC URL of a chain node that shows which payments were made; a local facilitator needs it.',
     confidential: true,
     parse: httpUrl,
-  }),
-  X402_RELAYER_KEY_FILE: setting({
+  },
+  X402_RELAYER_KEY_FILE: {
     default: '',
     unit: 'file',
     effect:
       'Private key (64 hex characters) of the account with which a local facilitator pays the gas.',
     parse: path,
-  }),
+  },
 } as const satisfies SettingTable
 
 export function readX402(reading: Reading, { metering }: { metering: boolean }) {

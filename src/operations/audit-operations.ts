@@ -6,7 +6,7 @@ import { verifyLog } from '../audit/verify.ts'
 import { counted } from '../platform/counted.ts'
 import { closedObject } from '../platform/json/closed-object.ts'
 import { visible } from '../platform/visible.ts'
-import { limitField, nextField, orNull, pageOf, time, timeField } from './fields.ts'
+import { afterRow, limitField, nextField, orNull, pageOf, time, timeField } from './fields.ts'
 import { operationsFor } from './operation.ts'
 
 const { read } = operationsFor<object>()
@@ -82,12 +82,7 @@ export const auditList = read({
       Type.Enum([...actionNames], { description: 'one action, such as keys.rotated' }),
     ),
     limit: { ...limitField, default: 50 },
-    after: Type.Optional(
-      Type.String({
-        pattern: '^[1-9][0-9]{0,14}$',
-        description: 'must be the member `next` of the page before',
-      }),
-    ),
+    after: afterRow('^[1-9][0-9]{0,14}$'),
   },
   output: closedObject({ entries: Type.Array(entry), next: nextField }),
   example: { action: 'keys.rotated', since: '2026-05-14', limit: 50 },

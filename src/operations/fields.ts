@@ -61,13 +61,14 @@ export const limitField = Type.Integer({
   description: 'at most so many',
 })
 
-/** The page after this row. */
-export const afterField = Type.Optional(
-  Type.String({
-    pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
-    description: 'must be the member `next` of the page before',
-  }),
-)
+/** The page after a row, which `next` names in this form. */
+export function afterRow(pattern: string) {
+  const description = 'must be the member `next` of the page before'
+  return Type.Optional(Type.String({ pattern, description }))
+}
+
+/** The page after the row with this id. */
+export const afterField = afterRow('^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')
 
 /** The member of a list that leads to its next page. */
 export const nextField = Type.Union([Type.String(), Type.Null()], {

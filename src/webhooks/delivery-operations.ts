@@ -2,6 +2,7 @@
 import { Type } from 'typebox'
 import {
   afterField,
+  afterRow,
   limitField,
   listOwner,
   madeId,
@@ -95,16 +96,10 @@ const webhooksExhausted = read({
   http: 'GET /webhooks/exhausted',
   summary: 'Show deliveries to any endpoint whose every attempt failed, the newest first',
   who: { operator: 'viewer', member: 'member' },
-  path: {},
   input: {
     account: ofAccount,
     limit: limitField,
-    after: Type.Optional(
-      Type.String({
-        pattern: '^[1-9][0-9]{0,17}$',
-        description: 'must be the member `next` of the page before',
-      }),
-    ),
+    after: afterRow('^[1-9][0-9]{0,17}$'),
   },
   output: closedObject({ deliveries: Type.Array(exhausted), next: nextField }),
   refusals: ['account_not_found'],
@@ -140,7 +135,6 @@ export const webhooksResend = change({
   summary: 'Send one event to an endpoint once more',
   who: { operator: 'support', member: 'member' },
   path: { endpointId, eventId },
-  input: {},
   output: closedObject({ endpointId: Type.String(), eventId: Type.String() }),
   refusals: ['webhook_endpoint_not_found', 'webhook_endpoint_disabled', 'webhook_event_not_found'],
   example: { endpointId: exampleId, eventId: 'evt_019e2cbb7a007c1e9f278b5a1c2d3e4f' },
@@ -291,7 +285,6 @@ export const webhooksDns = read({
   summary: 'Ask the DNS for the addresses of an endpoint, at most once a minute',
   who: { operator: 'support', member: 'member' },
   path: { endpointId },
-  input: {},
   output: closedObject({
     host: Type.String(),
     addresses: listOf({

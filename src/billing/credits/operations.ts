@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox'
 import {
   type AccountServices,
   accountField,
+  afterRow,
   limitField,
   moreField,
   nextField,
@@ -200,11 +201,8 @@ function fieldOf(field: string) {
 
 const dayMs = 86_400_000
 
-const usageAfter = Type.Optional(
-  Type.String({
-    pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}/[^/\\u0000-\\u001f]{1,100}/[^/\\u0000-\\u001f]{1,100}$',
-    description: 'must be the member `next` of the page before',
-  }),
+const usageAfter = afterRow(
+  '^[0-9]{4}-[0-9]{2}-[0-9]{2}/[^/\\u0000-\\u001f]{1,100}/[^/\\u0000-\\u001f]{1,100}$',
 )
 
 export const creditsUsage = read({

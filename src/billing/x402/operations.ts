@@ -1,6 +1,7 @@
 /** The operations on x402 payments: their revenue, and those that need a decision. */
 import { type Static, Type } from 'typebox'
 import {
+  afterRow,
   flagField,
   idField,
   limitField,
@@ -70,12 +71,7 @@ const columns = {
 const limit = { ...limitField, default: 50 }
 
 /** A payment that is claimed again has another id, so the page after it needs its time, too. */
-const after = Type.Optional(
-  Type.String({
-    pattern: '^[0-9]{13}_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
-    description: 'must be the member `next` of the page before',
-  }),
-)
+const after = afterRow('^[0-9]{13}_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')
 
 function pageEnd(text: string | undefined): PageEnd | null {
   return text === undefined ? null : { at: new Date(Number(text.slice(0, 13))), id: text.slice(14) }

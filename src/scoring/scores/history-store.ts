@@ -6,6 +6,7 @@ import { type Queryable, sql } from '../../platform/db/db.ts'
 import type { Band } from '../core/parameters.ts'
 import type { ScoreResult } from '../core/score.ts'
 import type { NewSnapshot, Snapshot } from './snapshot.ts'
+import { snapshotColumns } from './store.ts'
 
 /** What recomputes a score, and what it gave. */
 export type StoredSnapshot = Pick<
@@ -100,9 +101,7 @@ export async function findRules(db: Queryable, sha256: Buffer): Promise<string |
   return row?.rules
 }
 
-type ListedScore = Omit<Snapshot, 'workerId' | 'engineSha256' | 'statusToken'>
-
-export interface ScoreInHistory extends ListedScore {
+export interface ScoreInHistory extends Snapshot {
   state: 'active' | 'superseded' | 'withdrawn'
   change: 'first' | 'updated' | 'revised'
   reason: string | null
@@ -116,12 +115,9 @@ export function findHistory(
   limit: number,
 ): Promise<ScoreInHistory[]> {
   return db.rows<ScoreInHistory>(sql`
-    select snapshot_id as "snapshotId", state, change, reason, score, confidence_low as low,
-      confidence_high as high, band, evidence_count as "evidenceCount",
-      source_count as "sourceCount", engine_version as "engineVersion", issued_at as "issuedAt",
-      ended_at as "endedAt", vc_sha256 as "vcSha256"
-    from score_snapshots where worker_id = ${workerId}
-    order by issued_at desc, (state = 'active') desc, snapshot_id limit ${limit}`)
+    select ${snapshotColumns}, s.state, s.change, s.reason, s.ended_at as "endedAt"
+    from score_snapshots s where s.worker_id = ${workerId}
+    order by s.issued_at desc, (s.state = 'active') desc, s.snapshot_id limit ${limit}`)
 }
 
 export interface ActivePage {
@@ -136,12 +132,9 @@ export interface ActivePage {
 export function findActivePage(
   db: Queryable,
   { band, after, limit }: ActivePage,
-): Promise<(ListedScore & { workerId: string; username: string })[]> {
+): Promise<(Snapshot & { username: string })[]> {
   return db.rows(sql`
-    select s.worker_id as "workerId", p.username, s.snapshot_id as "snapshotId", s.score,
-      s.confidence_low as low, s.confidence_high as high, s.band,
-      s.evidence_count as "evidenceCount", s.source_count as "sourceCount",
-      s.engine_version as "engineVersion", s.issued_at as "issuedAt", s.vc_sha256 as "vcSha256"
+    select ${snapshotColumns}, p.username
     from score_snapshots s join profiles p on p.worker_id = s.worker_id
     where s.state = 'active' and (${band}::text is null or s.band = ${band})
       and (${after}::uuid is null or s.worker_id < ${after})

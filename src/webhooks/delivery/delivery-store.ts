@@ -1,5 +1,5 @@
 /** SQL of webhook_deliveries and webhook_attempts, except fan-out, leasing and acknowledging. */
-import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
+import { fragment, type Queryable, sql, type Tx } from '../../platform/db/db.ts'
 import type { EventType } from '../events/event-types.ts'
 import { type EndpointOf, type EndpointOwner, ownerId } from './endpoint-store.ts'
 import type { attemptResults, triggers } from './outcome.ts'
@@ -245,10 +245,24 @@ export interface AttemptsWanted extends EndpointOf {
   limit: number
 }
 
+/** Columns of attempt `a` for a `ShownAttempt`. No secret and no signature is among them. */
+export const attemptColumns = fragment`
+  a.id, a.event_id as "eventId", a.event_type as "eventType", a.attempt, a.trigger,
+  a.result as status, a.response_status as "responseStatus", a.error_code as "errorCode",
+  a.error_cause as "errorCause", a.duration_ms as "durationMs", a.response_body as "responseBody",
+  a.started_at as "requestedAt"`
+
 /**
- * Returns the attempts at an endpoint, newest first, or null if the account has no such endpoint. A
- * delivery that has ended announces no further attempt, and neither does a paused endpoint. The rows
- * contain no secret and no signature.
+ * Columns of delivery `d` and endpoint `n` for the same. A delivery that has ended announces no
+ * further attempt, and neither does a paused endpoint.
+ */
+export const plannedColumns = fragment`
+  d.request_id as "requestId",
+  case when d.finished_at is null and n.paused_at is null
+    then a.next_attempt_at end as "nextAttemptAt"`
+
+/**
+ * Returns the attempts at an endpoint, newest first, or null if the account has no such endpoint.
  */
 export async function findAttempts(
   db: Queryable,
@@ -257,13 +271,7 @@ export async function findAttempts(
   const userId = ownerId(owner)
   const rows = await db.rows<ShownAttempt | { id: null }>(sql`
     select a.* from webhook_endpoints n left join lateral (
-      select a.id, a.event_id as "eventId", a.event_type as "eventType", a.attempt, a.trigger,
-        a.result as status, a.response_status as "responseStatus", a.error_code as "errorCode",
-        a.error_cause as "errorCause", d.request_id as "requestId",
-        a.duration_ms as "durationMs", a.response_body as "responseBody",
-        a.started_at as "requestedAt",
-        case when d.finished_at is null and n.paused_at is null
-          then a.next_attempt_at end as "nextAttemptAt"
+      select ${attemptColumns}, ${plannedColumns}
       from webhook_attempts a join webhook_deliveries d on d.id = a.delivery_id
       where a.endpoint_id = n.id and (a.started_at, a.id) < (
         case when ${after}::uuid is null then 'infinity'::timestamptz else (

@@ -1,9 +1,9 @@
 /** SQL for views of an endpoint: its health, its attempts, and one event. */
 
-import { type Queryable, sql } from '../../platform/db/db.ts'
+import { fragment, type Queryable, sql } from '../../platform/db/db.ts'
 import type { EventType } from '../events/event-types.ts'
 import type { EventRow as StoredEvent } from '../events/store.ts'
-import type { ShownAttempt } from './delivery-store.ts'
+import { attemptColumns, plannedColumns, type ShownAttempt } from './delivery-store.ts'
 import type { EndpointState } from './endpoint-store.ts'
 
 export interface EndpointHealth extends Omit<EndpointState, 'userId' | 'eventTypes'> {
@@ -101,10 +101,7 @@ export async function findLatestFailure(
   { endpointId, userId }: { endpointId: string; userId: string },
 ): Promise<ShownAttempt | undefined> {
   const [attempt] = await db.rows<ShownAttempt>(sql`
-    select a.id, a.event_id as "eventId", a.event_type as "eventType", a.attempt, a.trigger,
-      a.result as status, a.response_status as "responseStatus", a.error_code as "errorCode",
-      a.error_cause as "errorCause", null as "requestId", a.duration_ms as "durationMs",
-      a.response_body as "responseBody", a.started_at as "requestedAt", null as "nextAttemptAt"
+    select ${attemptColumns}, null as "requestId", null as "nextAttemptAt"
     from webhook_endpoints n cross join lateral (
       select * from webhook_attempts a where a.endpoint_id = n.id and n.failing_since is not null
         and a.started_at >= n.failing_since - interval '1 minute' and a.result = 'failed'
@@ -258,13 +255,7 @@ export function findAttemptsAt(
   { endpointId, userId, eventId, limit }: OfEvent & { limit: number },
 ): Promise<WholeAttempt[]> {
   return db.rows<WholeAttempt>(sql`
-    select a.id, a.event_id as "eventId", a.event_type as "eventType", a.attempt, a.trigger,
-      a.result as status, a.response_status as "responseStatus", a.error_code as "errorCode",
-      a.error_cause as "errorCause", d.request_id as "requestId",
-      a.duration_ms as "durationMs", a.response_body as "responseBody",
-      a.started_at as "requestedAt",
-      case when d.finished_at is null and n.paused_at is null
-        then a.next_attempt_at end as "nextAttemptAt",
+    select ${attemptColumns}, ${plannedColumns},
       e.position, a.sent_at as "sentAt", a.signatures, a.response_headers as "responseHeaders"
     from webhook_endpoints n
     cross join lateral (

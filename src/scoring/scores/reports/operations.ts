@@ -1,7 +1,7 @@
 /** The reports for auditors. Each writes an audit entry with its number of rows and no value. */
 import { createSecretKey, randomBytes } from 'node:crypto'
 import { Type } from 'typebox'
-import { orNull } from '../../../operations/fields.ts'
+import { afterField, orNull } from '../../../operations/fields.ts'
 import { changed, operationsFor } from '../../../operations/operation.ts'
 import { parseCsvFields } from '../../../platform/csv.ts'
 import { refuse } from '../../../platform/errors.ts'
@@ -30,12 +30,7 @@ const scoresExport = change({
         'x-help': 'of the pseudonyms; without it, a new one is made',
       }),
     ),
-    after: Type.Optional(
-      Type.String({
-        pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
-        description: 'must be the member `next` of the page before',
-      }),
-    ),
+    after: afterField,
     size: Type.Integer({ minimum: 1, maximum: 1_000, default: 200, description: 'workers a page' }),
   },
   output: closedObject({
