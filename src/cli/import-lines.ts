@@ -15,7 +15,6 @@ import { batchesUntil, openInput } from './input-lines.ts'
 import type { Outcome } from './output.ts'
 import {
   chooseErrorsFile,
-  closeWith,
   openErrorsFile,
   renderRejectedLine,
   requireDifferentFiles,
@@ -71,10 +70,8 @@ export async function importLines(
   return withContext(
     async (context) => {
       const { db, config, signal } = context
-      await using closing = new AsyncDisposableStack()
-      const errors = closeWith(await openErrorsFile(errorsFile), closing)
-      const progress = renderProgress(bytesTotal)
-      closing.defer(() => progress.end())
+      await using errors = await openErrorsFile(errorsFile)
+      using progress = renderProgress(bytesTotal)
       const startedAt = performance.now()
       const { dryRun = false } = flags
       const run = { ...context, db: dryRun ? rollingBack(db) : db }

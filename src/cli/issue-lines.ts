@@ -37,7 +37,6 @@ import type { Outcome } from './output.ts'
 import { type OutputFile, openOutput } from './output-file.ts'
 import {
   chooseErrorsFile,
-  closeWith,
   openErrorsFile,
   renderRejectedLine,
   requireDifferentFiles,
@@ -112,11 +111,9 @@ async function issueInput(
   }
   // Without an active key the command fails here, before a file is made or emptied.
   await activeSigner(db, issuing.signers)
-  await using closing = new AsyncDisposableStack()
-  const out = closeWith(await openOutput(flags.out), closing)
-  const errors = closeWith(await openErrorsFile(errorsFile), closing)
-  const progress = renderProgress(bytesTotal)
-  closing.defer(() => progress.end())
+  await using out = await openOutput(flags.out)
+  await using errors = await openErrorsFile(errorsFile)
+  using progress = renderProgress(bytesTotal)
   const startedAt = performance.now()
   const run = { context, issuing, form: flags.proof, out, errors, progress, tally: { ...nothing } }
   await issueLines(run, chunks)
@@ -188,10 +185,8 @@ async function checkFile(
   { chunks, bytesTotal }: Input,
   { flags, errorsFile }: Files,
 ): Promise<Outcome> {
-  await using closing = new AsyncDisposableStack()
-  const errors = closeWith(await openErrorsFile(errorsFile), closing)
-  const progress = renderProgress(bytesTotal)
-  closing.defer(() => progress.end())
+  await using errors = await openErrorsFile(errorsFile)
+  using progress = renderProgress(bytesTotal)
   const startedAt = performance.now()
   const issuing = { ...issuerOf(config), replacesComputed: flags.replaceComputed ?? false }
   const tally: DryTally = { ...nothing, supersedes: { credentials: 0, computed: 0, first: [] } }

@@ -2,11 +2,10 @@
 import { open } from 'node:fs/promises'
 import { failure, usageError } from './fail.ts'
 
-export interface OutputFile {
+/** Disposed, when a file is on the disk. */
+export interface OutputFile extends AsyncDisposable {
   /** Resolves when the operating system has taken the text. */
   write(text: string): Promise<void>
-  /** Resolves when a file is on the disk. */
-  close(): Promise<void>
 }
 
 /** Opens and empties a file, or standard output for `-`. A new file gets `mode`. */
@@ -20,7 +19,7 @@ async function openFile(path: string, mode: number): Promise<OutputFile> {
   })
   return {
     write: (text) => file.writeFile(text).catch(failWrite(path)),
-    close: async () => {
+    [Symbol.asyncDispose]: async () => {
       // A pipe or a terminal named as a file cannot be synced.
       await file.sync().catch(() => undefined)
       await file.close()
@@ -34,7 +33,7 @@ function standardOutput(): OutputFile {
       new Promise<void>((resolve, reject) => {
         process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
       }).catch(failWrite('Standard output')),
-    close: () => Promise.resolve(),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
   }
 }
 

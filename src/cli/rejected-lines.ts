@@ -36,7 +36,8 @@ export function chooseErrorsFile({
  * line is read, so that a wrong path fails early; an empty file is deleted in the end.
  */
 export async function openErrorsFile(file: string | null): Promise<OutputFile> {
-  if (file === null) return { write: async (text) => note(text.trimEnd()), close: async () => {} }
+  if (file === null)
+    return { write: async (text) => note(text.trimEnd()), [Symbol.asyncDispose]: async () => {} }
   const sink = await openOutput(file)
   let isEmpty = true
   return {
@@ -44,8 +45,8 @@ export async function openErrorsFile(file: string | null): Promise<OutputFile> {
       isEmpty = false
       return sink.write(text)
     },
-    async close() {
-      await sink.close()
+    async [Symbol.asyncDispose]() {
+      await sink[Symbol.asyncDispose]()
       if (isEmpty && statSync(file, { throwIfNoEntry: false })?.isFile()) unlinkSync(file)
     },
   }
@@ -72,9 +73,4 @@ function identifyFile(file: string, i: number): string {
 
 function formatList(names: readonly string[]): string {
   return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
-}
-
-export function closeWith(sink: OutputFile, closing: AsyncDisposableStack): OutputFile {
-  closing.defer(() => sink.close())
-  return sink
 }

@@ -5,10 +5,9 @@
 import cliProgress from 'cli-progress'
 import { note } from './output.ts'
 
-export interface Progress {
+export interface Progress extends Disposable {
   /** Call it after each batch. */
   update(lines: number, reached: number): void
-  end(): void
 }
 
 const lineEveryMs = 5_000
@@ -35,7 +34,7 @@ function renderBar(total: number, unit: string, speed: (lines: number) => number
   shown.start(total, 0, { lines: 0, speed: 0, unit })
   return {
     update: (lines, reached) => shown.update(reached, { lines, speed: speed(lines) }),
-    end: () => shown.stop(),
+    [Symbol.dispose]: () => shown.stop(),
   }
 }
 
@@ -52,6 +51,6 @@ function renderLines(
       const share = total ? `${Math.floor((reached * 100) / total)} %, ` : ''
       note(`${share}${lines} ${unit}, ${speed(lines)} ${unit}/s`)
     },
-    end: () => {},
+    [Symbol.dispose]: () => {},
   }
 }

@@ -116,7 +116,7 @@ async function writeExport(
   const { scores: workers, skills, evidence } = counts
   // Not in the snapshot, which does not show the entries that were written since it began.
   await performHere(context, scoresRecordExport, { input: { workers }, flags: {} })
-  for (const file of files) await file.close()
+  for (const file of files) await file[Symbol.asyncDispose]()
   return done({ workers, skills, evidence, ...factsOf(rules, now) }, [
     `${counted(workers, 'worker')}, ${counted(skills, 'skill')} and ${counted(evidence, 'item')} exported to ${out}.`,
     `The key of the pseudonyms is in ${keyFile}. Never give it to the auditor.`,

@@ -40,12 +40,12 @@ import { keptEngines } from '../../scoring/scores/engine.ts'
 import { byOption, each, oneOf, parseUrl, usernameArgument } from '../args.ts'
 import { act, command } from '../command.ts'
 import { withContext } from '../context.ts'
-import { failure, interrupted, usageError } from '../fail.ts'
+import { type ExportFlags, exportedPage, exportPages, outOption } from '../export-pages.ts'
+import { failure, usageError } from '../fail.ts'
 import { batchesUntil, openInput, readInput } from '../input-lines.ts'
 import { issueFile } from '../issue-lines.ts'
 import { askFirst, type CommonFlags, declareOperations, performHere } from '../operation-command.ts'
 import { done, note, type Outcome } from '../output.ts'
-import { openOutput } from '../output-file.ts'
 
 const proofOption = ['--proof <form>', proofForms.join(', '), oneOf(proofForms), 'native'] as const
 
@@ -91,7 +91,7 @@ export function declareCommand(credentials: Command): void {
     'assay credentials export --out credentials.ndjson',
   )
     .option('--username <username>', 'only those that name this worker')
-    .option('--out <file>', 'a file that only you can read; - is standard output', '-')
+    .option(...outOption)
     .action(act(exportAll))
 
   command(
@@ -144,44 +144,18 @@ function show(username: string, { proof }: { proof: ProofForm }): Promise<Outcom
   })
 }
 
-const exportedPage = 500
-const ownerOnly = 0o600
-
-interface ExportFlags {
-  username?: string
-  out: string
-  json?: boolean
-}
-
-/** Writes one credential a line, in bounded memory. */
-function exportAll({ username, out, json = false }: ExportFlags): Promise<Outcome> {
-  if (json && out === '-')
-    throw usageError('With --json, standard output carries the report. Name a file with --out.')
+function exportAll({ username, ...flags }: ExportFlags & { username?: string }): Promise<Outcome> {
   return withContext(
-    async (context) => {
-      const sink = await openOutput(out, ownerOnly)
-      let exported = 0
-      try {
-        for (let after: string | null = null; ; ) {
-          if (context.signal.aborted)
-            throw interrupted(`${out} holds only the latest ${counted(exported, 'credential')}.`)
-          const input: InputOf<typeof credentialsExport> = {
-            limit: exportedPage,
-            ...(username !== undefined && { username }),
-            ...(after !== null && { after }),
-          }
-          const page = await performHere(context, credentialsExport, { input, flags: {} })
-          await sink.write(page.credentials.map((one) => `${JSON.stringify(one)}\n`).join(''))
-          exported += page.credentials.length
-          after = page.next
-          if (after === null) break
+    (context) =>
+      exportPages(flags, { signal: context.signal, noun: 'credential' }, async (after) => {
+        const input: InputOf<typeof credentialsExport> = {
+          limit: exportedPage,
+          ...(username !== undefined && { username }),
+          ...(after !== null && { after }),
         }
-      } finally {
-        await sink.close()
-      }
-      const lines = [`You have exported ${counted(exported, 'credential')}.`]
-      return { ...done({ exported, out }, lines), linesTo: 'stderr' }
-    },
+        const page = await performHere(context, credentialsExport, { input, flags: {} })
+        return { rows: page.credentials, next: page.next }
+      }),
     { watchesSignal: true },
   )
 }

@@ -175,7 +175,7 @@ async function replaceCredentials(context: CommandContext) {
   const { db, clock, signal } = context
   await markRevokedKeys(db, clock())
   const scores = await countDueReissues(db, clock())
-  const progress = renderProgress(scores, 'scores')
+  using progress = renderProgress(scores, 'scores')
   let why = ''
   let left = scores
   try {
@@ -197,8 +197,6 @@ async function replaceCredentials(context: CommandContext) {
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     why = `${error.message} `
-  } finally {
-    progress.end()
   }
   const lines = [`${scores - left} of ${counted(scores, 'public score')} have a new credential.`]
   if (left > 0)

@@ -44,10 +44,10 @@ async function recompute({ all = false, workers: lanes }: RecomputeFlags): Promi
       if (all) await performWith(context, scoresMark, { input: {}, flags: {}, services })
       // Completes a revocation of a key that was interrupted.
       await markRevokedKeys(db, clock())
-      const progress = renderProgress((await countDue(db, clock())).due, 'workers')
+      using progress = renderProgress((await countDue(db, clock())).due, 'workers')
       const startedAt = performance.now()
       const run: Run = { context, services, progress, tally: { ...nothing } }
-      await Promise.all(Array.from({ length: lanes }, () => drain(run))).finally(progress.end)
+      await Promise.all(Array.from({ length: lanes }, () => drain(run)))
       const ms = performance.now() - startedAt
       const { waiting } = await countDue(db, clock())
       return summary(run, { ms, waiting })

@@ -131,22 +131,18 @@ function renderUnavailable({ version, sha256, reason }: UnavailableEngine): stri
 const differingNotedMax = 20
 
 async function replayEvery({ db, signal }: CommandContext): Promise<Outcome> {
-  const progress = renderProgress(await countSnapshots(db), 'scores')
+  using progress = renderProgress(await countSnapshots(db), 'scores')
   let noted = 0
-  try {
-    const tally = await replayAll(db, {
-      onDifference({ snapshotId, difference }) {
-        if (++noted <= differingNotedMax) note(`DIFFERS ${snapshotId}: ${difference}`)
-      },
-      onPage({ replayed, notReplayed, erased }) {
-        progress.update(replayed, replayed + notReplayed + erased)
-        if (signal.aborted) throw interrupted()
-      },
-    })
-    return renderReplay(tally)
-  } finally {
-    progress.end()
-  }
+  const tally = await replayAll(db, {
+    onDifference({ snapshotId, difference }) {
+      if (++noted <= differingNotedMax) note(`DIFFERS ${snapshotId}: ${difference}`)
+    },
+    onPage({ replayed, notReplayed, erased }) {
+      progress.update(replayed, replayed + notReplayed + erased)
+      if (signal.aborted) throw interrupted()
+    },
+  })
+  return renderReplay(tally)
 }
 
 export function renderReplay(tally: ReplayTally): Outcome {
