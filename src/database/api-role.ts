@@ -10,7 +10,7 @@ import { type Db, type Queryable, sql, type Tx } from '../platform/db/db.ts'
  * here. A partition is reached through its table. A row of `accounts` is locked for update, which
  * needs the right.
  */
-const tablesByRights: Readonly<Record<string, string>> = {
+export const tablesByRights: Readonly<Record<string, string>> = {
   '': `
     credit_audits credit_archives credit_archived_sums workers usernames profiles profile_skills
     consents consent_changes identities identity_changes sources source_changes evidence

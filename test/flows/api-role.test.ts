@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { Client } from 'pg'
-import { apiRights } from '../../src/database/api-role.ts'
+import { apiRights, tablesByRights } from '../../src/database/api-role.ts'
 import { perform } from '../../src/operations/perform.ts'
 import { type Db, openDb, sql } from '../../src/platform/db/db.ts'
 import { openReporting } from '../../src/reports/report.ts'
@@ -112,6 +112,8 @@ test('every table declares the rights of the server', async () => {
     [],
     'these tables of src/database/api-role.ts are not there',
   )
+  const named = Object.values(tablesByRights).flatMap((names) => names.trim().split(/\s+/))
+  assert.deepEqual(named.toSorted(), Object.keys(apiRights).toSorted(), 'each is named once')
 })
 
 test('permission denied: the role reads nothing private and changes no read-only table', async () => {

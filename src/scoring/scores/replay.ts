@@ -9,6 +9,7 @@ import type { Evidence, ScoreInput, Vocabulary } from '../core/evidence.ts'
 import type { ScoreResult } from '../core/score.ts'
 import { EngineRefused, loadEngineOf, type PastEngine } from './engine.ts'
 import { findRules, publishedOfResult, type StoredSnapshot } from './history-store.ts'
+import { resultOf } from './score-change.ts'
 import { evidenceRootOf, evidenceTexts, snapshotId } from './snapshot.ts'
 
 /** Engine and vocabulary that made a score. */
@@ -88,15 +89,6 @@ function differenceOf(stored: StoredSnapshot, { engine, vocabulary }: Makers): s
 export function inputOf({ evidence, asOf }: StoredSnapshot, vocabulary: Vocabulary): ScoreInput {
   const asOfDay = Date.parse(asOf) / 86_400_000
   return { evidence: JSON.parse(evidence) as Evidence[], vocabulary, asOfDay }
-}
-
-function resultOf(engine: PastEngine, input: ScoreInput): ScoreResult | null {
-  try {
-    return engine.score(input)
-  } catch (error) {
-    if (error instanceof RangeError) return null
-    throw error
-  }
 }
 
 function isNamed(

@@ -3,6 +3,7 @@ import { canonicalJson } from '../../platform/json/canonical-json.ts'
 import type { WorkerFacts } from '../../workers/gate.ts'
 import type { Evidence, ScoreInput } from '../core/evidence.ts'
 import type { ScoreResult } from '../core/score.ts'
+import type { PastEngine } from './engine.ts'
 import { type Decision, decide, isPublished, type Published, scoredIds } from './issue-rule.ts'
 import { endsOnDay } from './published-until.ts'
 import type { ScoringRules } from './scoring.ts'
@@ -90,7 +91,7 @@ export function scoreChangeOf(
     vocabulary: rules.vocabulary,
     asOfDay: Math.floor(now.getTime() / dayMs),
   }
-  const result = resultOf(rules, input)
+  const result = resultOf(rules.engine, input)
   const fresh = {
     evidenceIds: scoredIds(evidence),
     result,
@@ -153,7 +154,7 @@ function correctionOf(
  * Returns null if the engine rejects the evidence, so that one such worker does not block the
  * others.
  */
-function resultOf({ engine }: ScoringRules, input: ScoreInput): ScoreResult | null {
+export function resultOf(engine: Pick<PastEngine, 'score'>, input: ScoreInput): ScoreResult | null {
   try {
     return engine.score(input)
   } catch (error) {
