@@ -1,15 +1,10 @@
 /** All SQL of invitations and invitation_links. */
-import type { Role } from '../edge/http/callers.ts'
 import { fragment, type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { Invitation } from './invitation.ts'
 
 /** An open invitation as the members of its account see it. */
-export interface OpenInvitation {
-  id: string
-  email: string
-  role: Role
+export interface OpenInvitation extends Pick<Invitation, 'id' | 'email' | 'role' | 'expiresAt'> {
   createdAt: Date
-  expiresAt: Date
   mailedAt: Date | null
 }
 

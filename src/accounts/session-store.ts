@@ -1,5 +1,5 @@
 /** All SQL of sessions. */
-import type { ConsoleRole, Role } from '../edge/http/callers.ts'
+import type { SessionCaller } from '../edge/http/callers.ts'
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import { bytesArray } from '../platform/db/sql-arrays.ts'
 
@@ -24,15 +24,10 @@ export async function insertSession(tx: Tx, session: NewSession): Promise<void> 
       ${session.authenticatedAt}, ${session.createdAt}, ${session.endsAt}, ${session.browser}, ${session.network})`)
 }
 
-export interface ValidSession {
+export interface ValidSession extends Omit<SessionCaller, 'kind' | 'sessionId'> {
   /** Lowercase hex. */
   digest: string
   id: string
-  userId: string
-  accountId: string
-  role: Role
-  operatorRole: ConsoleRole | null
-  signedInAt: Date
   /** Whether `last_seen_at` must be updated. */
   isStale: boolean
 }

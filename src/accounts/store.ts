@@ -184,13 +184,9 @@ export function findUsers(
     order by u.email limit ${limit}`)
 }
 
-export interface Member {
+export interface Member extends Omit<User, 'id'> {
   userId: string
-  email: string
-  name: string | null
   role: Role
-  createdAt: Date
-  disabledAt: Date | null
 }
 
 /** Returns the members of an account, owners first. */
@@ -261,14 +257,11 @@ export async function findSignedIn(
   return found
 }
 
-export interface OperatorUser {
+export interface OperatorUser extends Pick<User, 'email' | 'name' | 'disabledAt'> {
   userId: string
-  email: string
-  name: string | null
   role: ConsoleRole
   grantedAt: Date
   grantedBy: string
-  disabledAt: Date | null
 }
 
 /** Returns users with an operator role, in the order of their ids. */

@@ -4,7 +4,6 @@ export {
   insertKey,
   lockKeys,
   lockUnmarkedKey,
-  type RegisteredKey,
   setKeyMarked,
 } from './key-store.ts'
 export { findPublications, hasDueList } from './list-store.ts'

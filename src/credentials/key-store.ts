@@ -2,7 +2,7 @@
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import type { KeyState, SigningKey } from './trust.ts'
 
-export interface RegisteredKey extends SigningKey {
+interface RegisteredKey extends SigningKey {
   /** Time at which all credentials of this revoked key were revoked, or null if they were kept. */
   credentialsRevokedAt: Date | null
 }

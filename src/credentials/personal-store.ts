@@ -1,6 +1,6 @@
 /** The SQL of one worker's credentials for export, withdrawal and erasure. */
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
-import { credentialRevokedAt } from './store.ts'
+import { type CredentialRow, credentialRevokedAt } from './store.ts'
 
 /** Selects a worker's credentials by digest, or by a username that the worker has or had. */
 export interface CredentialsOf {
@@ -9,12 +9,8 @@ export interface CredentialsOf {
   usernameSha256s: readonly Buffer[]
 }
 
-export interface CredentialRecord {
-  vcSha256: Buffer
-  /** JSON text. */
-  payload: string
-  proof: string
-  issuedAt: Date
+export interface CredentialRecord
+  extends Pick<CredentialRow, 'vcSha256' | 'payload' | 'proof' | 'issuedAt'> {
   revokedAt: Date | null
 }
 

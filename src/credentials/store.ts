@@ -87,11 +87,7 @@ export async function insertCredentials(tx: Tx, rows: readonly CredentialRow[]):
   return inserted.map((row) => row.vcSha256.toString('hex'))
 }
 
-export interface StoredCredential {
-  credentialId: string
-  payload: string
-  proof: string
-}
+export type StoredCredential = Pick<CredentialRow, 'credentialId' | 'payload' | 'proof'>
 
 export function findCredentials(
   db: Queryable,
@@ -103,11 +99,9 @@ export function findCredentials(
 }
 
 /** A stored credential with its present state. */
-export interface RegisteredCredential extends StoredCredential {
-  subject: string
-  issuedAt: Date
-  validUntil: Date
-  supersededAt: Date | null
+export interface RegisteredCredential
+  extends StoredCredential,
+    Pick<CredentialRow, 'subject' | 'issuedAt' | 'validUntil' | 'supersededAt'> {
   revokedAt: Date | null
 }
 
@@ -165,13 +159,10 @@ export function findIssuedPage(
     order by credential_id desc limit ${limit}`)
 }
 
-export interface CurrentCredential {
-  vcSha256: Buffer
-  credentialId: string
-  subject: string
-  /** Canonical JSON. */
-  payload: string
-}
+export type CurrentCredential = Pick<
+  CredentialRow,
+  'vcSha256' | 'credentialId' | 'subject' | 'payload'
+>
 
 /**
  * Returns the credentials that a newer credential of these subjects would supersede: their current

@@ -97,7 +97,7 @@ export type Query =
   | { kind: 'problem'; why: string }
 
 /** The values of a target without a query. */
-export const noValues: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
+const noValues: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
 const none: Query = { kind: 'values', values: noValues }
 
 /** Parses `text`, the part after the first `?`, or the empty text. */

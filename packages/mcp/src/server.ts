@@ -143,7 +143,7 @@ export interface DocsPage {
 const timeoutMs = 10_000
 const maxBytes = 1024 * 1024
 
-export async function docsPages(baseUrl: string): Promise<DocsPage[]> {
+async function docsPages(baseUrl: string): Promise<DocsPage[]> {
   const index = await read(baseUrl, '/llms.txt')
   const pages = new Map<string, DocsPage>()
   for (const [, title = '', url = ''] of index.matchAll(/\[([^\]]+)\]\(([^)\s]+\.md)\)/g)) {
@@ -154,7 +154,7 @@ export async function docsPages(baseUrl: string): Promise<DocsPage[]> {
   return [...pages.values()]
 }
 
-export function readPage(baseUrl: string, { path }: DocsPage): Promise<string> {
+function readPage(baseUrl: string, { path }: DocsPage): Promise<string> {
   return read(baseUrl, path)
 }
 

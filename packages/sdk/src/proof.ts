@@ -71,7 +71,7 @@ export async function signatureHolds(
   return crypto.subtle.verify('Ed25519', key, signature, joined(digests))
 }
 
-export function canonicalJson(value: unknown): string {
+function canonicalJson(value: unknown): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null'
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   const members = value as Record<string, unknown>

@@ -1,6 +1,5 @@
 /** The verbs on accounts and API keys. */
 import { recordAction } from '../../audit/record.ts'
-import type { Environment, Scope } from '../../edge/http/callers.ts'
 import { sha256 } from '../../platform/crypto/bytes.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { uuidV7 } from '../../platform/db/uuid-v7.ts'
@@ -19,6 +18,7 @@ import {
   type StoredKey,
   updateAllowedFrom,
   updateKeyEnd,
+  type ValidKey,
 } from './store.ts'
 
 export const activeKeysMax = 20
@@ -30,13 +30,9 @@ export async function createAccount(tx: Tx, name: string, now: Date): Promise<Ac
   return (await insertAccount(tx, account)) ? account : null
 }
 
-export interface NewKey {
-  accountId: string
-  environment: Environment
+export interface NewKey
+  extends Pick<ValidKey, 'accountId' | 'environment' | 'scopes' | 'allowedFrom'> {
   name: string
-  scopes: readonly Scope[]
-  /** Networks in the form of `networkText`, or null for any address. */
-  allowedFrom: readonly string[] | null
   /** End of validity, or null if the key is valid until it is revoked. */
   expiresAt: Date | null
 }

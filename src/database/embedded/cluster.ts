@@ -228,13 +228,8 @@ async function makeCluster(
   mkdirSync(unfinished, { mode: 0o700 })
   if (how.runAs !== null) chownSync(unfinished, how.runAs.uid, how.runAs.gid)
   const args = [`--pgdata=${unfinished}`, `--username=${superuser}`, '--auth=trust']
-  args.push(
-    '--encoding=UTF8',
-    '--locale=C',
-    '--locale-provider=builtin',
-    '--builtin-locale=C.UTF-8',
-  )
-  args.push('--no-instructions', ...(how.durable ? [] : ['--no-sync']))
+  args.push('--encoding=UTF8', '--locale=C', '--locale-provider=builtin')
+  args.push('--builtin-locale=C.UTF-8', '--no-instructions', ...(how.durable ? [] : ['--no-sync']))
   const initdb = join(how.binaries.root, 'bin/initdb')
   await promisify(execFile)(initdb, args, spawnOptions(files, how)).catch((error: unknown) => {
     const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
@@ -273,8 +268,8 @@ function disownReusedPid(cluster: string, socketDir: string): void {
 }
 
 /**
- * Passes nothing of our environment on: PGDATA, PGPORT and the like are meant for other servers,
- * and secrets for us.
+ * Returns the folder of the socket: the cluster itself, which only its user may enter. If the path
+ * is too long for a socket, returns a short folder elsewhere.
  */
 function socketFolder(cluster: string, runAs: RunAs | null): string {
   if (fits(cluster)) return cluster
@@ -284,10 +279,6 @@ function socketFolder(cluster: string, runAs: RunAs | null): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const { uid: ourUid = process.getuid?.() ?? 0 } = runAs ?? {}
   const found = lstatSync(folder)
-  // Replaces a stale process id in the lock files, because PostgreSQL refuses to start while that
-  // id is in use. After a reboot, another process may have it. After a kill, the dead server keeps
-  // it until its parent has waited for it. PostgreSQL ignores a lock of its own parent, so we write
-  // our id. The rest of the file stays, so PostgreSQL still looks for living backends.
   if (!found.isDirectory() || ![ourUid, process.getuid?.()].includes(found.uid))
     throw new Error(`${folder} belongs to another user: remove it.`)
   chmodSync(folder, 0o700)
@@ -295,10 +286,6 @@ function socketFolder(cluster: string, runAs: RunAs | null): string {
   return folder
 }
 
-/**
- * Returns the folder of the socket: the cluster itself, which only its user may enter. If the path
- * is too long for a socket, returns a short folder elsewhere.
- */
 function fits(folder: string): boolean {
   return Buffer.byteLength(join(folder, socketFile)) <= socketPathBytesMax && !folder.includes(',')
 }

@@ -179,12 +179,7 @@ export async function expireEvidence(tx: Tx, now: Date, limit: number): Promise<
   return expired.map(({ workerId }) => workerId)
 }
 
-export interface OwnedEvidence {
-  evidenceId: string
-  workerId: string
-  type: string
-  skillId: string
-}
+export type OwnedEvidence = Pick<EvidenceRow, 'evidenceId' | 'workerId' | 'type' | 'skillId'>
 
 /**
  * Returns the worker, type and skill of each item. The worker stays the same under the worker's

@@ -120,7 +120,7 @@ export async function loadEngineOf(binarySha256: string, root = ownRoot): Promis
  * Loads the engine of the highest version below this release. Returns null if there is none.
  * @throws EngineRefused
  */
-export async function previousEngine(root = ownRoot): Promise<PastEngine | null> {
+async function previousEngine(root = ownRoot): Promise<PastEngine | null> {
   const versions = namesIn(join(root, 'engines'))
     .map((name) => /-([^-]+)-[0-9a-f]{12}\.mjs$/.exec(name)?.[1] ?? '')
     .filter((version) => isBefore(version, engineVersion))

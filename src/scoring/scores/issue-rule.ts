@@ -5,6 +5,7 @@
  */
 import type { Band } from '../core/parameters.ts'
 import type { ScoreResult } from '../core/score.ts'
+import type { Snapshot } from './snapshot.ts'
 
 export interface IssueRule {
   /** Minimum number of sources for a score. The engine has a minimum of mass besides. */
@@ -14,13 +15,8 @@ export interface IssueRule {
 }
 
 /** Current score of the worker. */
-export interface Held {
+export interface Held extends Pick<Snapshot, 'score' | 'low' | 'high' | 'band' | 'issuedAt'> {
   evidenceIds: ReadonlySet<string>
-  score: number
-  low: number
-  high: number
-  band: Band
-  issuedAt: Date
   /**
    * If true, the score is replaced even by an equal one, because a recalled engine made it or a
    * correction demands it.

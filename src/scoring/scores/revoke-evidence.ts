@@ -8,7 +8,11 @@ import { wireTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { type NewEvent, publishEvents } from '../../webhooks/events/outbox.ts'
 import { findWorkerFacts } from '../../workers/api.ts'
-import { type Revocation, revokeEvidence } from '../evidence/revoke-evidence.ts'
+import {
+  type Revocation,
+  type RevokedEvidence,
+  revokeEvidence,
+} from '../evidence/revoke-evidence.ts'
 import type { RevocationReason } from '../evidence/schema.ts'
 import { findWorkerEvidence, type OwnedEvidence } from '../evidence/store.ts'
 import {
@@ -31,11 +35,7 @@ export interface ScoredRevocation extends Revocation {
   disputeId?: string
 }
 
-export interface RevokedWithScores {
-  /** Ids revoked by this call. Ids in `alreadyRevoked` keep their first reason. */
-  revoked: string[]
-  alreadyRevoked: string[]
-  notFound: string[]
+export interface RevokedWithScores extends RevokedEvidence {
   /** One entry for each worker that lost evidence; empty if `scoring` is null. */
   scored: ScoredWorker[]
 }

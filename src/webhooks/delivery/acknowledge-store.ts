@@ -3,22 +3,18 @@
  * webhook_endpoints.
  */
 import { type Queryable, sql } from '../../platform/db/db.ts'
+import type { AttemptEnd } from './delivery-store.ts'
 
 /** The end of a leased delivery, or of one attempt at it. */
-export interface Acknowledgement {
+export interface Acknowledgement extends AttemptEnd {
   id: number
   leaseId: string
   /** `cancelled`: nothing was sent, and nothing will be. */
   status: 'succeeded' | 'pending' | 'exhausted' | 'cancelled'
   /** Set for `pending`. */
   dueAt: Date | null
-  attempt: number
   /** Null if nothing was sent: then no attempt was made, and none is counted. */
   startedAt: Date | null
-  durationMs: number | null
-  responseStatus: number | null
-  errorCode: string | null
-  errorCause: string | null
   responseBody: string | null
   /** As JSON. */
   responseHeaders: string | null

@@ -183,13 +183,8 @@ export async function countBulkWaiting(db: Queryable, endpointId: string): Promi
   return row?.count ?? 0
 }
 
-interface RecoveryRows {
-  endpointId: string
+interface RecoveryRows extends Omit<BulkRows, 'eventIds' | 'eventType'> {
   eventTypes: readonly string[]
-  since: Date
-  at: Date
-  ref: string
-  limit: number
 }
 
 export async function insertTest(
@@ -220,20 +215,24 @@ export async function deleteFinishedDeliveries(
       order by finished_at, id limit ${limit})`)
 }
 
-export interface ShownAttempt {
-  id: string
-  eventId: string
-  eventType: EventType
+/** What came of an attempt. */
+export interface AttemptEnd {
   attempt: number
-  trigger: (typeof triggers)[number]
-  status: (typeof attemptResults)[number]
+  durationMs: number | null
   responseStatus: number | null
   errorCode: string | null
   /** Why no connection was made, in words. */
   errorCause: string | null
+}
+
+export interface ShownAttempt extends AttemptEnd {
+  id: string
+  eventId: string
+  eventType: EventType
+  trigger: (typeof triggers)[number]
+  status: (typeof attemptResults)[number]
   /** The HTTP request that caused the delivery, or null if none did. */
   requestId: string | null
-  durationMs: number | null
   responseBody: string | null
   requestedAt: Date
   nextAttemptAt: Date | null

@@ -1,9 +1,14 @@
 /** SQL for views of an endpoint: its health, its attempts, and one event. */
 
-import { fragment, type Queryable, sql } from '../../platform/db/db.ts'
+import { type Queryable, sql } from '../../platform/db/db.ts'
 import type { EventType } from '../events/event-types.ts'
 import type { EventRow as StoredEvent } from '../events/store.ts'
-import { attemptColumns, plannedColumns, type ShownAttempt } from './delivery-store.ts'
+import {
+  type AttemptEnd,
+  attemptColumns,
+  plannedColumns,
+  type ShownAttempt,
+} from './delivery-store.ts'
 import type { EndpointState } from './endpoint-store.ts'
 
 export interface EndpointHealth extends Omit<EndpointState, 'userId' | 'eventTypes'> {
@@ -130,13 +135,8 @@ export interface EventFilter {
   limit: number
 }
 
-export interface EventAttempt {
-  attempt: number
+export interface EventAttempt extends AttemptEnd {
   result: ShownAttempt['status']
-  responseStatus: number | null
-  errorCode: string | null
-  errorCause: string | null
-  durationMs: number | null
   startedAt: Date
 }
 

@@ -18,7 +18,7 @@ export interface Counter {
 export type Prices = Readonly<Record<string, string>>
 
 /** Records prices. Several processes may do so in any order; the latest time holds. */
-export async function postPrices(
+async function postPrices(
   db: Queryable,
   { chainId, asset, payTo, prices }: Counter & { prices: Prices },
   { now, payableUntil }: { now: Date; payableUntil: Date },
@@ -34,7 +34,7 @@ export async function postPrices(
 }
 
 /** Returns whether a challenge with this price can still be paid. */
-export async function isPayable(
+async function isPayable(
   db: Queryable,
   { chainId, asset, payTo, endpoint, amount }: Counter & { endpoint: string; amount: string },
   now: Date,

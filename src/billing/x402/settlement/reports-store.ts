@@ -1,26 +1,15 @@
 /** SQL of reports on x402_payments for operators. It only reads. */
 import { fragment, type Queryable, sql } from '../../../platform/db/db.ts'
-import type { PaymentState } from './store.ts'
+import type { NewPayment, PaymentRow, PaymentState } from './store.ts'
 
-export interface ListedPayment {
-  id: string
-  state: PaymentState
-  endpoint: string
-  chainId: number
-  /** Atomic units. */
-  amount: string
-  payer: string
-  payTo: string
-  /** Together with the payer it identifies the authorization on the chain. */
-  nonce: string
-  validBefore: Date
-  txHash: string | null
+export interface ListedPayment
+  extends Pick<NewPayment, 'id' | 'endpoint' | 'chainId' | 'amount' | 'payer' | 'payTo' | 'nonce'>,
+    Pick<
+      PaymentRow,
+      'state' | 'validBefore' | 'txHash' | 'claimedAt' | 'foundAt' | 'refundTxHash'
+    > {
   reason: string | null
-  claimedAt: Date
   stateAt: Date
-  /** When it was found paid without a waiting caller; null once its payer returned. */
-  foundAt: Date | null
-  refundTxHash: string | null
 }
 
 /** The last row of the page before, in the order of the list. */

@@ -22,6 +22,7 @@ export interface NewPayment extends PaymentIdentity {
   signatureHash: Buffer
   resourceKey: Buffer
   endpoint: string
+  /** Atomic units. */
   amount: string
   payTo: string
   validBefore: Date
