@@ -57,6 +57,7 @@ export async function openSetup(closing: AsyncDisposableStack): Promise<DemoSetu
     X402_RELAYER_KEY_FILE: join(folder, 'relayer.key'),
     X402_PAY_TO: payTo,
     X402_SECRETS: generatePrivateKey(),
+    TIMEOUT_MULTIPLIER: process.env.TIMEOUT_MULTIPLIER ?? '1',
   }
   const run = (args: readonly string[]) =>
     spawn(process.execPath, [program, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 2] })

@@ -5,12 +5,17 @@ import { readdirSync } from 'node:fs'
 import { ended } from '../support/start/command-line.ts'
 import { chainTest } from '../support/start/paid-loop.ts'
 import { temporaryFolder } from '../support/start/processes.ts'
+import { timeoutMultiplier } from '../support/start/timeout-multiplier.ts'
 
 chainTest(
   'the demo shows reads bought with both client families from challenge to receipt, serves a payment again and leaves nothing behind',
   async () => {
     const folder = temporaryFolder()
-    const env = { ...process.env, TMPDIR: folder }
+    const env = {
+      ...process.env,
+      TMPDIR: folder,
+      TIMEOUT_MULTIPLIER: String(timeoutMultiplier),
+    }
     const { code, out, err } = await ended(
       spawn(process.execPath, ['scripts/bootstrap.mjs', 'demo:x402'], { env }),
     )
