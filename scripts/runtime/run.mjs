@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { ensureBundledPackages } from './bundled-packages.mjs'
 import { flags } from './flags.mjs'
 import { compileCache, ensureFolder, ensureInstalled } from './install.mjs'
+import { memoryFolder } from './memory-folder.mjs'
 import { ensureProgram } from './program.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..')
@@ -28,7 +29,8 @@ const useBundles = `--import=${join(root, 'scripts/runtime/use-bundled-packages.
 /**
  * `args`: the arguments of Node, made from those that were given and the file of the program.
  * `folders`: folders with their own packages, installed on demand. `cwd`: base of relative paths in
- * the arguments, if it is not the project's folder. `hasBundles`: it loads packages from bundles.
+ * the arguments, if it is not the project's folder. `runsTests`: it loads packages from bundles, and
+ * its temporary files are in memory.
  */
 const commands = {
   start: { args: (more, program) => [...flags.serve, program, 'serve', '--demo', ...more] },
@@ -56,7 +58,7 @@ const commands = {
   kit: { args: (more) => [join(root, 'scripts/kit/run.ts'), ...more] },
   mutants: {
     args: (more) => [useBundles, join(root, 'scripts/mutants/run.ts'), ...more],
-    hasBundles: true,
+    runsTests: true,
   },
   bench: {
     args: (more) => [join(root, 'bench/run.ts'), ...more],
@@ -70,7 +72,7 @@ const commands = {
     args: (more) => [join(root, 'scripts/demo-x402.ts'), ...more],
     folders: () => [x402Client],
   },
-  test: { args: testArguments, folders: () => clientsOfTests, hasBundles: true },
+  test: { args: testArguments, folders: () => clientsOfTests, runsTests: true },
 }
 
 const allTests = ['src/**/*.test.ts', 'packages/**/*.test.ts', 'test/**/*.test.ts']
@@ -94,11 +96,11 @@ export async function run(name, more) {
     const program = await ensureProgram(root)
     const args = [...flags.every, ...command.args(more, program)]
     const launcher = { ASSAY_LAUNCHER_PID: String(process.pid), ASSAY_PROGRAM: program }
-    const bundles = command.hasBundles
-      ? { ASSAY_BUNDLED_PACKAGES: await ensureBundledPackages(root) }
+    const ofTests = command.runsTests
+      ? { ASSAY_BUNDLED_PACKAGES: await ensureBundledPackages(root), ...memoryFolder() }
       : {}
     const cache = { NODE_COMPILE_CACHE: compileCache(root) }
-    const env = { ...cache, ...process.env, ...launcher, ...bundles }
+    const env = { ...cache, ...process.env, ...launcher, ...ofTests }
     const cwd = command.cwd ?? root
     if (canBecome()) become(node, args, { cwd, env })
     passOn(spawn(node, args, { stdio: 'inherit', cwd, env }))
