@@ -20,6 +20,7 @@ import {
   watchFaults,
 } from '../support/start/browser.ts'
 import { pageBytesMax, weighPage } from '../support/start/page-weight.ts'
+import { eventually } from '../support/start/processes.ts'
 import { startIssuing, startService } from '../support/start/service.ts'
 import { cameraFile } from '../support/start/shared-browser.ts'
 
@@ -357,6 +358,61 @@ function videoOfCode(text: string): Buffer {
   return Buffer.concat([head, ...Array.from({ length: 10 }, () => frame)])
 }
 
+test('verify page: the camera is on once, and off behind another page in its place', {
+  skip: noBrowser,
+}, async () => {
+  writeFileSync(cameraFile(), videoOfCode(''))
+  const { page, faults } = await open()
+  await page.addInitScript(`
+    const { mediaDevices } = navigator
+    const begin = mediaDevices.getUserMedia.bind(mediaDevices)
+    window.streams = []
+    mediaDevices.getUserMedia = async (wanted) => {
+      const stream = await begin(wanted)
+      window.streams.push(stream)
+      return stream
+    }`)
+  await page.goto(`${base}/verify`)
+  await page.click('#scan')
+  await page.click('#scan')
+  await page.locator('#camera video').waitFor()
+  await page.fill('#document', JSON.stringify(valid))
+  await page.click('button[type=submit]')
+  assert.equal((await shownOn(page)).service, 'valid')
+  const states =
+    'window.streams.flatMap((stream) => stream.getTracks()).map((one) => one.readyState)'
+  const tracks = (): Promise<string[]> => page.evaluate(states)
+  await eventually('the end of the camera', {
+    see: async () => !(await tracks()).includes('live'),
+  })
+  assert.deepEqual(await tracks(), ['ended'])
+  assert.deepEqual(faults, [])
+  await page.context().close()
+})
+
+test('verify page: a refusal for a moment is a sentence, and keeps what was entered', {
+  skip: noBrowser,
+}, async () => {
+  const { page } = await open()
+  const from = newCaller()
+  const headers = {
+    'X-Forwarded-For': from,
+    Origin: publicUrl,
+    'Content-Type': 'application/x-www-form-urlencoded',
+  }
+  for (let i = 0; i < 60; i++)
+    await ask(base, { method: 'POST', path: '/verify', headers, body: 'document=' })
+  await page.context().setExtraHTTPHeaders({ 'X-Forwarded-For': from })
+  await page.goto(`${base}/verify`)
+  await page.fill('#document', 'some text')
+  await page.click('button[type=submit]')
+  const problem = page.locator('#input-problem:not([hidden])')
+  await problem.waitFor()
+  assert.match((await problem.textContent()) ?? '', /^Too many requests\. The limit is 60 a minute/)
+  assert.equal(await page.inputValue('#document'), 'some text')
+  await page.context().close()
+})
+
 test('verify page: a dropped file and a dropped text are checked', {
   skip: noBrowser,
 }, async () => {
@@ -468,6 +524,8 @@ test('verify page: a long paste, a binary file, an archive and a large file are 
   assert.match((await file('all.gz', gzipSync('{}'))) ?? '', /^all\.gz is not a text file/)
   assert.match((await file('long.json', Buffer.alloc(300_000, 32))) ?? '', /has 300,000 bytes/)
   assert.match((await file('<img src=x onerror=alert(1)>', Buffer.from([0]))) ?? '', /^<img src=x/)
+  // Chromium tells no change if a field still has the file that is chosen again.
+  assert.equal(await page.inputValue('#file'), '')
   await page.goto(`${base}/verify`)
   await page.evaluate("document.querySelector('#document').value = 'x'.repeat(300000)")
   await page.click('button[type=submit]')

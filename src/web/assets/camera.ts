@@ -4,8 +4,8 @@ import read from './jsqr.ts'
 /** The longer side of the picture that is searched. */
 const sizeMax = 480
 
-/** Shows the camera in `box`. Returns the text of the first code, or null if the reader stops. */
-export async function scan(box: HTMLElement): Promise<string | null> {
+/** Shows the camera in `box`. Returns the text of the first code, or null once it is stopped. */
+export async function scan(box: HTMLElement, stopped: AbortController): Promise<string | null> {
   const stream = await navigator.mediaDevices.getUserMedia({ video: { facingMode: 'environment' } })
   const video = document.createElement('video')
   video.srcObject = stream
@@ -18,7 +18,6 @@ export async function scan(box: HTMLElement): Promise<string | null> {
   stop.textContent = 'Stop the camera'
   box.replaceChildren(video, stop)
   box.hidden = false
-  const stopped = new AbortController()
   stop.addEventListener('click', () => stopped.abort())
   try {
     await video.play()

@@ -49,6 +49,7 @@ function ask(url: string, input?: string): Promise<XMLHttpRequest | null> {
 
 /** Shows the main part of another page in this one. */
 function showPage(page: Document): void {
+  camera?.abort()
   for (const part of ['main', '[data-icons]']) {
     const next = page.querySelector(part)
     if (next !== null) document.querySelector(part)?.replaceWith(document.adoptNode(next))
@@ -74,6 +75,11 @@ async function check(text: string, isNew = true): Promise<void> {
     return
   }
   const page = call.response as Document
+  // A refusal, such as 429, is no step of the history, and the visitor keeps what was entered.
+  if (page.querySelector('#check') === null) {
+    say(page.querySelector('main p')?.textContent ?? '')
+    return
+  }
   if (isNew) remember(new URL(call.responseURL), page, text)
   showPage(page)
   const field = inputField()
@@ -119,21 +125,29 @@ async function checkLink(link: string): Promise<void> {
   else await check(new TextDecoder().decode(bytes), false)
 }
 
+/** Set while the camera is on. Another page in the place of this one turns it off. */
+let camera: AbortController | undefined
+
 async function openCamera(): Promise<void> {
   const box = find('#camera')
-  if (box === null) return
-  const { scan } = await import('./camera.ts')
+  if (box === null || camera !== undefined) return
+  camera = new AbortController()
   try {
-    const text = await scan(box)
+    const { scan } = await import('./camera.ts')
+    const text = await scan(box, camera)
     if (text !== null) await check(text)
   } catch {
     say('The camera cannot be used. Allow it for this page, or paste the credential.')
+  } finally {
+    camera = undefined
   }
 }
 
 document.addEventListener('change', ({ target }) => {
   if (!(target instanceof HTMLInputElement) || target.id !== 'file') return
   const file = target.files?.[0]
+  // The same file can be chosen again after it was mended.
+  target.value = ''
   if (file !== undefined) void checkFile(file)
 })
 document.addEventListener('click', ({ target }) => {

@@ -8,7 +8,7 @@ const publicUrl = 'https://scores.example.org'
 const context = { publicUrls: [publicUrl, 'https://old.example.org'] }
 const read = (text: string) => readInput(text, context)
 const credential = JSON.stringify({ type: ['VerifiableCredential'], a: [{ b: 'x } y' }] })
-const id = '019e2cbb-7a00-7c1e-9f27-8b5a1c2d3e4f'
+const id = 'f00d'.repeat(16)
 
 test('input: links, handles and names of this service name a person or a score', () => {
   for (const text of [
@@ -20,13 +20,16 @@ test('input: links, handles and names of this service name a person or a score',
   ])
     assert.deepEqual(read(text), { kind: 'person', username: 'ada-l', of: '@ada-l' }, text)
   assert.equal(read('https://old.example.org/u/ada-l/badge.svg').kind, 'person')
+  for (const start of ['', '@', '%40'])
+    assert.equal(read(`${publicUrl}/api/v1/candidates/${start}ada-l`).kind, 'person')
   for (const end of ['', '/credential', '/credential?proof=native'])
     assert.deepEqual(read(`${publicUrl}/api/v1/scores/${id}${end}`), {
       kind: 'score',
       scoreId: id,
       of: id,
     })
-  assert.equal(readName(id, context).kind, 'score')
+  for (const text of [id, id.toUpperCase()])
+    assert.deepEqual(readName(text, context), { kind: 'score', scoreId: id, of: id })
 })
 
 test('input: a document is one from text, a link, a badge and a message', () => {

@@ -19,11 +19,11 @@ export interface InputContext {
 }
 
 const name = '[a-z0-9][a-z0-9_-]{1,28}[a-z0-9]'
-const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+const scoreId = '[0-9a-f]{64}'
 const personPath = new RegExp(
-  `^/(?:u/(${name})(?:/(?:badge\\.svg|credential\\.json))?|api/v1/candidates/(${name})(?:/credential)?)/?$`,
+  `^/(?:u/(${name})(?:/(?:badge\\.svg|credential\\.json))?|api/v1/candidates/(?:@|%40)?(${name})(?:/credential)?)/?$`,
 )
-const scorePath = new RegExp(`^/api/v1/scores/(${uuid})(?:/credential)?/?$`)
+const scorePath = new RegExp(`^/api/v1/scores/(${scoreId})(?:/credential)?/?$`)
 const statusPath = /\/score-vc-status\/([0-9a-f]{64})$/
 
 export function readInput(given: string, { publicUrls }: InputContext): VerifyInput {
@@ -77,8 +77,8 @@ function fromUrl(url: URL, publicUrls: readonly string[]): VerifyInput {
   const [, ...names] = personPath.exec(path) ?? []
   const username = names.find((one) => one !== undefined)
   if (username !== undefined) return person(username)
-  const scoreId = scorePath.exec(path)?.[1]
-  if (scoreId !== undefined) return { kind: 'score', scoreId, of: scoreId }
+  const score = scorePath.exec(path)?.[1]
+  if (score !== undefined) return { kind: 'score', scoreId: score, of: score }
   const token = statusPath.exec(path)?.[1]
   if (token !== undefined) return { kind: 'status', token: Buffer.from(token, 'hex') }
   return problem(
@@ -88,9 +88,12 @@ function fromUrl(url: URL, publicUrls: readonly string[]): VerifyInput {
 
 /** A handle or the id of a score. */
 function named(text: string): VerifyInput | null {
-  const username = new RegExp(`^@?(${name})$`).exec(text.toLowerCase())?.[1]
+  const lower = text.toLowerCase()
+  const username = new RegExp(`^@?(${name})$`).exec(lower)?.[1]
   if (username !== undefined) return person(username)
-  return new RegExp(`^${uuid}$`).test(text) ? { kind: 'score', scoreId: text, of: text } : null
+  return new RegExp(`^${scoreId}$`).test(lower)
+    ? { kind: 'score', scoreId: lower, of: lower }
+    : null
 }
 
 function person(username: string): VerifyInput {
