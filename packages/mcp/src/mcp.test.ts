@@ -113,10 +113,11 @@ test('wrong arguments are named and nothing is sent; an unknown tool is an error
   for (const [name, args, message] of [
     ['search_candidates', { q: 'x' }, /\/q must NOT have fewer than 2/],
     ['search_candidates', { q: 'ada', limit: 51 }, /\/limit must be <= 50/],
-    ['search_candidates', { q: 'ada', more: 1 }, /must NOT have additional/],
+    ['search_candidates', { q: 'ada', more: 1 }, /must NOT have additional.*: more/],
     ['get_candidate', {}, /required property 'username'/],
     ['get_score', { scoreId: 'abc' }, /\/scoreId must match/],
     ['get_credential', {}, /Give either username or scoreId/],
+    ['get_credential', { username: 'ada', proof: 'jwt' }, /allowed values: native, eddsa-jcs/],
     ['report_decision', { subject: { kind: 'x' }, decision: 'hired' }, /\/subject/],
     ['lookup_skill', { id: '../secret' }, /\/id must match/],
   ] as const)

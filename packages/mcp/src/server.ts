@@ -127,10 +127,11 @@ function explained(error: Error): string {
 
 function faultsOf({ errors }: ValidateFunction): string {
   return (errors ?? [])
-    .map(
-      ({ instancePath, message }) =>
-        `${instancePath === '' ? 'the object' : instancePath} ${message}`,
-    )
+    .map(({ instancePath, message, params: { additionalProperty, allowedValues } }) => {
+      const named = additionalProperty ?? allowedValues?.join(', ')
+      const what = `${instancePath === '' ? 'the object' : instancePath} ${message}`
+      return named === undefined ? what : `${what}: ${named}`
+    })
     .join('; ')
 }
 

@@ -300,11 +300,22 @@ test('a caller can end a call, and it ends with the reason of the caller', async
 test('a wrong address, a wrong key and a live key in the sandbox are refused before any call', () => {
   for (const options of [
     { baseUrl: 'ftp://scores.example.org' },
+    { baseUrl: 'scores.example.org' },
     { baseUrl: 'https://user:secret@scores.example.org' },
     { baseUrl: 'https://scores.example.org', apiKey: 'Bearer svc_live_x' },
     { baseUrl: 'https://scores.example.org', apiKey: 'svc_live_x', sandbox: true },
   ])
-    assert.throws(() => new Client(options), TypeError)
+    assert.throws(() => new Client(options), { name: 'TypeError', message: /https?:|svc_test_…/ })
+})
+
+test('a host with several addresses that refuse is named by its code', async () => {
+  const cause = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })
+  const client = new Client({
+    baseUrl: 'http://localhost',
+    maxRetries: 0,
+    fetch: () => Promise.reject(new TypeError('fetch failed', { cause })),
+  })
+  await assert.rejects(client.skills.list(), { message: 'No whole answer: ECONNREFUSED' })
 })
 
 const requirement = {

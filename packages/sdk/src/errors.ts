@@ -61,6 +61,17 @@ export class AnswerError extends AssayError {
   }
 }
 
+/**
+ * Says why `fetch` failed. The cause of a host with several addresses, such as localhost, has a
+ * code and an empty message.
+ */
+export function whyFailed(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { message, code = message }: Error & { code?: string } =
+    error.cause instanceof Error ? error.cause : error
+  return message || code
+}
+
 export interface ErrorAnswer {
   status: number
   requestId: string | null

@@ -10,6 +10,7 @@ import {
   PaymentRequiredError,
   TimeoutError,
   UnavailableError,
+  whyFailed,
 } from './errors.ts'
 import { payFor } from './payment.ts'
 
@@ -40,9 +41,13 @@ export class Transport {
 
   constructor(options: ClientOptions) {
     const { baseUrl, apiKey, sandbox, timeoutMs = 30_000, maxRetries = 3 } = options
-    const { protocol, href, search, hash, username, password } = new URL(baseUrl)
+    const { protocol, href, search, hash, username, password } = URL.canParse(baseUrl)
+      ? new URL(baseUrl)
+      : new URL('about:blank')
     if (!/^https?:$/.test(protocol) || search + hash + username + password !== '')
-      throw new TypeError('baseUrl must be an http or https address without query or credentials.')
+      throw new TypeError(
+        'The address of the service must begin with http:// or https://, without query or credentials, as in https://scores.example.org.',
+      )
     if (apiKey !== undefined && !/^svc_(live|test)_[\w-]+$/.test(apiKey))
       throw new TypeError('apiKey must be a key of the service: svc_live_… or svc_test_….')
     if (sandbox === true && apiKey?.startsWith('svc_live_'))
@@ -128,7 +133,7 @@ export class Transport {
         throw new TimeoutError(`No whole answer within ${this.#timeoutMs} ms.`, {
           error: 'timeout',
         })
-      throw new ConnectionError(`No whole answer: ${this.#withoutKey(messageOf(error))}`, {
+      throw new ConnectionError(`No whole answer: ${this.#withoutKey(whyFailed(error))}`, {
         error: 'connection_failed',
       })
     }
@@ -190,12 +195,6 @@ class RedirectRefusedError extends AssayError {
       requestId,
     })
   }
-}
-
-function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const { message, cause } = error
-  return cause instanceof Error ? `${message}: ${cause.message}` : message
 }
 
 /** Reads at most `maxBytes`. Returns undefined for a longer body, which is not read to its end. */

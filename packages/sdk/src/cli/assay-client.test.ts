@@ -107,6 +107,10 @@ test('verify: 0 for a valid credential, 1 with the reason for others, 2 if nothi
     if (code < 2) assert.equal(JSON.parse(ended.out).reason, reason, name)
     else assert.ok(JSON.parse(ended.err).message.length > 20, ended.err)
   }
+  const site = await listening((_, response) => response.end('<!doctype html>'))
+  const ofPage = { ...valid.credential, issuer: `did:web:${site.replace(':', '%3A')}` }
+  const noKeys = await run(['verify', write('page.json', ofPage)])
+  assert.match(noKeys.err, /\/\.well-known\/did\.json answered with something other than JSON\./)
   const text = JSON.stringify(valid.credential)
   const piped = await run(['verify', '-'], { input: text })
   assert.match(
@@ -179,6 +183,15 @@ test('a wrong command line says what to give, with 2', async () => {
   assert.match(fault.docsUrl, /\/docs\/errors\/payment_required$/)
   const completed = await run(['completion', 'zsh'])
   assert.match(completed.out, /bashcompinit\ncomplete .*webhooks.*score\.updated.*--json/)
+})
+
+test('a reader of standard output that goes away is no failure', async () => {
+  const child = start(['--help'])
+  const { stdout, stderr } = child
+  assert.ok(stdout !== null && stderr !== null)
+  stdout.destroy()
+  const [err, [code]] = await Promise.all([textOf(stderr), once(child, 'close')])
+  assert.deepEqual([code, err], [0, ''])
 })
 
 /** Accepts events on `port`, and appends each to a file before it answers. */

@@ -280,4 +280,10 @@ function fail(error: unknown): number {
   return 2
 }
 
+// A reader such as `head` may close standard output early, which is no failure.
+process.stdout.on('error', (error) => {
+  if ('code' in error && error.code === 'EPIPE') process.exit()
+  process.stderr.write(`assay-client: standard output: ${error.message}\n`)
+  process.exit(2)
+})
 process.exitCode = await run().catch(fail)

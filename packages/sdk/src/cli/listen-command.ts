@@ -1,7 +1,7 @@
 /** `webhooks`: brings events to a receiver on this machine, without a tunnel. */
 import { createHash, randomBytes } from 'node:crypto'
 import type { Client } from '../client.ts'
-import { ConnectionError, RateLimitError, UnavailableError } from '../errors.ts'
+import { ConnectionError, RateLimitError, UnavailableError, whyFailed } from '../errors.ts'
 import type { WebhookEvent } from '../listen.ts'
 import { newWebhookSecret, signTestWebhook, type TestWebhook } from '../webhook-signature.ts'
 import { exampleEvents } from './example-events.ts'
@@ -182,8 +182,7 @@ async function answerOf(
     await response.body?.cancel()
     return { status: response.status, fault: null }
   } catch (error) {
-    const { cause } = error as { cause?: unknown }
-    return { status: null, fault: cause instanceof Error ? cause.message : String(error) }
+    return { status: null, fault: whyFailed(error) }
   }
 }
 

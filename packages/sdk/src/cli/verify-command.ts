@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { text as textOf } from 'node:stream/consumers'
 import { Client } from '../client.ts'
+import { whyFailed } from '../errors.ts'
 import { explain } from '../explain.ts'
 import { verifyCredential } from '../verify.ts'
 
@@ -23,7 +24,7 @@ export async function verifySource(source: string, expectedIssuer?: string): Pro
   if (expectedIssuer !== undefined && issuer !== expectedIssuer)
     throw new Error(`The credential names the issuer ${issuer}, and not ${expectedIssuer}.`)
   const origin = originOf(issuer)
-  const keyDocument = JSON.parse(await fetchText(`${origin}/.well-known/did.json`))
+  const keyDocument = await fetchJson(`${origin}/.well-known/did.json`)
   const verdict = await verifyCredential(text, {
     keyDocument,
     statusLists: await statusListsOf(text, origin),
@@ -85,15 +86,22 @@ async function statusListsOf(text: string, origin: string): Promise<unknown[]> {
   const url = typeof status === 'object' && status !== null && (status as Json).statusListCredential
   if (typeof url !== 'string' || !URL.canParse(url) || new URL(url).origin !== origin) return []
   // In a form that needs no RDF to check.
-  return [JSON.parse(await fetchText(`${url}?proof=eddsa-jcs-2022`))]
+  return [await fetchJson(`${url}?proof=eddsa-jcs-2022`)]
+}
+
+async function fetchJson(url: string): Promise<unknown> {
+  const text = await fetchText(url)
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new Error(`${url} answered with something other than JSON.`, { cause: error })
+  }
 }
 
 async function fetchText(url: string): Promise<string> {
   const signal = AbortSignal.timeout(15_000)
   const response = await fetch(url, { redirect: 'manual', signal }).catch((error: Error) => {
-    const { cause } = error
-    const why = cause instanceof Error ? cause.message : error.message
-    throw new Error(`${url} cannot be reached: ${why}`, { cause: error })
+    throw new Error(`${url} cannot be reached: ${whyFailed(error)}`, { cause: error })
   })
   if (!response.ok) throw new Error(`${url} answered with ${response.status} instead of 200.`)
   let text = ''
