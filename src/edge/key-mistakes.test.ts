@@ -31,7 +31,8 @@ test('401: a key without Bearer is invalid, and the message names the word', asy
   }
 })
 
-test('401: a wrong key behind Bearer has the usual message', async () => {
+test('401: a wrong key behind Bearer has the usual message and the next step', async () => {
   const { error, message } = await refusalOf({ Authorization: 'Bearer svc_live_wrong' })
-  assert.deepEqual([error, message], ['invalid_api_key', 'The API key is not valid.'])
+  assert.equal(error, 'invalid_api_key')
+  assert.match(message, /^The API key is not valid\. Check the key: it may be mistyped/)
 })

@@ -89,6 +89,7 @@ function spellingOf(schema: object): Spelling {
 
 function formOf(schema: object): string {
   if ('description' in schema) return String(schema.description)
+  if ('maxLength' in schema) return `It has at most ${String(schema.maxLength)} characters.`
   return 'pattern' in schema ? `It matches ${String(schema.pattern)}.` : ''
 }
 

@@ -1,6 +1,7 @@
 /** The pure decisions of the HTTP edge, with many inputs. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Type } from 'typebox'
 import fc from '../../test/support/oracle/fc.ts'
 import { sampleEndpoints } from '../../test/support/start/edge.ts'
 import { type ErrorName, errorTable, refuse } from '../platform/errors.ts'
@@ -11,7 +12,7 @@ import type { Encoding } from './http/document.ts'
 import type { Endpoint } from './http/endpoint.ts'
 import { mediaTypeFault } from './media-type.ts'
 import { chooseEncoding, etagMatches, prefersPlainJson } from './negotiate.ts'
-import { parseQuery } from './parameters.ts'
+import { parameterCheck, parseQuery } from './parameters.ts'
 import { renderRefusal } from './refusals.ts'
 import { callerRequestId, createRequestIds } from './request-id.ts'
 import { pathRoutes } from './routes.ts'
@@ -94,6 +95,13 @@ test('a query that URLSearchParams writes is read back without loss', () => {
       assert.deepEqual(new Map(Object.entries(query.values)), new Map(entries))
     }),
   )
+})
+
+test('the refusal of a text that is too long says how long it may be', () => {
+  const check = parameterCheck(Type.Object({ q: Type.String({ maxLength: 80 }) }))
+  assert.deepEqual(check({ q: 'x'.repeat(80) }), { q: 'x'.repeat(80) })
+  const refused = check({ q: 'x'.repeat(81) })
+  assert.equal(refused.message, 'Parameter q is not valid. It has at most 80 characters.')
 })
 
 test('only the declared media types are accepted', () => {

@@ -8,6 +8,7 @@ import {
   errorTable,
   type Refusal,
   RefusedError,
+  refusalText,
   refuse,
   UnavailableError,
 } from '../platform/errors.ts'
@@ -26,19 +27,21 @@ export interface RenderedRefusal {
 interface RefusedRoute extends Pick<Route, 'isSameOrigin' | 'isKeyed' | 'refusalPage'> {
   /** Path and query of the request. */
   target?: string
+  requestId?: string
 }
 
 export function renderRefusal(
   sets: HeaderSets,
   refused: Refusal,
-  { isSameOrigin, isKeyed = false, refusalPage, target = '' }: RefusedRoute = {},
+  { isSameOrigin, isKeyed = false, refusalPage, target = '', requestId = '' }: RefusedRoute = {},
 ): RenderedRefusal {
   const { refusal, message, headers } = refused
   const row = errorTable[refusal]
   const status = errorStatus(refusal, isKeyed)
   const extraHeaders = status === 503 ? { ...operatorsTurn, ...headers } : { ...headers }
   if (refusalPage !== undefined) {
-    const page = refusalPage({ error: refusal, status, message: message ?? row.message, target })
+    const visit = { error: refusal, status, message: message ?? row.message, target, requestId }
+    const page = refusalPage(visit)
     const headers = [...sets.withPermissions(sets.page), 'Content-Type', 'text/html; charset=utf-8']
     return typeof page === 'string'
       ? { status, headers: [...headers, ...Object.entries(extraHeaders).flat()], body: page }
@@ -59,9 +62,10 @@ export function renderRefusal(
 }
 
 /** The closed error body. */
-export function refusalBody({ refusal, message }: Pick<Refusal, 'refusal' | 'message'>): object {
-  const version = refusal === 'unsupported_version' ? { supported_version: interfaceVersion } : {}
-  return { error: refusal, message: message ?? errorTable[refusal].message, ...version }
+export function refusalBody(refused: Pick<Refusal, 'refusal' | 'message'>): object {
+  const { refusal: error } = refused
+  const version = error === 'unsupported_version' ? { supported_version: interfaceVersion } : {}
+  return { error, message: refusalText(refused), ...version }
 }
 
 /**

@@ -92,6 +92,7 @@ export function createWriter(options: WriterOptions): Writer {
       ...context.route,
       refusalPage: refusalPageOf(context),
       target: context.request.url ?? '',
+      requestId: context.requestId,
     })
     writeBytes(context, status, headers, Buffer.from(body, 'utf8'))
     record(context, status, refusal.refusal, refusal.cause)

@@ -617,10 +617,18 @@ export const publicErrorNames = Object.keys(publicErrors) as ErrorName[]
 /** An expected refusal as a value, rendered only at the HTTP edge. */
 export interface Refusal<Name extends ErrorName = ErrorName> {
   refusal: Name
-  /** Replaces the row's message. The caller sees it, so it holds no internal detail. */
+  /**
+   * Replaces the row's message and advice. The caller sees it, so it holds no internal detail.
+   */
   message?: string
   headers?: Record<string, string>
   cause?: CauseOf<Name>
+}
+
+/** Returns what the caller reads: what happened, and the next step. */
+export function refusalText({ refusal, message }: Pick<Refusal, 'refusal' | 'message'>): string {
+  const row = errorTable[refusal]
+  return message ?? `${row.message} ${row.advice}`
 }
 
 export function refuse<const Name extends ErrorName>(

@@ -66,6 +66,13 @@ const edge = await startEdge({
       },
     }),
     publicEndpoint(site, {
+      name: 'broken',
+      path: '/broken',
+      answer() {
+        throw new Error('inside')
+      },
+    }),
+    publicEndpoint(site, {
       name: 'free',
       path: '/free',
       limits: { perMinute: 1, perDay: 100 },
@@ -139,6 +146,12 @@ test('404: a browser gets a page, and every other caller the closed error body',
       assert.equal(JSON.parse(String(body)).error, 'not_found')
     }
   }
+})
+
+test('500: the page shows the request ID that the operator needs', async () => {
+  const { status, headers, body } = await get('/broken', { Accept: browser })
+  assert.equal(status, 500)
+  assert.ok(String(body).includes(`<code>${String(headers['x-request-id'])}</code>`))
 })
 
 test('200: a page that depends on its query is rendered for each request and not stored', async () => {

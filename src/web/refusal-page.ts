@@ -1,5 +1,5 @@
 /** Pure: how pages show a refusal. */
-import type { RefusalPage } from '../edge/http/endpoint.ts'
+import type { RefusalPage, RefusedVisit } from '../edge/http/endpoint.ts'
 import { html, type Part } from './html.ts'
 import { renderPage, type SiteFrame } from './layout.ts'
 
@@ -13,20 +13,17 @@ const titles: Partial<Record<string, string>> = {
 
 /** Renders refusals of public pages, and of paths that match nothing. */
 export function publicRefusalPage(host: string): RefusalPage {
-  return ({ error, message }) => {
-    const isUnknown = error === 'not_found'
-    return refusalPage(host, {
-      error,
-      message: isUnknown ? unknownPath : message,
-      back: isUnknown ? toEverywhere : toHome,
-      site: { current: '' },
-    })
+  return (refused) => {
+    const isUnknown = refused.error === 'not_found'
+    const message = isUnknown ? unknownPath : refused.message
+    const back = isUnknown ? toEverywhere : toHome
+    return refusalPage(host, { ...refused, message, back, site: { current: '' } })
   }
 }
 
 /** Renders refusals of the sign-in pages. */
 export function startRefusalPage(host: string): RefusalPage {
-  return ({ error, message }) => refusalPage(host, { error, message, back: toStart })
+  return (refused) => refusalPage(host, { ...refused, back: toStart })
 }
 
 /**
@@ -34,10 +31,10 @@ export function startRefusalPage(host: string): RefusalPage {
  * back to the page: each page takes its forms under its own path.
  */
 export function dashboardRefusalPage(host: string): RefusalPage {
-  return ({ error, message, target }) =>
-    error === 'session_required'
-      ? { redirectTo: `/sign-in?next=${encodeURIComponent(target)}` }
-      : refusalPage(host, { error, message, back: toDashboard })
+  return (refused) =>
+    refused.error === 'session_required'
+      ? { redirectTo: `/sign-in?next=${encodeURIComponent(refused.target)}` }
+      : refusalPage(host, { ...refused, back: toDashboard })
 }
 
 /**
@@ -45,24 +42,21 @@ export function dashboardRefusalPage(host: string): RefusalPage {
  */
 export function consoleRefusalPage(host: string, unknown: RefusalPage): RefusalPage {
   return (refused) => {
-    const { error, message, target } = refused
+    const { error, target } = refused
     if (error === 'session_required')
       return { redirectTo: `/sign-in?next=${encodeURIComponent(target)}` }
     return error === 'not_found'
       ? unknown(refused)
-      : refusalPage(host, { error, message, back: toConsole })
+      : refusalPage(host, { ...refused, back: toConsole })
   }
 }
 
 /** Renders refusals of unknown paths on the operator's own listener. */
 export function unknownConsolePage(host: string, siteUrl: string): RefusalPage {
-  return ({ error, message }) =>
-    refusalPage(host, {
-      error,
-      message: error === 'not_found' ? unknownPath : message,
-      back: toConsole,
-      siteUrl,
-    })
+  return (refused) => {
+    const message = refused.error === 'not_found' ? unknownPath : refused.message
+    return refusalPage(host, { ...refused, message, back: toConsole, siteUrl })
+  }
 }
 
 /** Equal for a page that is hidden and for one that never was. */
@@ -73,15 +67,14 @@ const toStart = html`<a class="button" href="/sign-in">Go to sign-in</a>`
 const toConsole = html`<a class="button" href="/console">Go to the console</a>`
 const toDashboard = html`<a class="button" href="/dashboard">Go to the dashboard</a>`
 
-interface Refused {
-  error: string
-  message: string
+interface Refused extends RefusedVisit {
   back: Part
   site?: SiteFrame
   siteUrl?: string
 }
 
-function refusalPage(host: string, { error, message, back, site, siteUrl = '' }: Refused): string {
+function refusalPage(host: string, refused: Refused): string {
+  const { error, message, requestId, back, site, siteUrl = '' } = refused
   const title = titles[error] ?? 'This did not work'
   return renderPage({
     title,
@@ -91,7 +84,7 @@ function refusalPage(host: string, { error, message, back, site, siteUrl = '' }:
     main: html`<section class="card" aria-labelledby="title"><div class="card-body stack">
 <h1 id="title">${title}</h1>
 <p>${message}</p>
-<p>${back}</p>
+${error === 'internal_error' && html`<p>Try again. If it fails again, give the operator of this service the request ID <code>${requestId}</code>.</p>\n`}<p>${back}</p>
 </div></section>`,
   })
 }

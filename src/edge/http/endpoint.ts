@@ -30,6 +30,7 @@ export interface RefusedVisit {
   message: string
   /** Path and query of the request. */
   target: string
+  requestId: string
 }
 
 /** Returns a whole page, or the path of ours to which the browser is sent instead. */

@@ -15,6 +15,9 @@ const shape = Compile(
         description: 'must be at most 2 pets',
       }),
     ),
+    colours: Type.Optional(
+      Type.Array(Type.Enum(['red', 'blue']), { description: 'must be one or two colours' }),
+    ),
   }),
 )
 
@@ -30,6 +33,11 @@ test('a fault names its field by path, and the expected form if the schema descr
     'is not a known field',
   ])
   assert.deepEqual(faultOf({ name: 'a', pets: 3 }), ['pets', 'must be at most 2 pets'])
+  assert.deepEqual(faultOf({ name: 'a', colours: 3 }), ['colours', 'must be one or two colours'])
+  assert.deepEqual(faultOf({ name: 'a', colours: ['red', 'green'] }), [
+    'colours.1',
+    'must be one of red, blue',
+  ])
 })
 
 test('a value that may have one of several forms is described as a whole', () => {

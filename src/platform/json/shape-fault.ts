@@ -91,7 +91,10 @@ function isWithin({ instancePath }: At, around: At): boolean {
   return `${instancePath}/`.startsWith(`${around.instancePath}/`)
 }
 
-/** Returns the description of the schema at `path`, or of the nearest one around it. */
+/**
+ * Returns the description of the schema at `path`, or of the nearest one around it. Null for one of
+ * several words: the list around it says how many, and not which.
+ */
 function formAt(schema: TSchema, path: readonly string[]): string | null {
   let at: unknown = schema
   let form: string | null = null
@@ -99,6 +102,7 @@ function formAt(schema: TSchema, path: readonly string[]): string | null {
     at = member(member(at, 'properties'), part) ?? member(at, 'items')
     const description = member(at, 'description')
     if (typeof description === 'string' && description.startsWith('must')) form = description
+    else if (member(at, 'enum') !== undefined) form = null
   }
   return form
 }

@@ -9,7 +9,7 @@ import { type Endpoint, type RefusalPage } from '../../edge/http/endpoint.ts'
 import { findOutput } from '../../operations/api.ts'
 import { type Operation } from '../../operations/operation.ts'
 import { type OperationCaller, type Performer, performAny } from '../../operations/perform.ts'
-import { errorTable, type Refusal } from '../../platform/errors.ts'
+import { type Refusal, refusalText } from '../../platform/errors.ts'
 import { type FieldErrors, menu, notice } from '../components.ts'
 import { attributes, html, type Part } from '../html.ts'
 import {
@@ -160,13 +160,8 @@ function thingOf(operation: { name: string }): string {
   return noun === 'credits' || verbOf(operation).includes('-of-') ? noun : singular(noun)
 }
 
-export function messageOf({ refusal, message }: Refusal): string {
-  const row = errorTable[refusal]
-  return message ?? `${row.message} ${row.advice}`
-}
-
 export function refusalErrors(names: readonly string[], refusal: Refusal): FieldErrors {
-  return errorsOf(names, messageOf(refusal))
+  return errorsOf(names, refusalText(refusal))
 }
 
 export function sentencesOf<Services>(

@@ -1,7 +1,7 @@
 /** The page of one record: its facts, the lists that belong to it, and the actions on it. */
 import { type Operation } from '../../operations/operation.ts'
 import { type OperationCaller } from '../../operations/perform.ts'
-import { type Refusal, refuse } from '../../platform/errors.ts'
+import { type Refusal, refusalText, refuse } from '../../platform/errors.ts'
 import { card } from '../components.ts'
 import { html, type Part } from '../html.ts'
 import { type Shown } from '../page.ts'
@@ -11,7 +11,6 @@ import {
   callerOf,
   doneNotice,
   doneParameter,
-  messageOf,
   type Visiting,
 } from './console.ts'
 import { isRequired } from './form.ts'
@@ -140,7 +139,7 @@ export async function recordParts<Services>(
       const isOfNoun = one === other.main || /^(show|list)$/.test(verbOf(one))
       const ofList = isOfNoun ? other.title : titled(one.name)
       const title = other === noun ? titled(verbOf(one)) : ofList
-      if ('refusal' in read) return { title, body: card({ title, body: messageOf(read) }) }
+      if ('refusal' in read) return { title, body: card({ title, body: refusalText(read) }) }
       const showing = { nouns, now: visit.now, hides: [key] }
       if (one.columns === undefined)
         return { title, body: recordCards(recordOf(read.output), { ...showing, title }) }

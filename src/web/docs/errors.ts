@@ -1,6 +1,6 @@
 /** Pure: the page of one error. */
 import type { PublicDocument } from '../../edge/http/document.ts'
-import { type ErrorName, errorStatus, errorTable } from '../../platform/errors.ts'
+import { type ErrorName, errorStatus, errorTable, refusalText } from '../../platform/errors.ts'
 import { code, withCode } from '../components.ts'
 import { html } from '../html.ts'
 import { pageDocument } from '../public-page.ts'
@@ -20,7 +20,7 @@ export function errorPage(frame: DocsFrame, error: ErrorName): PublicDocument {
 <p>${withCode(advice)}</p>
 <h2 id="response">Response</h2>
 <p>The server answers with status <code>${status}</code>${keyedStatus !== status && html` (<code>${keyedStatus}</code> on routes that need an API key)`} and this body. The message can say more than it does here.</p>
-${code({ id: 'c1', name: `${status}`, label: 'Response', text: JSON.stringify({ error, message }, null, 2), language: 'json' })}
+${code({ id: 'c1', name: `${status}`, label: 'Response', text: JSON.stringify({ error, message: refusalText({ refusal: error }) }, null, 2), language: 'json' })}
 <p>If you ask the operator about a response, quote its header <code>X-Request-Id</code>. See <a href="/docs/errors">all errors</a>.</p>`,
   })
   return pageDocument(frame.site, view)
