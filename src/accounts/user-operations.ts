@@ -231,7 +231,7 @@ export const usersList = read({
   },
   output: closedObject({ users: Type.Array(listedUser), next: nextField }),
   example: { find: '@example.org', limit: 1_000 },
-  none: 'There is no user yet. Run `assay users invite EMAIL --account NAME`.',
+  none: 'There is no such user. Run `assay users invite EMAIL --account NAME`.',
   columns: {
     email: 'email',
     name: 'name',

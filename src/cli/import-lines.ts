@@ -103,7 +103,8 @@ const formats = ['ndjson', 'csv']
 
 function isCsvFile({ from, format }: ImportFlags): boolean {
   const chosen = format ?? (from.toLowerCase().endsWith('.csv') ? 'csv' : 'ndjson')
-  if (!formats.includes(chosen)) throw usageError(`--format is ${formats.join(' or ')}`)
+  if (!formats.includes(chosen))
+    throw usageError(`--format is ${chosen}. Use ${formats.join(' or ')}.`)
   return chosen === 'csv'
 }
 

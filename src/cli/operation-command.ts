@@ -311,7 +311,8 @@ function argumentFault(operation: Worded, message: string): string {
   const named = isArgument ? dashed(field) : `--${flagOf(forms, field)}`
   const shownBy =
     form['x-shown-by'] === undefined ? '' : ` \`assay ${form['x-shown-by']}\` shows it.`
-  return `${named}${message.slice(field.length)}${shownBy}`
+  // An item of a list has a place, and its flag has none.
+  return `${named}${message.slice(field.length).replace(/^\.\d+/, '')}${shownBy}`
 }
 
 function exampleOf(operation: Operation<Services>): string {

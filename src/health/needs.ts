@@ -27,8 +27,14 @@ export interface Need {
   name: NeedName
   title: string
   text: string
-  /** The noun whose operations mend it. */
-  noun?: 'disputes' | 'credits' | 'webhooks' | 'api-keys' | 'payments'
+  /** The page of the console that shows it, below the first one. */
+  page?:
+    | 'disputes'
+    | 'credits'
+    | 'webhooks'
+    | 'webhooks/view/failing'
+    | 'api-keys'
+    | 'payments/view/unresolved'
 }
 
 /** Work that waits longer needs an operator. */
@@ -91,19 +97,19 @@ export function needsOf(
         'x402 payments are unresolved',
       ),
       text: 'The payer may have paid and got nothing. See `assay payments unresolved`.',
-      noun: 'payments',
+      page: 'payments/view/unresolved',
     },
     backlog.disputesOverdue > 0 && {
       name: 'disputes',
       title: counted(backlog.disputesOverdue, 'dispute is overdue', 'disputes are overdue'),
       text: 'Decide them: their workers wait longer than you promised.',
-      noun: 'disputes',
+      page: 'disputes',
     },
     backlog.booksDiffering > 0 && {
       name: 'books',
       title: counted(backlog.booksDiffering, 'account is suspended', 'accounts are suspended'),
       text: 'The balance is not the sum of the entries. Check the books.',
-      noun: 'credits',
+      page: 'credits',
     },
     backlog.scoresWithoutCredential > 0 && {
       name: 'credentials',
@@ -123,13 +129,13 @@ export function needsOf(
       name: 'events',
       title: 'Events wait to be dispatched',
       text: 'The oldest is more than a minute old.',
-      noun: 'webhooks',
+      page: 'webhooks',
     },
     failingEndpoints > 0 && {
       name: 'endpoints',
       title: counted(failingEndpoints, 'webhook endpoint fails', 'webhook endpoints fail'),
       text: 'See `assay webhooks failing`.',
-      noun: 'webhooks',
+      page: 'webhooks/view/failing',
     },
     backlog.apiKeysEnding > 0 && {
       name: 'api_keys',
@@ -139,7 +145,7 @@ export function needsOf(
         'API keys end within 7 days',
       ),
       text: 'Tell their accounts to rotate them.',
-      noun: 'api-keys',
+      page: 'api-keys',
     },
   ]
   return needs.filter((one) => one !== false)

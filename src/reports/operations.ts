@@ -54,7 +54,7 @@ const reportsList = read({
   }),
   refusals: ['account_not_found'],
   example: { account: 'Example Ltd', limit: 50 },
-  none: 'No report is kept.',
+  none: 'There is no such report.',
   // The notes of an account are not in the table.
   columns: {
     time: 'createdAt',

@@ -156,7 +156,7 @@ export const webhooksEndpoints = read({
   output: closedObject({ endpoints: Type.Array(listedEndpoint), next: nextField }),
   refusals: ['account_not_found'],
   example: { account: 'Example Ltd', all: true, limit: 200 },
-  none: 'There is no webhook endpoint.',
+  none: 'There is no such webhook endpoint.',
   columns: {
     account: 'account',
     url: 'url',

@@ -196,9 +196,33 @@ test('a refusal stays on the form, at its field, with what was typed', async () 
   const onForm = await send(path, { username: 'nobody', kind: 'score', key })
   assert.equal(onForm.status, 404)
   assert.match(String(onForm.body), /role="alert".*Nothing was changed\..*nobody/s)
+  for (const list of ['accounts', 'disputes']) {
+    const page = await get(`/console/${list}?after=no-such-row`)
+    assert.equal(page.status, 400)
+    assert.match(String(page.body), /role="alert".*after must be the member/s, list)
+  }
   const filter = await get('/console/evidence?source=NO SUCH'.replace(' ', '%20'))
   assert.equal(filter.status, 400)
   assert.match(String(filter.body), /id="source-error"/)
+})
+
+test('a list shows a score as a number and not as a state; the box of a filter says what it adds', async () => {
+  const scores = String((await get('/console/scores')).body)
+  assert.match(scores, /\d+ \[\d+, \d+\]/)
+  assert.doesNotMatch(scores, /class="badge"[^>]*>(?:<svg.*?<\/svg>)?\d/)
+  const webhooks = String((await get('/console/webhooks')).body)
+  assert.match(webhooks, /type="checkbox"[^>]*><span>Disabled endpoints as well</)
+  assert.match(webhooks, /class="button primary" href="\/console\/webhooks\/do\/create"/)
+})
+
+test('a page behind the last row of a list says so, and leads to the first page', async () => {
+  const after = '00000000-0000-0000-0000-000000000000'
+  const { status, body } = await get(`/console/accounts?after=${after}`)
+  assert.equal(status, 200)
+  assert.match(
+    String(body),
+    /The page before was the last one\..*href="\/console\/accounts" rel="prev"/s,
+  )
 })
 
 test('what cannot be taken back needs a sign-in of the last 15 minutes', async () => {

@@ -174,7 +174,7 @@ test('a rejected command names the reason: 2 for an invalid command line, 1 for 
     [
       2,
       ['open', 'ada', '--kind', 'evidence', '--evidence', 'exams'],
-      /--evidence\.0 must be an evidence id or SOURCE/,
+      /--evidence must be an evidence id or SOURCE/,
     ],
     [1, ['open', 'bob', '--kind', 'score'], /No worker has the username bob/],
     [1, ['open', 'ada', '--kind', 'evidence', '--evidence', 'exams/9'], /Not evidence of ada/],

@@ -128,9 +128,14 @@ export function actionLinks<Services>(
   given: Record<string, string>,
   noun: Noun<Services>,
 ): Part {
-  // First what needs nothing but the record, last what cannot be taken back.
-  const weight = ({ path, danger }: Operation<Services>) =>
-    Object.keys(path).length + (danger === undefined ? 0 : 10)
+  // First what makes a record, then what needs nothing but the record, last what cannot be taken
+  // back.
+  const weight = (one: Operation<Services>) =>
+    Object.keys(one.path).length +
+    (one.danger === undefined ? 0 : 10) -
+    (Object.keys(given).length === 0 && /^(create|register|open|invite)\b/.test(verbOf(one))
+      ? 5
+      : 0)
   const sorted = actions.toSorted((a, b) => weight(a) - weight(b))
   const buttons = sorted.length > 3 ? 2 : 3
   const link = (one: Operation<Services>, name?: string) =>

@@ -49,8 +49,11 @@ export function inputField(
       chosen: Array.isArray(text) ? text : [],
       choices: items.map(choiceOf),
     })
-  if (value.type === 'boolean' && form.default === false)
-    return checkField({ ...common, isChecked: text === true || text === 'true' })
+  if (value.type === 'boolean' && form.default === false) {
+    // A filter has no help, and a name such as `All` says too little.
+    const label = isFilter ? helpOf(form).replace(/\.$/, '') || common.label : common.label
+    return checkField({ ...common, label, isChecked: text === true || text === 'true' })
+  }
   const choices =
     value.type === 'boolean'
       ? [

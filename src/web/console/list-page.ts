@@ -76,9 +76,10 @@ export async function listShown<Services>(
   const chosen = Object.fromEntries(
     Object.entries(visit.query).filter(([name]) => names.includes(name)),
   )
+  const fault = formErrors('', 'form' in errors ? { form: errors.form ?? '' } : {})
   const filter =
     names.length > 0 &&
-    html`${formErrors('', 'form' in errors ? { form: errors.form ?? '' } : {})}<form class="card-body filters" method="get" novalidate>${names.map((name) => inputField(operation, name, { values: texts, errors, isFilter: true }))}${submit({ label: isMain ? 'Apply' : 'Show' })}${Object.keys(chosen).length > 0 && html`<a class="button quiet" href="${viewPath(noun, operation)}">Clear filters</a>`}</form>`
+    html`<form class="card-body filters" method="get" novalidate>${names.map((name) => inputField(operation, name, { values: texts, errors, isFilter: true }))}${submit({ label: isMain ? 'Apply' : 'Show' })}${Object.keys(chosen).length > 0 && html`<a class="button quiet" href="${viewPath(noun, operation)}">Clear filters</a>`}</form>`
   const table = (rows: readonly object[]): Html => {
     const links = rowLinks(console.nouns, { noun, operation }, caller)
     const showing = { nouns: console.nouns, now: visit.now, hides: [] }
@@ -86,16 +87,18 @@ export async function listShown<Services>(
   }
   const list = (output: object): Html => {
     const rows = rowsOf(output)
-    const text = (operation.none ?? 'There is none.').replace(/ Run `[^`]+`\.$/, '')
-    if (rows.length === 0) return empty({ icon: 'list', title: 'Nothing here', text })
+    const none = (operation.none ?? 'There is none.').replace(/ Run `[^`]+`\.$/, '')
+    const text = after === undefined ? none : 'The page before was the last one.'
     const { next = null } = output as { next?: string | null }
     const pageOf = (after: object) => viewPath(noun, operation, { ...chosen, ...after })
-    return html`${table(rows)}${pagination({
-      summary: counted(rows.length, 'row'),
-      newer: after !== undefined && pageOf({}),
-      older: next !== null && pageOf({ after: next }),
-      labels: ['First page', 'Next page'],
-    })}`
+    return html`${rows.length === 0 ? empty({ icon: 'list', title: 'Nothing here', text }) : table(rows)}${pagination(
+      {
+        summary: counted(rows.length, 'row'),
+        newer: after !== undefined && pageOf({}),
+        older: next !== null && pageOf({ after: next }),
+        labels: ['First page', 'Next page'],
+      },
+    )}`
   }
   const facts = (output: object): Html => {
     const showing = { nouns: console.nouns, now: visit.now, hides: [] }
@@ -113,8 +116,8 @@ export async function listShown<Services>(
     },
     main: html`${viewLinks(noun, operation, caller)}${
       columns === undefined
-        ? html`${filter !== false && card({ title: 'Choose', isFlush: true, body: filter })}${output !== undefined && facts(output)}`
-        : html`<section class="card" aria-label="${title}"><h2 class="hidden-visually">${title}</h2>${filter}${output !== undefined && list(output)}</section>`
+        ? html`${fault}${filter !== false && card({ title: 'Choose', isFlush: true, body: filter })}${output !== undefined && facts(output)}`
+        : html`<section class="card" aria-label="${title}"><h2 class="hidden-visually">${title}</h2>${fault}${filter}${output !== undefined && list(output)}</section>`
     }`,
   }
 }

@@ -67,6 +67,9 @@ const spellings: Readonly<Record<string, string>> = {
   kid: 'key ID',
   url: 'URL',
   ip: 'IP',
+  dns: 'DNS',
+  pid: 'PID',
+  sha256: 'SHA-256',
 }
 
 /** Titles of nouns whose words another noun has, too. */

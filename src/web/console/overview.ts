@@ -103,9 +103,9 @@ function needsCard(needs: readonly Need[]): Html {
   })
 }
 
-function needLine({ title, text, noun }: Need): Html {
+function needLine({ title, text, page }: Need): Html {
   const shown: Part =
-    noun === undefined ? title : html`<a href="${consolePath}/${noun}">${title}</a>`
+    page === undefined ? title : html`<a href="${consolePath}/${page}">${title}</a>`
   return html`<li class="need"><span class="mark" data-tone="warning">${icon('alert')}</span><div><strong>${shown}</strong><p class="small muted break">${withCode(text)}</p></div></li>`
 }
 

@@ -63,13 +63,15 @@ export function stateBadge(text: string): Html {
 }
 
 const states = /^(state|status|outcome|result|health|identity|score)$/i
+/** A score of a worker is a number, and the score of a dispute is a state. */
+const startsWithNumber = /^\d/
 const kinds = /^(kind|role|type|environment|permission)$/i
 
 /** Returns a value as its name and its form suggest. */
 function valuePart(name: string, value: unknown, now: Date): Part {
   if (value === null || value === undefined || value === '') return none
   if (typeof value === 'boolean') return value ? 'Yes' : 'No'
-  if (typeof value === 'number') return count(value)
+  if (typeof value === 'number') return name === 'pid' ? String(value) : count(value)
   if (Array.isArray(value))
     return value.length === 0
       ? none
@@ -78,7 +80,7 @@ function valuePart(name: string, value: unknown, now: Date): Part {
   if (instant.test(value)) return timeTag(new Date(value), now)
   if (day.test(value)) return dateTag(new Date(`${value}T00:00:00Z`))
   if (idForm.test(value)) return shortIdValue(value)
-  if (states.test(name)) return stateBadge(value)
+  if (states.test(name) && !startsWithNumber.test(value)) return stateBadge(value)
   if (/^[\w.:-]+(,[\w.:-]+)+$/.test(value)) return valuePart(name, value.split(','), now)
   if (kinds.test(name)) return html`<span class="tag">${value.replaceAll('_', ' ')}</span>`
   return html`<span class="break" dir="auto">${value}</span>`
