@@ -150,6 +150,7 @@ test('a developer finds the cause of a 400, 401, 402, 403, 404, 409 and 429 with
     })
   const candidates = '/api/v1/candidates'
   const bad = await get(`${candidates}/search?q=xx&limit=0`, rich.headers)
+  const since = await get('/api/v1/webhooks/events?since=yesterday', rich.headers)
   const scope = await get('/api/v1/webhooks/endpoints', bare.headers)
   const missing = await get(`${candidates}/nobody-here`, rich.headers)
   const limited = await eventually('the not-found limit is full', {
@@ -177,6 +178,7 @@ test('a developer finds the cause of a 400, 401, 402, 403, 404, 409 and 429 with
   assert.match(String(scope.body), /lacks the scope webhooks:write. It has candidates:read\./)
   const expected = [
     [bad, 400, /Parameter limit in the query: /],
+    [since, 400, /Parameter since in the query: Without after: a time in UTC/],
     [late, 401, /Key ended \d+ \w+ 20\d\d/],
     [poor, 402, /Costs 1 credit, the balance was 0/],
     [scope, 403, /Needs webhooks:write; payroll-sync has candidates:read/],

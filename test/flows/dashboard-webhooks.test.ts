@@ -311,6 +311,19 @@ test('a resend is sent once more, and the page of the event shows every attempt'
   await page.context().close()
 })
 
+test('the page of an event that was cancelled before its first attempt does not say that it is sent', async () => {
+  const { owner, good } = await busyAccount()
+  const path = `/dashboard/webhooks/${good.id}`
+  const sent = await dashboard.send(owner, path, { do: 'test', eventType: 'score.updated' })
+  await service.database.db.run(sql`
+    update webhook_deliveries set status = 'cancelled', finished_at = now()
+    where endpoint_id = ${good.id}::uuid and trigger = 'test'`)
+  const shown = { path: String(sent.headers.location), headers: owner.headers }
+  const body = String((await ask(service.base, shown)).body)
+  assert.match(body, /<h3>Not sent<\/h3><p[^>]*>It was cancelled before its first attempt/)
+  assert.doesNotMatch(body, /under way|on its way/)
+})
+
 test('a member chooses events that failed and sends them again, or all of them, with a key once', {
   skip: noBrowser,
 }, async () => {

@@ -240,6 +240,11 @@ test('the sandbox leads from a search to a candidate, its score and its credenti
     of: session,
     javaScriptEnabled: false,
   })
+  // The API answers 400, and the page asks for what the API takes.
+  await page.getByLabel('Search text').fill('x')
+  await page.getByRole('button', { name: 'Send call' }).click()
+  await page.getByText('Enter 2 to 80 characters').first().waitFor()
+  assert.equal(await page.getByText('Answer: ').count(), 0)
   await page.getByLabel('Search text').fill('python')
   await page.getByRole('button', { name: 'Send call' }).click()
   await page.getByText('"resultCount"').waitFor()

@@ -51,7 +51,8 @@ export function causeLine({ error, cause, keyId }: CallOf, names: Names): string
     key: string,
     names: Names,
   ) => string
-  return line(cause, names.get(keyId ?? '') ?? 'the key', names)
+  // A rule of the contract can name a parameter as code, and this line is plain text.
+  return line(cause, names.get(keyId ?? '') ?? 'the key', names).replaceAll('`', '')
 }
 
 /** The page on which the cause is mended. */

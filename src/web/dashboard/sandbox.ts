@@ -9,13 +9,14 @@ import type { Sandbox } from '../../demo/sandbox/open.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { isJsonObject } from '../../platform/json/json-object.ts'
 import { parseStrictJson } from '../../platform/json/strict-json.ts'
-import { scoreIdPath, usernamePath } from '../../workers/candidates/schema.ts'
+import { scoreIdPath, searchQuery, usernamePath } from '../../workers/candidates/schema.ts'
 import { code, hidden, result, submit, tabs, textField } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import { dashboardPage, type PagesContext, queryText, type View } from '../page.ts'
 
 const path = '/dashboard/sandbox'
 const searchLimit = 10
+const searchShape = Compile(searchQuery.properties.q)
 const usernameShape = Compile(usernamePath)
 const scoreIdShape = Compile(scoreIdPath)
 
@@ -47,9 +48,9 @@ const calls: Readonly<Record<string, Call>> = {
       `/api/v1/candidates/search?${new URLSearchParams({ q: value, limit: String(searchLimit) }).toString()}`,
     typescript: (q) => `client.candidates.search({\n  q: ${q},\n  limit: ${searchLimit},\n})`,
     answer: async (reads, value) =>
-      value.length > 200
-        ? 'Enter at most 200 characters.'
-        : (JSON.parse((await reads.search(value, { limit: searchLimit })).text) as object),
+      searchShape.Check(value)
+        ? (JSON.parse((await reads.search(value, { limit: searchLimit })).text) as object)
+        : 'Enter 2 to 80 characters, as the API asks for.',
   },
   candidate: {
     title: 'Candidate',
@@ -102,7 +103,7 @@ export function sandboxPage(options: PagesContext): Endpoint[] {
       const [firstScoreId = ''] = sandbox.scoreIds.values()
       const first = call.first === '' ? firstScoreId : call.first
       const value = (query.value ?? first).trim()
-      const answer = value === '' ? null : await call.answer(sandbox.reads, value)
+      const answer = await call.answer(sandbox.reads, value)
       const error = typeof answer === 'string' ? answer : undefined
       const { label, help } = call
       return viewOf(options, {

@@ -116,7 +116,11 @@ ${card({
   isFlush: true,
   body:
     attempts.length === 0
-      ? empty({ icon: 'clock', title: 'Not sent yet', text: waitingText(event, { endpoint, now }) })
+      ? empty({
+          icon: 'clock',
+          title: event.status === 'cancelled' ? 'Not sent' : 'Not sent yet',
+          text: waitingText(event, { endpoint, now }),
+        })
       : html`<div class="card-body"><ol class="timeline stack">${attempts.map((attempt, i) => attemptItem(attempt, { isOpen: i === 0, isAnswer: attempt.id === answeredId, secretPrefix: endpoint.secretPrefix, now }))}</ol></div>`,
 })}
 ${code({ id: 'payload', label: 'Payload, indented for reading', text: indented(event.body), language: 'json' })}
@@ -197,6 +201,8 @@ function waitingText(
   { dueAt, status }: SentEvent,
   { endpoint, now }: { endpoint: EndpointHealth; now: Date },
 ): Html {
+  if (status === 'cancelled')
+    return html`It was cancelled before its first attempt: the endpoint was disabled, or the worker withdrew the consent.`
   if (status === 'pending' && endpoint.pausedAt !== null)
     return html`It is sent once you resume the endpoint.`
   if (status !== 'pending') return html`The first attempt is under way.`
