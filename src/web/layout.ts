@@ -100,7 +100,7 @@ function bodyOf({ host, main, dashboard, console, site, siteUrl = '' }: Page): H
 
 function singleBody({ host, siteUrl }: { host: string; siteUrl: string }, main: Part): Html {
   const content = html`${main}`
-  return html`<body class="site">
+  return html`<body>
 <a class="skip" href="#main">Skip to content</a>
 <header class="site-header"><div>
 ${brand(host, siteUrl)}

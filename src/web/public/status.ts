@@ -194,7 +194,7 @@ function partItem(
     bad.length > 0 &&
     html`<details class="fold inline"><summary>Show as a table</summary><div class="table-box"><table class="table"><thead><tr><th scope="col">Day</th><th scope="col">State</th><th scope="col" class="end">Minutes</th></tr></thead><tbody>${bad.toReversed().map((day) => html`<tr><td>${dateOf(day.day)}</td><td>${looks[day.state].word}</td><td class="end">${day.minutes}</td></tr>\n`)}</tbody></table></div></details>`
   return html`<li class="card"><div class="card-body stack"><div class="row apart"><div><h2>${title}</h2><p class="small muted">${text}</p></div><span class="mark" data-tone="${tone}">${icon(sign)}${word}${since !== null && html` since ${timeTag(since, now)}`}</span></div>
-<svg class="days" width="100%" height="28" role="img" aria-label="${sentence}">${bars}</svg><p class="row apart small muted"><span>${historyDays} days ago</span><span>${sentence}</span><span>Today</span></p>${table}</div></li>`
+<svg class="days" width="100%" height="28" role="img" aria-label="${sentence}">${bars}</svg><p class="row apart small muted"><span>${historyDays} days ago</span><span>Today</span></p><p class="small muted">${sentence}</p>${table}</div></li>`
 }
 
 function daysSentence(days: readonly Day[], bad: number): string {
