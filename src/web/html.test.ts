@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from '../../test/support/oracle/fc.ts'
 import { attributes, Html, html, type Part, safeUrl } from './html.ts'
+import { relativeTime } from './text.ts'
 
 const naughty = [
   '<script>alert(1)</script>',
@@ -106,4 +107,14 @@ test('attributes are escaped, an absent one is left out, and a URL among them is
     assert.throws(() => attributes({ [name]: 'x' }), /not an attribute/)
   assert.throws(() => html`<p>${all}</p>`, /attributes that are not in a tag/)
   assert.throws(() => html`<p title="${all}">`, /attributes that are not in a tag/)
+})
+
+test('a time to come is the nearest length, and a past one is never longer than it is', () => {
+  const now = new Date('2026-05-14T09:00:00Z')
+  const at = (seconds: number) => relativeTime(new Date(now.getTime() + seconds * 1_000), now)
+  assert.equal(at(7 * 86_400 - 1), 'in 7 days')
+  assert.equal(at(3_599), 'in 1 h')
+  assert.equal(at(90), 'in 2 min')
+  assert.equal(at(-119), '1 min ago')
+  assert.equal(at(-3 * 86_400 - 86_399), '3 days ago')
 })

@@ -7,7 +7,7 @@ import { publicUrl, startEdge } from '../../test/support/start/edge.ts'
 import { publicDocument } from '../edge/http/document.ts'
 import { endpoint } from '../edge/http/endpoint.ts'
 import type { StatusChange } from '../health/parts.ts'
-import { refuse } from '../platform/errors.ts'
+import { refuse, UnavailableError } from '../platform/errors.ts'
 import { loadReleasedVocabulary } from '../standard/releases.ts'
 import { homePage } from './public/home.ts'
 import { type Probe, type StatusPageOptions, statusPages } from './public/status.ts'
@@ -70,6 +70,13 @@ const edge = await startEdge({
       path: '/broken',
       answer() {
         throw new Error('inside')
+      },
+    }),
+    publicEndpoint(site, {
+      name: 'away',
+      path: '/away',
+      answer() {
+        throw new UnavailableError('inside')
       },
     }),
     publicEndpoint(site, {
@@ -152,6 +159,12 @@ test('500: the page shows the request ID that the operator needs', async () => {
   const { status, headers, body } = await get('/broken', { Accept: browser })
   assert.equal(status, 500)
   assert.ok(String(body).includes(`<code>${String(headers['x-request-id'])}</code>`))
+})
+
+test('503: the page says when to try again, and leads to the status page, which answers', async () => {
+  const { status, body } = await get('/away', { Accept: browser })
+  assert.equal(status, 503)
+  assert.match(String(body), /Try again in a minute\. The <a href="\/status">/)
 })
 
 test('200: a page that depends on its query is rendered for each request and not stored', async () => {

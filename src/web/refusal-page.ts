@@ -74,7 +74,7 @@ interface Refused extends RefusedVisit {
 }
 
 function refusalPage(host: string, refused: Refused): string {
-  const { error, message, requestId, back, site, siteUrl = '' } = refused
+  const { error, status, message, requestId, back, site, siteUrl = '' } = refused
   const title = titles[error] ?? 'This did not work'
   return renderPage({
     title,
@@ -84,7 +84,7 @@ function refusalPage(host: string, refused: Refused): string {
     main: html`<section class="card" aria-labelledby="title"><div class="card-body stack">
 <h1 id="title">${title}</h1>
 <p>${message}</p>
-${error === 'internal_error' && html`<p>Try again. If it fails again, give the operator of this service the request ID <code>${requestId}</code>.</p>\n`}<p>${back}</p>
+${status === 503 && html`<p>Try again in a minute. The <a href="${`${siteUrl}/status`}">status page</a> says what works.</p>\n`}${error === 'internal_error' && html`<p>Try again. If it fails again, give the operator of this service the request ID <code>${requestId}</code>.</p>\n`}<p>${back}</p>
 </div></section>`,
   })
 }

@@ -87,15 +87,17 @@ export function relativeTime(time: Date, now: Date): string {
   if (distance < 2) return seconds > 0 ? 'now' : 'just now'
   if (distance >= 7 * dayS) return shortDate(time)
   if (seconds < 0 && distance >= dayS && distance < 2 * dayS) return 'yesterday'
-  const length = lengthOf(distance)
-  return seconds < 0 ? `${length} ago` : `in ${length}`
+  // What ends after 7 days ends in 7 days, also a second later.
+  return seconds < 0
+    ? `${lengthOf(distance, Math.floor)} ago`
+    : `in ${lengthOf(distance, Math.round)}`
 }
 
-function lengthOf(seconds: number): string {
+function lengthOf(seconds: number, whole: (value: number) => number): string {
   if (seconds < minuteS) return `${seconds} s`
-  if (seconds < hourS) return `${Math.floor(seconds / minuteS)} min`
-  if (seconds < dayS) return `${Math.floor(seconds / hourS)} h`
-  return counted(Math.floor(seconds / dayS), 'day')
+  if (whole(seconds / minuteS) < 60) return `${whole(seconds / minuteS)} min`
+  if (whole(seconds / hourS) < 24) return `${whole(seconds / hourS)} h`
+  return counted(whole(seconds / dayS), 'day')
 }
 
 /** A time to wait, in words: `3 hours` or `20 minutes`. */

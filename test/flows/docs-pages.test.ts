@@ -226,7 +226,15 @@ test('search: Ctrl K finds an operation by keyboard on public pages, and Escape 
   await page.goto(`${service.base}/standard`)
   await page.keyboard.press('Control+k')
   const field = page.getByRole('combobox', { name: /Search the docs/ })
+  const { promise: told, resolve: tell } = Promise.withResolvers<undefined>()
+  await page.route('**/docs/find.json?*', async (route) => {
+    await told
+    await route.continue()
+  })
   await field.fill('createWebhookEndpoint')
+  // The first search of a process makes the index.
+  await page.getByText('Searching …').waitFor()
+  tell(undefined)
   await page.getByRole('option').first().waitFor()
   await inspectPage(page, 'find-dialog')
   await page.keyboard.press('ArrowDown')

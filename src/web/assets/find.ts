@@ -77,6 +77,7 @@ export function openFind(): void {
     asked = new AbortController()
     const query = input?.value.trim() ?? ''
     if (query === '') return show({ jump: null, groups: [], summary: '' })
+    if (list?.hidden) say('Searching …')
     const url = `/docs/find.json?${new URLSearchParams({ q: query }).toString()}`
     // An aborted call has a newer one behind it.
     const answer = await fetch(url, { signal: asked.signal }).catch((error: Error) => error)

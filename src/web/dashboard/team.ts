@@ -375,6 +375,6 @@ ${choicesField({
     { value: 'owner', label: 'Owner', help: 'Also members and API keys.' },
   ],
 })}
-<div class="row">${submit({ label: 'Send invitation', kind: 'primary' })}</div></form>`,
+<div class="row">${submit({ label: 'Invite', kind: 'primary' })}</div></form>`,
   })
 }
