@@ -127,7 +127,7 @@ const publicErrors = {
     status: 404,
     message: 'There is no public candidate of this username.',
     advice:
-      'Search for the candidate; a hidden candidate is answered like one that does not exist.',
+      'Search for the candidate; a hidden candidate is answered like one that does not exist, and a test key finds fictional candidates alone.',
   },
   score_not_found: {
     status: 404,

@@ -124,6 +124,8 @@ test('wrong arguments are named and nothing is sent; an unknown tool is an error
     assert.match((await call(client, name, args)).refusal, message, name)
   const { refusal } = await call(client, 'get_candidate', { username: 'no-such-name' })
   assert.match(refusal, /candidate_not_found.*\/docs\/errors\/candidate_not_found/)
+  const unknown = await call(client, 'lookup_skill', { id: 'no-such-skill' })
+  assert.match(unknown.refusal, /^404 skill_not_found: hss:no-such-skill See /)
   await assert.rejects(client.callTool({ name: 'no_such_tool' }), /Unknown tool/)
 })
 

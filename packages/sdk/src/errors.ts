@@ -47,7 +47,8 @@ export class AnswerError extends AssayError {
   readonly body: Json
 
   constructor(answer: ErrorAnswer) {
-    const { error, message } = answer.body
+    // The answer to an unknown skill has the id in the place of a message.
+    const { error, id, message = id } = answer.body
     const value = typeof error === 'string' ? error : 'unknown_error'
     const { status, requestId, docsUrl } = answer
     super(`${status} ${value}${typeof message === 'string' ? `: ${message}` : ''}`, {

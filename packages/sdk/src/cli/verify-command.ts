@@ -68,7 +68,9 @@ function parsed(text: string): Json {
     const document: unknown = JSON.parse(text)
     if (typeof document === 'object' && document !== null) return document as Json
   } catch {}
-  throw new Error('The document is not a JSON object.')
+  throw new Error(
+    'The document is not a JSON object. Give a credential: a file, or an address such as https://scores.example.org/u/ada/credential.json.',
+  )
 }
 
 /** Returns the address of a did:web. Plain http only for this machine. */
