@@ -175,13 +175,7 @@ export function confirmView({ email, token }: { email: string; token: string }):
 }
 
 /** Shown if the service could not end the session itself, because its database is away. */
-export function signedOutHereView({
-  isEverywhere,
-  idleDays,
-}: {
-  isEverywhere: boolean
-  idleDays: number
-}): SignInView {
+export function signedOutHereView(isEverywhere: boolean, idleDays: number): SignInView {
   const title = isEverywhere ? 'Only this browser is signed out' : 'You are signed out here'
   const open = isEverywhere
     ? 'A part of this service is down, so your other sessions are still open.'

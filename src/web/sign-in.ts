@@ -4,11 +4,14 @@
  */
 import { Type } from 'typebox'
 import { deleteSessionByDigest, deleteSessionsBeside } from '../accounts/api.ts'
+import { parseEmail } from '../accounts/email.ts'
 import { ownPath } from '../accounts/own-path.ts'
 import { endedCookie, sessionDigest } from '../accounts/session-cookie.ts'
 import { sessionTimes } from '../accounts/sessions.ts'
-import { type Endpoint, endpoint } from '../edge/http/endpoint.ts'
-import { UnavailableError } from '../platform/errors.ts'
+import { confirmLink, readLink, requestLink } from '../accounts/sign-in.ts'
+import { type RateLimits } from '../edge/http/contract.ts'
+import { type Answer, type Endpoint, endpoint } from '../edge/http/endpoint.ts'
+import { refuse, UnavailableError } from '../platform/errors.ts'
 import { invitationEndpoints } from './invitations.ts'
 import { redirect } from './layout.ts'
 import {
@@ -16,10 +19,18 @@ import {
   type SignInOptions,
   type SignInPages,
   signInPages,
+  visitorOf,
 } from './sign-in-context.ts'
-import { linkEndpoints } from './sign-in-link.ts'
 import { providerEndpoints } from './sign-in-provider.ts'
-import { noMethodView, signedOutHereView, signInView } from './sign-in-views.ts'
+import {
+  confirmView,
+  linkSentView,
+  noMethodView,
+  signedOutHereView,
+  signInView,
+  unusableLinkView,
+} from './sign-in-views.ts'
+import { waitingTime } from './text.ts'
 
 export function signInEndpoints(options: SignInOptions): Endpoint[] {
   const pages = signInPages(options)
@@ -82,10 +93,106 @@ function signOut(
       } catch (error) {
         if (!(error instanceof UnavailableError)) throw error
         // The browser forgets its session in any case.
-        const { idleDays } = rules
-        const view = signedOutHereView({ isEverywhere, idleDays })
+        const view = signedOutHereView(isEverywhere, rules.idleDays)
         return show(() => view, isEverywhere ? 503 : 200, ended)
       }
     },
+  })
+}
+
+/** Keeps a flood away from the database, which holds the exact limits of the hour. */
+const requestLimits: RateLimits = { perMinute: 20, perDay: 480 }
+
+function linkEndpoints(options: SignInOptions, pages: SignInPages): Endpoint[] {
+  return [
+    requestForm(options, pages),
+    sentPage(pages),
+    confirmPage(options, pages),
+    confirmForm(options, pages),
+  ]
+}
+
+function requestForm(
+  { db, clock, sendsMail, operatorSite }: SignInOptions,
+  { form, show, destination }: SignInPages,
+) {
+  return endpoint({
+    ...form,
+    operationId: 'requestSignInLink',
+    path: '/sign-in',
+    summary: 'Request a sign-in link',
+    policy: { kind: 'page', limits: requestLimits },
+    async answer({ body, visitor }) {
+      if (!sendsMail) return show(() => noMethodView(), 503)
+      const { email: typed = '', next: wanted } = body as Fields
+      const own = ownPath(wanted)
+      // The mail names the origin of this page.
+      const next = operatorSite === undefined ? own : destination(own)
+      const email = parseEmail(typed)
+      if (email === null) {
+        const error = 'This is not a mail address. Enter one such as ada@example.com.'
+        const again = { email: typed.slice(0, 254), next, error }
+        return show((methods) => signInView({ ...methods, ...again }), 400)
+      }
+      const requested = await requestLink(db, { email, next, visitor: visitorOf(visitor) }, clock())
+      return requested.kind === 'limited'
+        ? limited(requested.retryAfterSeconds)
+        : redirect('/sign-in/sent')
+    },
+  })
+}
+
+function sentPage({ view, show }: SignInPages): Endpoint {
+  return endpoint({
+    ...view,
+    operationId: 'signInSentPage',
+    path: '/sign-in/sent',
+    summary: 'A sign-in link was requested',
+    answer: () => show(linkSentView),
+  })
+}
+
+function confirmPage({ db, clock }: SignInOptions, { view, show }: SignInPages): Endpoint {
+  return endpoint({
+    ...view,
+    operationId: 'confirmSignInPage',
+    path: '/sign-in/confirm',
+    summary: 'Confirm a sign-in link',
+    queryParameters: Type.Object({ token: Type.Optional(Type.String()) }),
+    async answer({ query: { token = '' } }) {
+      const email = await readLink(db, token, clock())
+      return email === null
+        ? show(unusableLinkView, 410)
+        : show(() => confirmView({ email, token }))
+    },
+  })
+}
+
+function confirmForm(
+  { db, clock, rules }: SignInOptions,
+  { form, viewPolicy, show, sessionValue, begun, destination }: SignInPages,
+): Endpoint {
+  return endpoint({
+    ...form,
+    operationId: 'confirmSignIn',
+    path: '/sign-in/confirm',
+    summary: 'Sign in by a link',
+    policy: viewPolicy,
+    async answer({ body, visitor }) {
+      const { token } = body as Fields
+      const previousValue = sessionValue(visitor)
+      const confirming = { token, visitor: visitorOf(visitor), previousValue }
+      const signedIn = await confirmLink(db, confirming, { rules, now: clock() })
+      if (signedIn === null) return show(unusableLinkView, 410)
+      const { session, next } = signedIn
+      return redirect(destination(next), { 'Set-Cookie': begun(session) })
+    },
+  })
+}
+
+function limited(retryAfterSeconds: number): Answer {
+  return refuse('rate_limited', {
+    message: `Too many sign-in links were requested. Try again in ${waitingTime(retryAfterSeconds)}.`,
+    headers: { 'Retry-After': String(retryAfterSeconds) },
   })
 }

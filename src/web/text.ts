@@ -7,24 +7,12 @@ const dayS = 86_400
 
 // A formatter is made once: `toLocaleString` makes one at each call, which takes 40 times as long.
 const numbers = new Intl.NumberFormat('en-US')
-const longDates = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'long',
-  year: 'numeric',
-  timeZone: 'UTC',
-})
-const shortDates = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'short',
-  year: 'numeric',
-  timeZone: 'UTC',
-})
-const daysOfYear = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'short',
-  timeZone: 'UTC',
-})
-const months = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' })
+const dates = (parts: Intl.DateTimeFormatOptions) =>
+  new Intl.DateTimeFormat('en-GB', { ...parts, timeZone: 'UTC' })
+const longDates = dates({ day: 'numeric', month: 'long', year: 'numeric' })
+const shortDates = dates({ day: 'numeric', month: 'short', year: 'numeric' })
+const daysOfYear = dates({ day: 'numeric', month: 'short' })
+const months = dates({ month: 'long', year: 'numeric' })
 
 /** Formats a count, such as `1,204,331`. */
 export function count(value: number): string {
@@ -109,17 +97,19 @@ export function waitingTime(seconds: number): string {
 
 /** A relative time with the absolute one in its title. */
 export function timeTag(time: Date, now: Date): Html {
-  return html`<time datetime="${time.toISOString()}" title="${fullTime(time)}">${relativeTime(time, now)}</time>`
+  return timeElement(time, relativeTime(time, now))
 }
 
 /** A time to come; one that has passed is due now. */
 export function dueTag(time: Date, now: Date): Html {
-  return time > now
-    ? timeTag(time, now)
-    : html`<time datetime="${time.toISOString()}" title="${fullTime(time)}">due now</time>`
+  return timeElement(time, time > now ? relativeTime(time, now) : 'due now')
 }
 
 /** A date with the time in its title. */
 export function dateTag(time: Date): Html {
-  return html`<time datetime="${time.toISOString()}" title="${fullTime(time)}">${shortDate(time)}</time>`
+  return timeElement(time, shortDate(time))
+}
+
+function timeElement(time: Date, words: string): Html {
+  return html`<time datetime="${time.toISOString()}" title="${fullTime(time)}">${words}</time>`
 }

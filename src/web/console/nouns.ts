@@ -146,41 +146,27 @@ function withQuery(path: string, given: Record<string, string>): string {
   return query === '' ? path : `${path}?${query}`
 }
 
-/** The navigation. A noun without a row follows at the end. */
-const places: readonly { title: string; nouns: readonly [string, IconName][] }[] = [
-  {
-    title: 'People',
-    nouns: [
-      ['workers', 'people'],
-      ['disputes', 'scale'],
-      ['evidence', 'file'],
-      ['sources', 'shield'],
-      ['scores', 'chart'],
-      ['credentials', 'check'],
-    ],
+/** The navigation, by the titles of its groups. A noun without a row follows at the end. */
+const places: Readonly<Record<string, Readonly<Record<string, IconName>>>> = {
+  People: {
+    workers: 'people',
+    disputes: 'scale',
+    evidence: 'file',
+    sources: 'shield',
+    scores: 'chart',
+    credentials: 'check',
   },
-  {
-    title: 'Customers',
-    nouns: [
-      ['accounts', 'box'],
-      ['users', 'people'],
-      ['api-keys', 'key'],
-      ['credits', 'chart'],
-      ['payments', 'send'],
-      ['webhooks', 'hook'],
-      ['reports', 'list'],
-    ],
+  Customers: {
+    accounts: 'box',
+    users: 'people',
+    'api-keys': 'key',
+    credits: 'chart',
+    payments: 'send',
+    webhooks: 'hook',
+    reports: 'list',
   },
-  {
-    title: 'Service',
-    nouns: [
-      ['service', 'chart'],
-      ['keys', 'key'],
-      ['engines', 'refresh'],
-      ['operators', 'lock'],
-    ],
-  },
-]
+  Service: { service: 'chart', keys: 'key', engines: 'refresh', operators: 'lock' },
+}
 
 /**
  * Returns the entries of the navigation. A noun without a list of its own is reached from the
@@ -188,15 +174,15 @@ const places: readonly { title: string; nouns: readonly [string, IconName][] }[]
  */
 export function navigation<Services>(nouns: Nouns<Services>): NavigationGroup[] {
   const listed = [...nouns.values()].filter((noun) => isListed(nouns, noun))
-  const known = new Set(places.flatMap(({ nouns }) => nouns.map(([name]) => name)))
+  const known = new Set(Object.values(places).flatMap((icons) => Object.keys(icons)))
   const entry = ({ path, title }: Noun<Services>, icon: IconName = 'list') => ({
     path,
     title,
     icon,
   })
-  const groups = places.map(({ title, nouns: rows }) => ({
+  const groups = Object.entries(places).map(([title, icons]) => ({
     title,
-    pages: rows.flatMap(([name, icon]) => {
+    pages: Object.entries(icons).flatMap(([name, icon]) => {
       const noun = listed.find((one) => one.name === name)
       return noun === undefined ? [] : [entry(noun, icon)]
     }),

@@ -237,15 +237,12 @@ export function keyPage(options: PagesContext): Endpoint[] {
         return {
           title: 'Your new API key',
           status: 201,
-          main: keyOnce({
-            title: 'Your new API key',
-            key: rotated.output.key,
-            publicUrl,
-            more:
-              predecessorEndsAt > now
-                ? html` The old key ends ${timeTag(predecessorEndsAt, now)}.`
-                : ' The old key is revoked.',
-          }),
+          main: keyOnce(
+            { title: 'Your new API key', key: rotated.output.key, publicUrl },
+            predecessorEndsAt > now
+              ? html` The old key ends ${timeTag(predecessorEndsAt, now)}.`
+              : ' The old key is revoked.',
+          ),
         }
       },
       async revoke({ perform, session, path: { keyId: id }, now }, { confirm }) {
@@ -406,7 +403,7 @@ export function newKeyPage(options: PagesContext): Endpoint[] {
         return {
           title: 'Your API key',
           status: 201,
-          main: keyOnce({ title: 'Your API key', key: created.output.key, publicUrl, more: '' }),
+          main: keyOnce({ title: 'Your API key', key: created.output.key, publicUrl }),
         }
       },
     },
@@ -429,17 +426,10 @@ function createdBefore(id: string): View {
 }
 
 /** Shows a key once, with a call that uses it. */
-function keyOnce({
-  title,
-  key,
-  publicUrl,
-  more,
-}: {
-  title: string
-  key: string
-  publicUrl: string
-  more: Part
-}): Part {
+function keyOnce(
+  { title, key, publicUrl }: Record<'title' | 'key' | 'publicUrl', string>,
+  more: Part = '',
+): Part {
   return secretOnce({
     title,
     label: 'API key',

@@ -117,12 +117,7 @@ function balanceNotice({
   spent,
   days,
   isSuspended,
-}: {
-  balance: number
-  spent: number
-  days: number
-  isSuspended: boolean
-}): Html | false {
+}: Record<'balance' | 'spent' | 'days', number> & { isSuspended: boolean }): Html | false {
   if (isSuspended)
     return notice({
       tone: 'warning',

@@ -18,8 +18,7 @@ import type { Crosswalk } from '../../standard/source.ts'
 import { pageDocument, publicEndpoint, type Site, viewAnswer } from '../public-page.ts'
 import { openTextIndex, searchLimits, type TextIndex } from '../text-index.ts'
 import { type SkillPage, skillView } from './skill-view.ts'
-import { bandsView, termsView } from './standard-reference-view.ts'
-import { standardView } from './standard-view.ts'
+import { bandsView, standardView, termsView } from './standard-view.ts'
 
 export interface StandardPagesOptions {
   vocabulary: Vocabulary
