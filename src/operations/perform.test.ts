@@ -364,8 +364,9 @@ test('a dry run shows no secret and no id of a record that it makes', async () =
 /** Applies two batches of one line each, and returns what happened in their order. */
 async function applyTwo(names: readonly [string, string]): Promise<string[]> {
   const happened: string[] = []
+  const first = Promise.withResolvers<void>()
   const second = Promise.withResolvers<void>()
-  const ingest: Ingest<object, { name: string }, 'done', 'workers.imported'> = {
+  const ingest: Ingest<object, { line: number; name: string }, 'done', 'workers.imported'> = {
     name: 'test import',
     http: 'POST /test',
     summary: 'Test',
@@ -376,10 +377,13 @@ async function applyTwo(names: readonly [string, string]): Promise<string[]> {
     batchMax: 1,
     results: ['done'],
     example: {},
-    read: (value) => value as { name: string },
+    read: (value) => value as { line: number; name: string },
     namesOf: ({ name }) => [name],
-    async apply(tx) {
-      const isFirst = happened.length === 0
+    async apply(tx, [item]) {
+      const isFirst = item?.line === 1
+      if (isFirst) first.resolve()
+      // Its connection may be there before that of the first batch.
+      else await first.promise
       happened.push(`${isFirst ? 'first' : 'second'} begins`)
       if (isFirst && names[0] !== names[1]) {
         await second.promise
@@ -392,10 +396,13 @@ async function applyTwo(names: readonly [string, string]): Promise<string[]> {
     },
   }
   const batches = names.map((name, i) => ({
-    lines: [{ number: i + 1, bytes: Buffer.from(name), isTooLong: false }],
+    lines: [{ number: i + 1, bytes: Buffer.from(`${i + 1} ${name}`), isTooLong: false }],
     bytesRead: i,
   }))
-  const parseLine = (bytes: Uint8Array) => ({ value: { name: Buffer.from(bytes).toString() } })
+  const parseLine = (bytes: Uint8Array) => {
+    const [line, name] = Buffer.from(bytes).toString().split(' ')
+    return { value: { line: Number(line), name } }
+  }
   const context = { db, clock: () => now, actor: 'test' }
   await ingestLines(context, ingest, { by: 'test', services: {} }, { batches, parseLine }, () => {
     happened.push('reported')
