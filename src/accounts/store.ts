@@ -257,6 +257,10 @@ export async function findSignedIn(
   return found
 }
 
+/**
+ * A user with an operator role (decision D63). The look-up of a session reads the role, so every
+ * node knows a withdrawn role on the next request.
+ */
 export interface OperatorUser extends Pick<User, 'email' | 'name' | 'disabledAt'> {
   userId: string
   role: ConsoleRole

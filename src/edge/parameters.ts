@@ -114,10 +114,15 @@ export function parseQuery(text: string): Query {
       return { kind: 'problem', why: 'The query is not valid percent-encoded UTF-8.' }
     if (name.includes('\0') || value.includes('\0'))
       return { kind: 'problem', why: 'The query holds a NUL.' }
-    if (name in values) return { kind: 'problem', why: 'A query parameter occurs more than once.' }
+    if (name in values) return { kind: 'problem', why: `${parameterNamed(name)} occurs twice.` }
     values[name] = value
   }
   return { kind: 'values', values }
+}
+
+/** A name of any length may be sent, and the answer need not repeat it. */
+function parameterNamed(name: string): string {
+  return name.length > 64 ? 'A query parameter' : `Query parameter ${name}`
 }
 
 function decode(text: string): string | null {

@@ -97,6 +97,13 @@ test('a query that URLSearchParams writes is read back without loss', () => {
   )
 })
 
+test('the refusal of a parameter that is sent twice names it, unless the name is long', () => {
+  const why = (text: string) => ({ kind: 'problem', why: text })
+  assert.deepEqual(parseQuery('a=1&q=2&q=3'), why('Query parameter q occurs twice.'))
+  const long = 'x'.repeat(65)
+  assert.deepEqual(parseQuery(`${long}&${long}`), why('A query parameter occurs twice.'))
+})
+
 test('the refusal of a text that is too long says how long it may be', () => {
   const check = parameterCheck(Type.Object({ q: Type.String({ maxLength: 80 }) }))
   assert.deepEqual(check({ q: 'x'.repeat(80) }), { q: 'x'.repeat(80) })

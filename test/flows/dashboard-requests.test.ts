@@ -252,11 +252,16 @@ test('the chart of an account with a million calls in a week has 168 bars at mos
     week,
     /aria-label="Calls over time: 333,400 answered, 333,400 refused, 333,400 failed/,
   )
-  const bars = week.match(/<a href="\/dashboard\/requests\?range=between[^"]*"/g) ?? []
-  assert.ok(bars.length > 50 && bars.length <= 168, `${bars.length} bars`)
+  const shown = week.match(/<a href="\/dashboard\/requests\?range=between[^"]*"/g) ?? []
+  assert.ok(shown.length > 50 && shown.length <= 168, `${shown.length} bars`)
   const from = new Date(Date.now() - 200_000_000).toISOString().slice(0, 16)
   const wide = await read(`range=between&from=${from}`)
   assert.ok((wide.match(/range=between&amp;from=/g) ?? []).length <= 168)
+  const to = new Date(Date.now() - 100_000_000).toISOString().slice(0, 16)
+  const sums = (page: string) => /aria-label="Calls over time: ([^"]*)/.exec(page)?.[1]
+  const ordered = sums(await read(`range=between&from=${from}&to=${to}`))
+  assert.match(ordered ?? '', /^[1-9]/)
+  assert.equal(sums(await read(`range=between&from=${to}&to=${from}`)), ordered)
   for (const hostile of ['from=2026-13-99T99:99', 'from=9999-12-31T23:59', 'from=1000-01-01T00:00'])
     await read(`range=between&${hostile}`)
 })

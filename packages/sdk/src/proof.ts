@@ -71,6 +71,7 @@ export async function signatureHolds(
   return crypto.subtle.verify('Ed25519', key, signature, joined(digests))
 }
 
+/** JSON Canonicalization Scheme (RFC 8785) for values that passed `readStrictJson`. */
 function canonicalJson(value: unknown): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null'
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`

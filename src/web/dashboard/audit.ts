@@ -47,7 +47,7 @@ export function auditPage(context: PagesContext): Endpoint[] {
         main: card({
           title: 'Entries',
           isFlush: true,
-          body: html`${entries.length === 0 ? nothingYet : entryTable(entries, { names, now })}${pagination(
+          body: html`${entries.length === 0 ? (before === null ? nothingYet : nothingOlder) : entryTable(entries, { names, now })}${pagination(
             {
               summary:
                 before === null
@@ -68,6 +68,12 @@ const nothingYet = empty({
   title: 'Nothing has happened yet',
   text: 'Create an API key or add a webhook endpoint: each change appears here at once.',
   action: html`<a class="button" href="/dashboard/keys/new">Create key</a>`,
+})
+
+const nothingOlder = empty({
+  icon: 'book',
+  title: 'No older entry',
+  text: 'The page before was the last one.',
 })
 
 interface Names {

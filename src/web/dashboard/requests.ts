@@ -188,10 +188,12 @@ function spanOf(chosen: Chosen, now: Date): Span {
   return { from: new Date(end - seconds * 1_000), to: new Date(end), bucketS }
 }
 
+/** Times in the wrong order are the same span. A date that does not exist is as none. */
 function betweenOf({ range, from, to }: Chosen, now: Date): { from: Date | null; to: Date | null } {
   if (range !== 'between' || from === undefined) return { from: null, to: null }
   const [start, end] = [new Date(`${from}Z`), to === undefined ? now : new Date(`${to}Z`)]
-  return end > start ? { from: start, to: end } : { from: null, to: null }
+  if (end > start) return { from: start, to: end }
+  return start >= end ? { from: end, to: start } : { from: null, to: null }
 }
 
 function filterAt(chosen: Chosen, now: Date): LogFilter {
