@@ -1,10 +1,10 @@
 /**
  * Measures paid reads by API key over HTTP, on an embedded database that waits for its disk, at 1,
  * 64 and 256 connections, for one account and for 100. Beside them: the same routes unmetered,
- * without the request log, with traces of a tenth, with one statement a step, without a database, and bare node:http with
- * the same bytes. Shows the processor time of server, database and load generator, which share the
- * machine, and the statements of a read. Then measures debits a second. All contestants take turns
- * in one run.
+ * without the request log, with traces of a tenth, with one statement a step, without a database,
+ * and bare node:http with the same bytes. Shows the processor time of server, database and load
+ * generator, which share the machine, and the statements of a read. Then measures debits a second.
+ * All contestants take turns in one run.
  */
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'

@@ -124,7 +124,7 @@ export const accountField = Type.String({
   'x-shown-by': 'accounts list',
 })
 
-/** Returns the account of a member or a key, whatever `text` says, and of an operator the named one. */
+/** Returns the account that the operator names with `text`, or that a member or a key has. */
 export async function ownerNamed(
   db: Queryable,
   text: string,
@@ -143,7 +143,7 @@ export async function withAccounts<Row extends { userId: string }>(
   return rows.map((row) => ({ ...row, account: names.get(row.userId) ?? row.userId }))
 }
 
-/** Returns the owner of the rows of a list: null means all, for an operator that names no account. */
+/** Returns whose rows a list shows. Null: those of all accounts, if an operator names none. */
 export async function listOwner(
   db: Queryable,
   text: string | undefined,

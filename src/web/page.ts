@@ -96,7 +96,7 @@ export type Shown = View | { redirectTo: string } | Refusal
 
 export interface DeclaredPage<Path extends TObject, Query extends TObject, More = Performing> {
   path: string
-  /** Path of its entry in the navigation, or a function of its path parameters: its own unless given. */
+  /** Path of its entry in the navigation, or a function of its path parameters. Absent: its own. */
   entry?: string | ((path: Fields) => string)
   pathParameters?: Path
   queryParameters?: Query
@@ -231,7 +231,7 @@ function answerOf(
   return pageAnswer({ title, host, main, ...frame }, status === undefined ? {} : { status })
 }
 
-/** Returns the number of a row, such as the one before which a list goes on; a wrong one is as none. */
+/** Returns the number of the row before which a list continues; null if it is absent or wrong. */
 export function rowNumber(text = ''): number | null {
   return /^[1-9][0-9]{0,14}$/.test(text) ? Number(text) : null
 }

@@ -1,4 +1,7 @@
-/** Bulk input of workers, consents and identity checks. It stands here, because it also moves credentials. */
+/**
+ * Bulk input of workers, consents and identity checks. It stands here, because it also moves
+ * credentials.
+ */
 import { Type } from 'typebox'
 import type { Ingest } from '../../operations/ingest.ts'
 import { changed, unchanged } from '../../operations/operation.ts'

@@ -249,10 +249,10 @@ function followCalls(list: HTMLElement): void {
   let isPaused = false
   let end = (): void => {}
 
-  /** Puts the new rows of the same page, as it is now, above those that are shown. */
+  /** Puts the rows of `page` that are not shown yet above those that are. */
   const show = (page: Document): void => {
     const [body, next] = [list.querySelector('tbody'), page.querySelector('[data-live]')]
-    // The page without a call has no table yet, and that of a session that has ended is the sign-in.
+    // A page without a call has no table yet. After the end of a session, the page is the sign-in.
     if (body === null || next === null) return location.reload()
     const pathOf = (row: Element) => row.querySelector('.path')?.getAttribute('href')
     const shown = new Set(Array.from(body.rows, pathOf))

@@ -1,4 +1,7 @@
-/** Pure: what a developer does about a failed delivery, one row for each cause. HOST is its host. */
+/**
+ * Pure: what a developer does about a failed delivery, one row for each cause. HOST stands for the
+ * host of the endpoint.
+ */
 
 interface FailureOf {
   responseStatus: number | null

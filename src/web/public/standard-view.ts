@@ -1,4 +1,4 @@
-/** Pure: the list of all skills with its search, the bands of a score, and the terms of the standard. */
+/** Pure: the list of all skills with its search, the bands of a score, and the standard's terms. */
 
 import { scoreBandDefinitions, scoreBands } from '../../standard/bands.ts'
 import { type SkillRecord } from '../../standard/schema.ts'

@@ -1,4 +1,7 @@
-/** Disables, enables, pauses and resumes an endpoint. Writes webhook_endpoints and webhook_deliveries. */
+/**
+ * Disables, enables, pauses and resumes an endpoint. Writes webhook_endpoints and
+ * webhook_deliveries.
+ */
 import type { Tx } from '../../platform/db/db.ts'
 import { type Refusal, refuse } from '../../platform/errors.ts'
 import { cancelDeliveries } from '../delivery/delivery-store.ts'

@@ -82,7 +82,10 @@ export async function findIssuedBySnapshot(
   return rows.map(issuedRow)
 }
 
-/** One statement finds candidate and credential, so the score cannot be replaced in between. */
+/**
+ * Returns the credentials of the public scores of candidates. One statement reads candidate and
+ * score, so the score cannot be replaced in between.
+ */
 export async function findIssuedByUsername(
   db: Queryable,
   usernames: readonly string[],
