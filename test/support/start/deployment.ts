@@ -99,7 +99,7 @@ export function listOf(base: string, { credentialStatus }: IssuedJson) {
 
 /**
  * Returns the offline verdicts with only the DID document and the status lists. Every signature is
- * checked.
+ * checked, and a valid verdict has read a list.
  */
 export async function verdictsByList(
   base: string,
@@ -112,7 +112,8 @@ export async function verdictsByList(
   return credentials.map((credential) => {
     const files = { key, lists }
     const result = verifyOffline(credential, null, { files, now: new Date() })
-    assert.ok(result.notes.includes('status_source:list'), JSON.stringify(result))
+    // Until a list is signed anew after a theft, it counts as none, and the verdict is not valid.
+    if (result.valid) assert.ok(result.notes.includes('status_source:list'), JSON.stringify(result))
     return result
   })
 }
