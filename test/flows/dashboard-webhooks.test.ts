@@ -324,6 +324,20 @@ test('the page of an event that was cancelled before its first attempt does not 
   assert.doesNotMatch(body, /under way|on its way/)
 })
 
+test('the page of an event that no process sends stops reloading after a minute, and says that the event waits', async () => {
+  const { owner, good } = await busyAccount()
+  const path = `/dashboard/webhooks/${good.id}`
+  const sent = await dashboard.send(owner, path, { do: 'test', eventType: 'score.updated' })
+  const shown = { path: String(sent.headers.location), headers: owner.headers }
+  assert.match(String((await ask(service.base, shown)).body), /data-reload/)
+  await service.database.db.run(sql`
+    update webhook_deliveries set due_at = due_at - interval '2 minutes'
+    where endpoint_id = ${good.id}::uuid and trigger = 'test'`)
+  const body = String((await ask(service.base, shown)).body)
+  assert.match(body, /The event still waits\..*It was due .*2 min ago/)
+  assert.doesNotMatch(body, /data-reload|any moment|on its way/)
+})
+
 test('a member chooses events that failed and sends them again, or all of them, with a key once', {
   skip: noBrowser,
 }, async () => {

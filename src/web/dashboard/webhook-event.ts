@@ -161,6 +161,9 @@ ${card({
   })
 }
 
+/** An event that waits longer is late: no process may send it, so the page is not shown again. */
+const lateAfterMs = 60_000
+
 /** While the event is under way, a script shows the page again. */
 function queuedNotice(
   done: string | undefined,
@@ -184,6 +187,12 @@ function queuedNotice(
       'info',
       'The endpoint is paused. The event waits, and is sent once you resume the endpoint.',
     )
+  if ((isDue || status === 'sending') && isLate(event, now))
+    return result(
+      'warning',
+      'The event still waits.',
+      html`It was due ${timeTag(dueAt, now)}. The service sends it as soon as it can; load this page again to see the attempt.`,
+    )
   if (isDue || status === 'sending')
     return html`<div data-reload="1500">${result('info', 'The event is on its way. The attempt appears here once your server has answered.')}</div>`
   return status === 'succeeded'
@@ -197,17 +206,23 @@ function queuedNotice(
       )
 }
 
+function isLate({ dueAt }: SentEvent, now: Date): boolean {
+  return now.getTime() - dueAt.getTime() > lateAfterMs
+}
+
 function waitingText(
-  { dueAt, status }: SentEvent,
+  event: SentEvent,
   { endpoint, now }: { endpoint: EndpointHealth; now: Date },
 ): Html {
+  const { dueAt, status } = event
   if (status === 'cancelled')
     return html`It was cancelled before its first attempt: the endpoint was disabled, or the worker withdrew the consent.`
   if (status === 'pending' && endpoint.pausedAt !== null)
     return html`It is sent once you resume the endpoint.`
   if (status !== 'pending') return html`The first attempt is under way.`
-  return dueAt > now
-    ? html`The first attempt is ${timeTag(dueAt, now)}.`
+  if (dueAt > now) return html`The first attempt is ${timeTag(dueAt, now)}.`
+  return isLate(event, now)
+    ? html`The first attempt was due ${timeTag(dueAt, now)}.`
     : html`The first attempt begins any moment.`
 }
 
