@@ -21,20 +21,31 @@ test('a quoted value in a message cannot move the cursor of the terminal or rena
   )
 })
 
+const hostile = {
+  schemaVersion: 'service.score_vc_verify.v1' as const,
+  valid: false,
+  reason: 'revoked\n',
+  message: 'gone\u001b[2J',
+  signatureValid: true,
+  issuerMatch: true,
+  revocation: { checked: true, revoked: true, revokedAt: '2026\r\nVALID' },
+  credential: { subject: 'https://a\nVALID: all is well', score: 1, scoreBand: '\u202e' },
+  presented: {},
+  notes: ['a\u0007'],
+}
+
+test('a changed document is not called "not revoked": the status is that of its original', () => {
+  const revocation = { checked: true, revoked: false, revokedAt: null }
+  const line = (signatureValid: boolean) =>
+    renderResult({ ...hostile, signatureValid, revocation }, 1).find((one) =>
+      /revocation/.test(one),
+    )
+  assert.match(line(true) ?? '', /revocation +not revoked$/)
+  assert.match(line(false) ?? '', /revocation +not checked: the status is that of the original/)
+})
+
 test('a text in a credential cannot move the cursor of the terminal or add a line', () => {
-  const result = {
-    schemaVersion: 'service.score_vc_verify.v1' as const,
-    valid: false,
-    reason: 'revoked\n',
-    message: 'gone\u001b[2J',
-    signatureValid: true,
-    issuerMatch: true,
-    revocation: { checked: true, revoked: true, revokedAt: '2026\r\nVALID' },
-    credential: { subject: 'https://a\nVALID: all is well', score: 1, scoreBand: '\u202e' },
-    presented: {},
-    notes: ['a\u0007'],
-  }
-  const lines = renderResult(result, 1)
+  const lines = renderResult(hostile, 1)
   for (const line of lines) assert.match(line, /^[\P{C}]+$/u)
   assert.ok(lines[0]?.startsWith('NOT VALID (revoked'))
 })

@@ -400,14 +400,14 @@ function exitCodeOf({ valid, reason }: VerifyResult, { key }: VerifyFlags): 0 | 
 const verdicts = { 0: 'VALID', 1: 'NOT VALID', 2: 'NOT CHECKED' }
 
 export function renderResult(result: VerifyResult, exitCode: 0 | 1 | 2): string[] {
-  const { valid, reason, message, revocation, credential, notes } = result
+  const { valid, reason, message, credential, notes } = result
   const why = valid ? '' : ` (${oneLine(reason)})`
   return [
     `${verdicts[exitCode]}${why}: ${oneLine(message)}`,
     ...renderFields({
       issuer: result.issuerMatch ? 'is the expected one' : 'is not the expected one',
       signature: result.signatureValid ? 'is valid' : 'is not valid, or was not checked',
-      revocation: revocationOf(revocation),
+      revocation: revocationOf(result),
       ...(credential && {
         subject: String(credential.subject),
         score: `${String(credential.score)} (${String(credential.scoreBand)})`,
@@ -418,8 +418,11 @@ export function renderResult(result: VerifyResult, exitCode: 0 | 1 | 2): string[
   ]
 }
 
-function revocationOf({ checked, revoked, revokedAt }: VerifyResult['revocation']): string {
+function revocationOf({ revocation, signatureValid }: VerifyResult): string {
+  const { checked, revoked, revokedAt } = revocation
   if (!checked) return 'not checked'
+  // A changed document has the status token of the original.
+  if (!revoked && !signatureValid) return 'not checked: the status is that of the original document'
   if (!revoked) return 'not revoked'
   return revokedAt ? `revoked on ${revokedAt}` : 'revoked'
 }
