@@ -134,6 +134,7 @@ async function databaseState(heartbeat: ProcessHeartbeat): Promise<string> {
     )
   } catch (error) {
     const state = sqlState(error instanceof Error ? (error.cause ?? error) : error)
+    if (state === '57P03') return 'PostgreSQL is starting or stopping (SQLSTATE 57P03)'
     return state === undefined ? 'no answer' : `takes no write (SQLSTATE ${state})`
   }
 }

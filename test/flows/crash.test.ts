@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { Client } from 'pg'
 import { statusListPath } from '../../src/credentials/schema.ts'
 import { startEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.ts'
 import { publicUrl } from '../support/build/credentials.ts'
@@ -40,6 +41,7 @@ import {
   freezePostgres,
   isAlive,
   killPostgres,
+  postgresPid,
   report,
   type ServerProcess,
   spawnAssay,
@@ -315,3 +317,28 @@ test('PostgreSQL frozen: requests without database are answered, and the service
   await readiness(server, 200)
   await stop(server)
 })
+
+test('503: while PostgreSQL starts or stops, /readyz says so', async () => {
+  const server = await startReady()
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  const postmaster = postgresPid(folder) ?? 0
+  // PostgreSQL waits for the session of the client, and refuses new ones with 57P03.
+  process.kill(postmaster, 'SIGTERM')
+  await client.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'assay%'",
+  )
+  const expected = 'PostgreSQL is starting or stopping (SQLSTATE 57P03)'
+  await eventually('/readyz names the state', {
+    see: async () => (await checksOf(server)).database === expected,
+  })
+  await client.end()
+  await eventually('PostgreSQL is gone', { see: async () => !isAlive(postmaster) })
+  await startEmbeddedPostgres(postgres)
+  await readiness(server, 200)
+  await stop(server)
+})
+
+async function checksOf({ base }: ServerProcess) {
+  return (await get<{ checks: Record<string, string> }>(base, '/readyz')).body.checks
+}
