@@ -2,6 +2,7 @@
 import type { IssuedCredential } from '../../credentials/issue.ts'
 import type { Origin } from '../../credentials/payload.ts'
 import { sha256Hex } from '../../platform/crypto/bytes.ts'
+import { engineVersion } from '../../scoring/core/parameters.ts'
 import { bandOf } from '../../standard/bands.ts'
 import type { PublicRow } from '../../workers/candidates/public-read.ts'
 import { sandboxCredential, sandboxIssuedAt, sandboxListId } from './credentials.ts'
@@ -26,7 +27,6 @@ export function sandboxCandidates(
   })
 }
 
-const engineVersion = '2.0.0'
 const dayMs = 86_400_000
 
 /**
