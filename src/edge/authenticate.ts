@@ -8,6 +8,7 @@ import type {
   Authenticate,
   AuthenticateOperator,
   AuthenticateSession,
+  ExpectKey,
   FindEndedKey,
 } from './http/admission.ts'
 import type { LoggedCall } from './http/call-log.ts'
@@ -19,6 +20,8 @@ export interface AuthenticateOptions extends LimitOptions {
   authenticate: Authenticate
   /** Looks up the session of a browser. */
   authenticateSession: AuthenticateSession
+  /** Absent: no call begins before its key is looked up. */
+  expectedKey?: ExpectKey | undefined
   /** Finds the account of a key that has ended, for its request log. */
   endedKey?: FindEndedKey | undefined
   /** Absent: there are no operator routes. */
@@ -72,6 +75,21 @@ export async function authenticateCaller(
   }
   logCall(route, context, key.caller)
   return keyProblem(policy, key) ?? { caller: key.caller, key }
+}
+
+/**
+ * Returns the key that the call has if it is as valid as at its last use, or null. The look-up of
+ * the key decides; until then, only work that a refusal can discard may rest on it.
+ */
+export function expectedKey(
+  edge: AuthenticateOptions,
+  { endpoint: { policy } }: EndpointRoute,
+  { request, client }: RequestContext,
+): PresentedKey | null {
+  const { authorization } = request.headers
+  if (authorization === undefined || !('scope' in policy)) return null
+  const key = edge.expectedKey?.(authorization, client.network.address) ?? null
+  return key === null || keyProblem(policy, key) !== null ? null : key
 }
 
 /** Enters the call into the log of its account. Pages are no calls of an interface. */

@@ -24,17 +24,36 @@ interface Authenticated {
   key: PresentedKey | null
 }
 
-/** Counts the call. Returns null, or the 429 if the call is over a limit of its caller. */
+/**
+ * Counts the call, unless `counting` does. Returns null, or the 429 if the call is over a limit of
+ * its caller.
+ */
 export async function limitProblem(
   edge: LimitOptions,
   call: LimitedCall,
   authenticated: Authenticated,
+  counting: Promise<RateVerdict> | null,
 ): Promise<Refusal | null> {
+  if (counting !== null) return verdictProblem(call, await counting)
   const { key } = authenticated
   const full = key === null ? null : await notFoundProblem(edge, call, bucketOf(key))
   if (full !== null) return full
   const counted = countedAs(call, authenticated)
   return counted === null ? null : countCall(edge, call, counted)
+}
+
+/** Begins to count a call with a key. Null: it is known already that a limit is full. */
+export function beginCounting(
+  edge: LimitOptions,
+  call: LimitedCall,
+  key: PresentedKey,
+): Promise<RateVerdict> | null {
+  const counted = countedAs(call, { caller: key.caller, key })
+  if (counted === null || !mayCall(edge, bucketOf(key), counted.limits.name)) return null
+  const counting = edge.limiter.take(counted.client, counted.limits)
+  // If the key turns out to be invalid, nothing awaits the verdict.
+  counting.catch(() => {})
+  return counting
 }
 
 export interface Counted {
@@ -77,7 +96,10 @@ export async function countCall(
   call: LimitedCall,
   { client, limits }: Counted,
 ): Promise<Refusal | null> {
-  const verdict = await edge.limiter.take(client, limits)
+  return verdictProblem(call, await edge.limiter.take(client, limits))
+}
+
+function verdictProblem(call: LimitedCall, verdict: RateVerdict): Refusal | null {
   if (!verdict.allowed) return denied(call, verdict)
   call.context.headers = rateHeaders(verdict)
   return null

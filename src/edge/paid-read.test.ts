@@ -3,7 +3,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { recordedMetering, scope, startPaid } from '../../test/support/start/paid-edge.ts'
+import { setImmediate as turn } from 'node:timers/promises'
+import { keyOf, recordedMetering, scope, startPaid } from '../../test/support/start/paid-edge.ts'
 import { refuse, UnavailableError } from '../platform/errors.ts'
 import type { Metering } from './http/admission.ts'
 
@@ -41,6 +42,67 @@ for (const policy of [
     assert.deepEqual([status, edge.reads.begun, charged.length], [401, 0, 0])
     assert.doesNotMatch(String(body), /private/)
   })
+
+test('200: a key that was valid at its last use is looked up while its call is counted and read', async () => {
+  const { charged, metering } = recordedMetering()
+  const begun = Promise.withResolvers<void>()
+  const edge = await startPaid({
+    metering,
+    expectedKey: () => keyOf('live'),
+    // Waits for the read: if the read waited for the key, neither would end.
+    async authenticate() {
+      await begun.promise
+      return keyOf('live')
+    },
+  })
+  edge.reads.onBegin = begun.resolve
+  const { status, headers } = await edge.call()
+  await edge.stop()
+  assert.deepEqual([status, edge.reads.begun, charged.length], [200, 1, 1])
+  assert.match(String(headers.ratelimit), /"minute";r=99/)
+})
+
+for (const [title, key, status] of [
+  ['401: a key that was revoked', null, 401],
+  ['403: a key that lost its scope', { ...keyOf('live'), scopes: [] }, 403],
+] as const)
+  test(`${title} since its last use gets nothing of the read that began, and is not charged`, async () => {
+    const { charged, metering } = recordedMetering()
+    const edge = await startPaid({
+      metering,
+      expectedKey: () => keyOf('live'),
+      async authenticate() {
+        await turn()
+        return key
+      },
+    })
+    const reply = await edge.call()
+    await edge.stop()
+    assert.deepEqual([reply.status, edge.reads.begun, charged.length], [status, 1, 0])
+    assert.equal(reply.headers.ratelimit, undefined)
+    assert.doesNotMatch(String(reply.body), /private/)
+  })
+
+test('503: a key that cannot be looked up gets nothing, although it was valid at its last use', async () => {
+  const { charged, metering } = recordedMetering()
+  const edge = await startPaid({
+    metering,
+    expectedKey: () => keyOf('live'),
+    authenticate: () => Promise.reject(new UnavailableError('down')),
+  })
+  edge.reads.fail = true
+  const { status } = await edge.call()
+  await edge.stop()
+  assert.deepEqual([status, charged.length], [503, 0])
+})
+
+test('403: a key that lacked the scope at its last use starts no read and is not counted', async () => {
+  const key = { ...keyOf('live'), scopes: [] }
+  const edge = await startPaid({ expectedKey: () => key, authenticate: async () => key })
+  const { status, headers } = await edge.call()
+  await edge.stop()
+  assert.deepEqual([status, headers.ratelimit, edge.reads.begun], [403, undefined, 0])
+})
 
 test('403: a key without the scope of the route starts no read and is not counted', async () => {
   const policy = { kind: 'paid', scope: 'webhooks:write', meter: 'score_lookup', limits } as const

@@ -27,6 +27,7 @@ export type Admission = Required<
     | 'authenticateOperator'
     | 'authenticateSession'
     | 'endedKey'
+    | 'expectedKey'
     | 'metering'
     | 'payments'
     | 'failedKeyLimits'
@@ -55,6 +56,7 @@ export function openAdmission(options: AdmissionOptions): OpenedAdmission {
     operatorSessions: operatorSessions.authenticate,
     admission: {
       authenticate: keys.authenticate,
+      expectedKey: keys.expectedKey,
       endedKey: keys.endedKey,
       authenticateSession: sessions.authenticate,
       authenticateOperator: operatorAuthenticator({ db, clock }),

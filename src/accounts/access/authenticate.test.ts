@@ -63,6 +63,22 @@ test('every call looks its key up: a change of the key or of its account counts 
   assert.equal(await known(inside), null)
 })
 
+test('a key is expected after it was valid, from the addresses that it allowed, until a look-up refuses it', async () => {
+  const { key, keyId } = await newKey(db)
+  const { present, expectedKey } = authenticatorOn({})
+  const [inside, outside] = ['192.0.2.1', '198.51.100.1']
+  const expected = (address: string) => expectedKey(`Bearer ${key}`, address)?.caller.keyId ?? null
+  assert.equal(expected(inside), null)
+  await present(key, inside)
+  assert.deepEqual([expected(inside), expected(outside)], [keyId, keyId])
+  await db.transaction((tx) => restrictApiKey(tx, { id: keyId, owner: 'any' }, ['192.0.2.0/24']))
+  await present(key, outside)
+  assert.deepEqual([expected(inside), expected(outside)], [keyId, null])
+  await revokeKey(db, keyId)
+  assert.equal(await present(key, inside), null)
+  assert.equal(expected(inside), null)
+})
+
 test('a key is valid until the moment it expires', async () => {
   const expiresAt = new Date('2027-01-01T00:00:01Z')
   let now = new Date('2027-01-01T00:00:00Z')

@@ -6,21 +6,26 @@
  * Tables: reads `api_keys`. Writes `api_key_uses` in `recordUses`, every half minute.
  * Crash: at most half a minute of uses is lost.
  */
-import type { Authenticate, FindEndedKey } from '../../edge/http/admission.ts'
+import type { Authenticate, ExpectKey, FindEndedKey } from '../../edge/http/admission.ts'
 import type { PresentedKey } from '../../edge/http/callers.ts'
 import { batched } from '../../platform/batching.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Db } from '../../platform/db/db.ts'
+import { RecentMap } from '../../platform/recent-map.ts'
 import { isAllowedFrom } from './allowed-from.ts'
 import { bearerKey, keyDigest } from './api-key.ts'
 import { findEndedKey, findValidKeys, updateKeyUses, type ValidKey } from './store.ts'
 
 export interface KeyAuthenticator {
   authenticate: Authenticate
+  expectedKey: ExpectKey
   endedKey: FindEndedKey
   /** Writes the last use of each key since the last call. */
   recordUses(): Promise<void>
 }
+
+/** Keys to remember. */
+const lastValidMax = 10_000
 
 export interface KeyAuthenticatorOptions {
   db: Db
@@ -29,6 +34,8 @@ export interface KeyAuthenticatorOptions {
 
 export function openKeyAuthenticator({ db, clock }: KeyAuthenticatorOptions): KeyAuthenticator {
   let uses = new Map<string, Date>()
+  /** By digest: what the last look-up returned. */
+  const lastValid = new RecentMap<ValidKey>(lastValidMax)
   const lookUp = batched<string, ValidKey | undefined>({
     name: 'API keys',
     run: (digests) => findEach(db, digests, clock()),
@@ -38,10 +45,19 @@ export function openKeyAuthenticator({ db, clock }: KeyAuthenticatorOptions): Ke
     async authenticate(authorization, address) {
       const key = bearerKey(authorization)
       if (key === null) return null
-      const row = await lookUp(keyDigest(key).toString('hex'))
+      const digest = keyDigest(key).toString('hex')
+      const row = await lookUp(digest)
+      if (row === undefined) lastValid.delete(digest)
+      else lastValid.set(digest, row)
       if (row === undefined || !isAllowedFrom(row.allowedFrom, address)) return null
       uses.set(row.id, clock())
       return presentedKey(row)
+    },
+
+    expectedKey(authorization, address) {
+      const key = bearerKey(authorization)
+      const row = key === null ? undefined : lastValid.get(keyDigest(key).toString('hex'))
+      return row !== undefined && isAllowedFrom(row.allowedFrom, address) ? presentedKey(row) : null
     },
 
     async endedKey(authorization) {

@@ -22,6 +22,12 @@ export type Authenticate = (
 ) => Promise<PresentedKey | null>
 
 /**
+ * Returns the key that `Authenticate` returned for this header before, or null. It decides nothing:
+ * the key may be revoked since.
+ */
+export type ExpectKey = (authorization: string, address: string | undefined) => PresentedKey | null
+
+/**
  * Returns the account of a key that was revoked or has expired, and what replaced it. Null: the
  * header holds no such key.
  */

@@ -1,7 +1,12 @@
 /**
  * One route of the edge that counts its reads. By default the key that a caller presents is valid.
  */
-import type { Authenticate, MeteredCall, Metering } from '../../../src/edge/http/admission.ts'
+import type {
+  Authenticate,
+  ExpectKey,
+  MeteredCall,
+  Metering,
+} from '../../../src/edge/http/admission.ts'
 import type { Environment, PresentedKey } from '../../../src/edge/http/callers.ts'
 import type { Policy, RateLimits } from '../../../src/edge/http/contract.ts'
 import { endpoint } from '../../../src/edge/http/endpoint.ts'
@@ -14,7 +19,8 @@ import { ask, request, startEdge, validKey } from './edge.ts'
 export const scope = 'scores:read'
 const meter = 'score_lookup'
 
-function keyOf(environment: Environment): PresentedKey {
+/** Returns the key that is valid by default. */
+export function keyOf(environment: Environment): PresentedKey {
   const caller = { ...validKey.caller, environment }
   return { ...validKey, caller, scopes: [scope, 'candidates:read'] }
 }
@@ -40,6 +46,7 @@ export async function startPaid({
   perMinute = 100,
   environment = 'live',
   authenticate = async () => keyOf(environment),
+  expectedKey,
   limits = {},
   metering,
   notFoundLimits = { perMinute: 60, perDay: 1_000 },
@@ -49,6 +56,7 @@ export async function startPaid({
   perMinute?: number
   environment?: Environment
   authenticate?: Authenticate
+  expectedKey?: ExpectKey
   limits?: Partial<ServerLimits>
   metering?: Metering
   notFoundLimits?: RateLimits
@@ -57,6 +65,7 @@ export async function startPaid({
 }) {
   const reads = {
     begun: 0,
+    onBegin: () => {},
     fail: false,
     failure: new Error('not read'),
     missing: false,
@@ -65,6 +74,7 @@ export async function startPaid({
   const edge = await startEdge({
     limiter: inProcessRateLimiter({ nodes: 1 }),
     authenticate,
+    expectedKey,
     limits,
     metering,
     notFoundLimits,
@@ -81,6 +91,7 @@ export async function startPaid({
         priority: 'public',
         answer: async () => {
           reads.begun++
+          reads.onBegin()
           if (reads.fail) throw reads.failure
           if (reads.missing) return refuse('score_not_found')
           return { status: 200, body: reads.body }
