@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { UnavailableError } from './errors.ts'
 import { type Job, type JobRecords, runJobs } from './job-runner.ts'
 import { openLog } from './observability/log.ts'
 
@@ -42,6 +43,20 @@ test('a job that keeps failing is logged once a minute, and its record names the
   const record = records.get('fails')
   assert.equal(record?.error, null)
   assert.ok(record.ranAt !== null && record.succeededAt !== null)
+})
+
+test('a job that fails because a dependency does not answer is one short line', async () => {
+  const { lines, log } = capture()
+  const ending = new AbortController()
+  async function run() {
+    ending.abort()
+    throw new UnavailableError('no database connection', { cause: new Error('refused') })
+  }
+  await runJobs([{ name: 'fails', everyMs: 0, run }], { log, signal: ending.signal })
+  log.flush()
+  const [{ msg, job, ...rest } = assert.fail('a line is logged')] = lines
+  assert.deepEqual([msg, job], ['a job fails', 'fails'])
+  assert.ok(!('error' in rest) && JSON.stringify(rest).includes('no database connection'))
 })
 
 test('jobs do not start together: the most frequent ones start first', async () => {

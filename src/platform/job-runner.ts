@@ -4,6 +4,7 @@
  * done, so any number of processes may run the same jobs.
  */
 import { systemClock } from './clock.ts'
+import { UnavailableError } from './errors.ts'
 import type { Log } from './observability/log.ts'
 import { startSpan, traced } from './observability/tracing.ts'
 import { createWakeUp, type WakeUp } from './wake-up.ts'
@@ -73,7 +74,10 @@ async function runJob(
       record.succeededAt = systemClock()
     } catch (error) {
       if (elapsedMs() - loggedAt >= failureLoggedEveryMs) {
-        log.error('a job fails', error, { job: name })
+        // While the database is away every job fails, and the log has the cause already.
+        if (error instanceof UnavailableError)
+          log.warn('a job fails', { job: name, why: error.message })
+        else log.error('a job fails', error, { job: name })
         loggedAt = elapsedMs()
         isLogged = true
       }
