@@ -1,5 +1,5 @@
 /** Pure: numbers, times and ids as pages write them. */
-import { type Html, html } from './html.ts'
+import { type Html, html, type Part } from './html.ts'
 
 const minuteS = 60
 const hourS = 3_600
@@ -22,6 +22,11 @@ export function count(value: number): string {
 /** Formats a count with its noun, such as `1 key` or `12 keys`. */
 export function counted(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`
+}
+
+/** A text, such as a URL, that breaks behind its punctuation rather than inside its words. */
+export function breakable(text: string): Part {
+  return text.split(/(?<=[/.?&=-])/).map((piece, i) => (i === 0 ? piece : html`<wbr>${piece}`))
 }
 
 /** Such as `184 ms`, and from ten seconds on `15.00 s`. */

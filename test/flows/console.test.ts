@@ -215,6 +215,13 @@ test('a list shows a score as a number and not as a state; the box of a filter s
   assert.match(webhooks, /class="button primary" href="\/console\/webhooks\/do\/create"/)
 })
 
+test('in a list a key has room, and a phone reads what a number counts', async () => {
+  const keys = String((await get('/console/keys')).body)
+  assert.match(keys, /<span class="break long" dir="auto">z6Mk/)
+  const accounts = String((await get('/console/accounts')).body)
+  assert.match(accounts, /narrow-only">Credits: \d/)
+})
+
 test('a page behind the last row of a list says so, and leads to the first page', async () => {
   const after = '00000000-0000-0000-0000-000000000000'
   const { status, body } = await get(`/console/accounts?after=${after}`)

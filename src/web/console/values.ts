@@ -15,7 +15,7 @@ import {
 } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
 import type { IconName } from '../icons.ts'
-import { count, dateTag, timeTag } from '../text.ts'
+import { breakable, count, dateTag, timeTag } from '../text.ts'
 import { type Nouns, nounOfKey, recordPath, titled, wordsOf } from './nouns.ts'
 
 interface Showing<Services> {
@@ -65,6 +65,8 @@ export function stateBadge(text: string): Html {
 const states = /^(state|status|outcome|result|health|identity|score)$/i
 /** A score of a worker is a number, and the score of a dispute is a state. */
 const startsWithNumber = /^\d/
+/** A URL or a key: the column of a table would become as narrow as one character. */
+const longWord = /^\S{25,}$/
 const kinds = /^(kind|role|type|environment|permission)$/i
 
 /** Returns a value as its name and its form suggest. */
@@ -75,7 +77,7 @@ function valuePart(name: string, value: unknown, now: Date): Part {
   if (Array.isArray(value))
     return value.length === 0
       ? none
-      : html`<span class="row">${value.map((one) => html`<span class="tag break">${withCode(textOf(one))}</span>`)}</span>`
+      : html`<span class="row">${value.map((one) => html`<span class="tag break"><span>${withCode(textOf(one))}</span></span>`)}</span>`
   if (typeof value !== 'string') return textOf(value)
   if (instant.test(value)) return timeTag(new Date(value), now)
   if (day.test(value)) return dateTag(new Date(`${value}T00:00:00Z`))
@@ -83,6 +85,8 @@ function valuePart(name: string, value: unknown, now: Date): Part {
   if (states.test(name) && !startsWithNumber.test(value)) return stateBadge(value)
   if (/^[\w.:-]+(,[\w.:-]+)+$/.test(value)) return valuePart(name, value.split(','), now)
   if (kinds.test(name)) return html`<span class="tag">${value.replaceAll('_', ' ')}</span>`
+  if (longWord.test(value))
+    return html`<span class="break long" dir="auto">${breakable(value)}</span>`
   return html`<span class="break" dir="auto">${value}</span>`
 }
 
@@ -147,6 +151,7 @@ export function rowsTable<Services>(
           .filter((one) => !states.test(one.head) && isNews(one.valueOf(row), valueOf(row)))
         const repeated = rest.map((one, place) => [
           place > 0 && ' · ',
+          isBare(one.valueOf(row)) && `${titled(one.head)}: `,
           valuePart(one.field, one.valueOf(row), showing.now),
         ])
         return html`${url === null ? part(row) : html`<a class="strong break" href="${url}">${first}</a>`}<span class="sub narrow-only">${repeated}</span>`
@@ -158,6 +163,11 @@ export function rowsTable<Services>(
       ? []
       : [{ head: 'Actions', isHeadHidden: true, isNumber: true, cell: actionsOf }]
   return table({ label: titled(name), columns: [...shown, ...actions], rows })
+}
+
+/** A number, a Yes or a No says nothing without the head of its column, which a phone has not. */
+function isBare(value: unknown): boolean {
+  return typeof value === 'number' || typeof value === 'boolean'
 }
 
 /** A line of a phone repeats no empty value, and not that of the first column. */

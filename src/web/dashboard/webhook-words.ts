@@ -2,7 +2,7 @@
 import type { EndpointHealth, ShownAttempt } from '../../webhooks/api.ts'
 import { badge } from '../components.ts'
 import { type Html, html, type Part } from '../html.ts'
-import { relativeTime } from '../text.ts'
+import { breakable, relativeTime } from '../text.ts'
 
 export const webhooksPath = '/dashboard/webhooks'
 
@@ -80,10 +80,9 @@ export function answerWord({ responseStatus, errorCode }: AnswerOf): string {
 
 type AnswerOf = Pick<ShownAttempt, 'responseStatus' | 'errorCode'>
 
-/** A URL that may break behind its punctuation. Long ones keep their host. */
+/** A URL without its scheme. Long ones keep their host. */
 export function urlText(url: string): Part {
-  const text = url.replace(/^https:\/\//, '').replace(/\/$/, '')
-  return text.split(/(?<=[/.?&=-])/).map((piece, i) => (i === 0 ? piece : html`<wbr>${piece}`))
+  return breakable(url.replace(/^https:\/\//, '').replace(/\/$/, ''))
 }
 
 /** The host alone, for a confirmation that is typed. */
