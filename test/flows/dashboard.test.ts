@@ -30,6 +30,7 @@ after(() => service.stop())
 
 const pages = [
   ...dashboardPaths,
+  '/dashboard/requests?range=between&from=2026-11-26T20%3A45&to=2026-11-26T20%3A46',
   '/dashboard/sandbox?call=verify',
   '/dashboard/sandbox?call=score',
   '/dashboard/sandbox?call=search&value=nothing+like+this',

@@ -53,6 +53,11 @@ test('docs: commands of a guide call this deployment, and its Markdown is the fi
   assert.doesNotMatch(plain, /BASE=http:\/\/localhost:8080/)
 })
 
+test('docs: no line breaks inside an option of a command', async () => {
+  const { text } = await get('/docs/start')
+  assert.ok(text.includes('<code>assay serve <span class="keep">--demo</span></code>'))
+})
+
 test('docs: every page of docs/ is in the navigation or is a decision', async () => {
   const { text } = await get('/docs')
   for (const source of globSync('docs/*.md')) {

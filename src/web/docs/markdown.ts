@@ -176,6 +176,13 @@ function rendererOf({ source, title }: DocsPage, { pages, headings }: Context) {
         language,
       }).text
     },
+    codespan({ text }: Tokens.Codespan): string {
+      // A line would break behind the hyphens of an option.
+      const pieces = text
+        .split(/(?<=^|\s)(--?\w[\w-]*)/)
+        .map((piece, i) => (i % 2 === 0 ? piece : html`<span class="keep">${piece}</span>`))
+      return html`<code>${pieces}</code>`.text
+    },
     blockquote(this: Rendering, { tokens: inner }: Tokens.Blockquote): string {
       const content = new Html(this.parser.parse(inner))
       return html`<div class="notice" data-tone="warning">${icon('alert')}<div>${content}</div></div>\n`
