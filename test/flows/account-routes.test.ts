@@ -472,7 +472,7 @@ test('202: an endpoint gets at most one test event a minute across two nodes; th
   )
   assert.equal((await ask(service.base, elsewhere)).status, 202)
   await db.run(sql`
-    update webhook_endpoints set tested_at = tested_at - interval '59 seconds' where id = ${id}`)
+    update webhook_endpoints set tested_at = now() - interval '59 seconds' where id = ${id}`)
   const soon = await ask(other.base, question)
   assert.deepEqual([soon.status, soon.headers['retry-after']], [429, '1'])
   await db.run(sql`

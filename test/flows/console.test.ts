@@ -491,6 +491,8 @@ for (const javaScriptEnabled of [true, false])
     const send = (name: string) => page.getByRole('button', { name, exact: true }).click()
     /** Follows an action of a record, which may stand in the menu. */
     const act = async (name: string): Promise<void> => {
+      // The style of the page decides whether the link is visible.
+      await page.waitForLoadState()
       const link = page.getByRole('main').getByRole('link', { name, exact: true }).first()
       if (!(await link.isVisible()))
         await page.locator('summary', { hasText: 'More actions' }).first().click()

@@ -16,7 +16,7 @@ import { verifySignature } from '../../src/webhooks/delivery/signature.ts'
 import { eventTypes } from '../../src/webhooks/events/event-types.ts'
 import { publishEvents } from '../../src/webhooks/events/outbox.ts'
 import { ask } from '../support/start/ask.ts'
-import { noBrowser, openBrowser, watchFaults } from '../support/start/browser.ts'
+import { follow, noBrowser, openContext, watchFaults } from '../support/start/browser.ts'
 import { testDatabase } from '../support/start/database.ts'
 import { startMailServer } from '../support/start/mail-server.ts'
 import { startOidcServer } from '../support/start/oidc-server.ts'
@@ -85,16 +85,12 @@ async function signInByProvider(page: Page, email: string): Promise<void> {
 
 /** Opens the menu of pages on a phone, and follows an entry. */
 async function open(page: Page, name: string): Promise<void> {
+  // The style of the page decides whether the menu is visible.
+  await page.waitForLoadState()
   const menu = page.getByRole('button', { name: 'Menu' })
   if (await menu.isVisible()) await menu.click()
   await page.getByRole('link', { name }).first().click()
   await page.getByRole('heading', { name, level: 1 }).waitFor()
-}
-
-/** Sends a form by its button, and waits for the page that answers. */
-async function send(page: Page, button: string): Promise<void> {
-  const sent = page.getByRole('button', { name: button })
-  await Promise.all([page.waitForNavigation(), sent.click()])
 }
 
 /** Loads the page again until it shows something, as a reader without scripts does. */
@@ -138,8 +134,7 @@ for (const { name, signIn, ...look } of [
       look.javaScriptEnabled ? shown.waitFor() : reloadUntil(page, shown)
     await report(['accounts', 'create', email], env)
     await report(['users', 'invite', email, '--account', email], env)
-    const context = await (await openBrowser()).newContext({ ...look, locale: 'en-GB' })
-    context.setDefaultTimeout(15_000)
+    const context = await openContext({ ...look, locale: 'en-GB' })
     const page = await context.newPage()
     const faults = watchFaults(page, publicUrl)
     await page.goto(`${publicUrl}/dashboard`)
@@ -171,7 +166,7 @@ for (const { name, signIn, ...look } of [
     await page.getByRole('button', { name: 'Done' }).click()
     await page.getByRole('heading', { name: url }).waitFor()
     const endpointUrl = page.url().replace(/[?#].*/, '')
-    await send(page, 'Send test event')
+    await follow(page, page.getByRole('button', { name: 'Send test event' }))
     await reloadUntil(page, page.getByText('Delivered'))
     const arrived = () => receiver.received.filter(({ path }) => url.endsWith(path))
     const [first] = arrived()
@@ -192,7 +187,7 @@ for (const { name, signIn, ...look } of [
     await page.getByRole('link', { name: 'score.updated' }).first().click()
     await page.getByText('the queue is full').waitFor()
     const before = arrived().length
-    await send(page, 'Resend now')
+    await follow(page, page.getByRole('button', { name: 'Resend now' }))
     await eventually('the event arrives again', { see: async () => arrived().length > before })
     await untilItFollows(page, page.getByText('Resent').first())
 

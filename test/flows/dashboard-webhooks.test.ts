@@ -6,7 +6,7 @@ import { findAttempts } from '../../src/webhooks/delivery/delivery-store.ts'
 import { findAttemptsAt } from '../../src/webhooks/delivery/history-store.ts'
 import { createEndpoint, happen, receiver, startDelivering } from '../support/build/webhooks.ts'
 import { ask } from '../support/start/ask.ts'
-import { inspectUrl, noBrowser } from '../support/start/browser.ts'
+import { follow, inspectUrl, noBrowser } from '../support/start/browser.ts'
 import { type Dashboard, markup, startDashboard } from '../support/start/dashboard.ts'
 import type { TestService } from '../support/start/service.ts'
 
@@ -139,7 +139,7 @@ for (const javaScriptEnabled of [true, false])
     assert.equal(await page.getByLabel('URL').inputValue(), 'http://hooks.example.com/')
     await page.getByLabel('URL').fill('https://hooks.example.com/assay')
     await page.getByLabel('Description').fill('Payroll')
-    await page.getByRole('button', { name: 'Add endpoint' }).click()
+    await follow(page, page.getByRole('button', { name: 'Add endpoint' }))
     const secret = await page.locator('#secret').textContent()
     assert.match(secret ?? '', /^whsec_[\w-]{43}$/)
     const done = page.getByRole('button', { name: 'Done' })
@@ -173,7 +173,7 @@ for (const javaScriptEnabled of [true, false])
     await page.getByRole('link', { name: 'Configuration and secret' }).click()
     await page.getByText((announced ?? '').slice(0, 18)).waitFor()
 
-    await page.getByRole('link', { name: 'Replace a leaked secret' }).last().click()
+    await follow(page, page.getByRole('link', { name: 'Replace a leaked secret' }).last())
     const replace = page.getByRole('button', { name: 'Replace secret' })
     assert.equal(await replace.isDisabled(), javaScriptEnabled)
     await page.getByLabel(/to confirm/).fill('hooks.example.com')
@@ -348,7 +348,7 @@ test('a member chooses events that failed and sends them again, or all of them, 
   const row = page.locator('tbody tr:has(input)').first()
   await row.locator('summary').click()
   await page.getByText('Attempt 1: 503').first().waitFor()
-  await page.getByRole('button', { name: 'Resend chosen events' }).click()
+  await follow(page, page.getByRole('button', { name: 'Resend chosen events' }))
   await page.getByText('Choose at least one event.').waitFor()
   for (const box of (await page.getByRole('checkbox').all()).slice(0, 2)) await box.check()
   await page.getByRole('button', { name: 'Resend chosen events' }).click()

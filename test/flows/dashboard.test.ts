@@ -8,7 +8,7 @@ import { newKey } from '../support/build/keys.ts'
 import { lock } from '../support/build/reports.ts'
 import type { TestSession } from '../support/build/sessions.ts'
 import { ask } from '../support/start/ask.ts'
-import { inspectPage, inspectUrl, noBrowser } from '../support/start/browser.ts'
+import { follow, inspectPage, inspectUrl, noBrowser } from '../support/start/browser.ts'
 import {
   type Dashboard,
   dashboardPaths,
@@ -302,7 +302,7 @@ test('a user switches to another own account in the header; a foreign account is
     javaScriptEnabled: false,
   })
   await page.locator('header details summary').click()
-  await page.getByRole('button', { name: /^Switch to / }).click()
+  await follow(page, page.getByRole('button', { name: /^Switch to / }))
   await page.goto(`${service.base}/dashboard/team`)
   await page.getByText(other.email).waitFor()
   assert.equal(await page.getByRole('button', { name: 'Invite', exact: true }).count(), 0)
@@ -356,7 +356,7 @@ test('a member reads the reports of the account, and requests a review of its lo
   page.on('dialog', () => assert.fail('a script of an agent ran'))
   assert.equal(await page.locator('tbody tr').count(), 20)
   await inspectPage(page, 'decisions locked')
-  await page.getByRole('link', { name: 'Older' }).click()
+  await follow(page, page.getByRole('link', { name: 'Older' }))
   assert.equal(await page.locator('tbody tr').count(), 2)
   await page.getByRole('link', { name: 'Shortlisted' }).first().click()
   await page.getByText('Scout <b>').waitFor()
@@ -418,7 +418,7 @@ test('an owner invites a member and removes one, without scripts', {
   await page.getByText('The invitation is withdrawn.').waitFor()
   await page.getByRole('link', { name: `Remove ${member.email}` }).click()
   await page.getByText(`${member.email} is signed out of this account at once`).waitFor()
-  await page.getByRole('button', { name: 'Remove member' }).click()
+  await follow(page, page.getByRole('button', { name: 'Remove member' }))
   await page.getByText('The member is removed.').waitFor()
   assert.equal(await page.locator('tbody tr').count(), 1)
   const { status } = await ask(service.base, { path: '/dashboard/team', headers: member.headers })

@@ -9,10 +9,11 @@ import { newSession } from '../support/build/sessions.ts'
 import { publicLine, register } from '../support/build/workers.ts'
 import { ask } from '../support/start/ask.ts'
 import {
+  follow,
   inspectPage,
   inspectUrl,
   noBrowser,
-  openBrowser,
+  openContext,
   watchFaults,
 } from '../support/start/browser.ts'
 import { pageBytesMax, weighPage } from '../support/start/page-weight.ts'
@@ -135,13 +136,13 @@ test('api: the filter of operations works as a form, and the language stays on e
   const { text } = await get('/docs/api?q=POST+webhook')
   assert.match(text, /href="\/docs\/api\/createWebhookEndpoint"/)
   assert.doesNotMatch(text, /href="\/docs\/api\/getScore"/)
-  const context = await (await openBrowser()).newContext()
+  const context = await openContext()
   const page = await context.newPage()
   const faults = watchFaults(page, service.base)
   await page.goto(`${service.base}/docs/api`)
   await page.getByLabel('Filter operations').fill('webhookevents')
   await page.getByText('1 operation', { exact: true }).waitFor()
-  await page.locator('a[data-filtered=listWebhookEvents]').click()
+  await follow(page, page.locator('a[data-filtered=listWebhookEvents]'))
   await page.getByRole('radio', { name: 'curl' }).focus()
   await page.keyboard.press('ArrowRight')
   await page.getByText('client.webhooks.events').waitFor()
@@ -225,7 +226,7 @@ test('search: results are grouped with marked words, and an id leads to its page
 test('search: Ctrl K finds an operation by keyboard on public pages, and Escape closes it', {
   skip: noBrowser,
 }, async () => {
-  const context = await (await openBrowser()).newContext()
+  const context = await openContext()
   const page = await context.newPage()
   const faults = watchFaults(page, service.base)
   await page.goto(`${service.base}/standard`)
@@ -296,8 +297,7 @@ test('site: robots.txt, sitemap.xml and security.txt are complete', async () => 
 test('docs: pages are accessible and within the policy, light and dark, wide and narrow', {
   skip: noBrowser,
 }, async () => {
-  const browser = await openBrowser()
-  const context = await browser.newContext()
+  const context = await openContext()
   // One page of each kind.
   for (const path of [
     '/docs',

@@ -418,14 +418,16 @@ test('a trace leads from the caller through the request, its batches and stateme
     const value = attributes.find((one) => one.key === name)?.value
     return value?.stringValue ?? value?.intValue
   }
-  await eventually('the spans of the last request arrive', {
-    see: async () => requestIn(readId) !== undefined,
+  const deliveryIn = (id: string) => inTrace(id).find(({ name }) => name === 'deliver an event')
+  // The receiver answers before the delivery is recorded, which ends its span.
+  await eventually('the spans of the last request and of the delivery arrive', {
+    see: async () => requestIn(readId) !== undefined && deliveryIn(traceId) !== undefined,
   })
 
   const requested = requestIn(traceId) ?? assert.fail()
   assert.equal(requested.parentSpanId, parentId)
   assert.equal(attributeOf(requested, 'http.response.status_code'), '200')
-  const delivery = inTrace(traceId).find(({ name }) => name === 'deliver an event')
+  const delivery = deliveryIn(traceId)
   assert.equal(delivery?.parentSpanId, requested.spanId)
   assert.equal(delivered?.headers.traceparent, `00-${traceId}-${delivery?.spanId}-01`)
   const queries = inTrace(traceId).map((span) => attributeOf(span, 'db.query.text') ?? '')

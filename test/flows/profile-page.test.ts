@@ -15,7 +15,7 @@ import {
   inspectPage,
   inspectUrl,
   noBrowser,
-  openBrowser,
+  openContext,
   watchFaults,
 } from '../support/start/browser.ts'
 import { markup } from '../support/start/dashboard.ts'
@@ -165,7 +165,7 @@ test('verify: a revoked, a hidden and an unknown person, and a document in the q
 test('verify: a recruiter checks a profile link, reads the docs, comes back and prints one page', {
   skip: noBrowser,
 }, async () => {
-  const context = await (await openBrowser()).newContext()
+  const context = await openContext()
   const page = await context.newPage()
   const faults = watchFaults(page, base)
   await page.goto(`${base}/verify`)
@@ -323,9 +323,7 @@ test('404: profile, badge and download are gone once the consent ends, with the 
 test('profile: axe finds nothing, nothing scrolls sideways, and naughty names run no script', {
   skip: noBrowser,
 }, async () => {
-  const browser = await openBrowser()
-  const context = await browser.newContext({ locale: 'en-GB' })
-  context.setDefaultTimeout(10_000)
+  const context = await openContext({ locale: 'en-GB' })
   for (const name of ['ada-lovelace', 'grace-hopper', 'no-score', 'naughty', 'long-name'])
     await inspectUrl(context, `${base}/u/${name}`, `profile ${name}`)
   const page = await context.newPage()

@@ -5,14 +5,13 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { createServer } from 'node:tls'
-import type { Browser } from 'playwright-core'
 import { createAuthority } from '../../src/demo/certificates.ts'
 import { ask } from '../support/start/ask.ts'
 import {
   inspectPage,
   inspectUrl,
   noBrowser,
-  openBrowser,
+  openContext,
   watchFaults,
 } from '../support/start/browser.ts'
 import { testDatabase } from '../support/start/database.ts'
@@ -77,14 +76,13 @@ async function signInAndOut(
 ): Promise<void> {
   await report(['accounts', 'create', 'acme'], env)
   await report(['users', 'invite', 'ada@example.com', '--account', 'acme'], env)
-  const chromium = await openBrowser()
   // Without scripts: each step is a form or a link.
-  const context = await chromium.newContext({ javaScriptEnabled: false, ignoreHTTPSErrors: true })
+  const context = await openContext({ javaScriptEnabled: false, ignoreHTTPSErrors: true })
   const page = await context.newPage()
   const faults = watchFaults(page, publicUrl)
   await eventually('the invitation arrives', { see: async () => mail.received.length > 0 })
   const invitation = mail.received[0]?.link ?? ''
-  if (inspects) await inspectInvitation(chromium, publicUrl, invitation)
+  if (inspects) await inspectInvitation(publicUrl, invitation)
   await page.goto(invitation)
   await page.getByRole('heading', { name: 'Join acme?' }).waitFor()
   await page.getByLabel('Your name').fill('Ada Lovelace')
@@ -110,7 +108,7 @@ async function signInAndOut(
   })
   const link = mail.received.find(({ link }) => link.includes('token='))?.link ?? ''
 
-  if (inspects) await inspectSignIn(chromium, publicUrl, link)
+  if (inspects) await inspectSignIn(publicUrl, link)
   await page.goto(link)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('heading', { name: 'Home' }).waitFor()
@@ -140,8 +138,8 @@ async function signInAndOut(
   await context.close()
 }
 
-async function inspectInvitation(chromium: Browser, publicUrl: string, link: string) {
-  const context = await chromium.newContext()
+async function inspectInvitation(publicUrl: string, link: string) {
+  const context = await openContext()
   await inspectUrl(context, link, 'invitation')
   const page = await context.newPage()
   assert.equal((await page.goto(`${publicUrl}/invitations/x`))?.status(), 410)
@@ -149,8 +147,8 @@ async function inspectInvitation(chromium: Browser, publicUrl: string, link: str
   await context.close()
 }
 
-async function inspectSignIn(chromium: Browser, publicUrl: string, link: string): Promise<void> {
-  const context = await chromium.newContext()
+async function inspectSignIn(publicUrl: string, link: string): Promise<void> {
+  const context = await openContext()
   await inspectUrl(context, `${publicUrl}/sign-in`, 'sign-in')
   await inspectUrl(context, `${publicUrl}/sign-in/sent`, 'sent')
   await inspectUrl(context, link, 'confirm')

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { inspectPage, noBrowser, openBrowser, watchFaults } from '../support/start/browser.ts'
+import { inspectPage, noBrowser, openContext, watchFaults } from '../support/start/browser.ts'
 import { testDatabase } from '../support/start/database.ts'
 import { startOidcServer } from '../support/start/oidc-server.ts'
 import {
@@ -42,8 +42,7 @@ for (const javaScriptEnabled of [true, false])
     const email = `ada-${javaScriptEnabled}@example.com`
     provider.user = { sub: email, email, email_verified: true }
     await report(['accounts', 'create', `account of ${email}`], env)
-    const browser = await openBrowser()
-    const context = await browser.newContext({ javaScriptEnabled })
+    const context = await openContext({ javaScriptEnabled })
     const page = await context.newPage()
     const faults = watchFaults(page, publicUrl)
     const look = async (name: string) => {

@@ -1,7 +1,7 @@
 /** The skill standard as pages: their addresses, the search, and their look in Chromium. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { inspectUrl, noBrowser, openBrowser, watchFaults } from '../support/start/browser.ts'
+import { inspectUrl, noBrowser, openContext, watchFaults } from '../support/start/browser.ts'
 import { pageBytesMax, weighPage } from '../support/start/page-weight.ts'
 import { startService } from '../support/start/service.ts'
 
@@ -49,7 +49,7 @@ test('standard: each page with its style sheet and scripts weighs at most 60 KB 
 test('standard: axe finds nothing, nothing scrolls sideways, the console is empty', {
   skip: noBrowser,
 }, async () => {
-  const context = await (await openBrowser()).newContext()
+  const context = await openContext()
   for (const path of pages)
     await inspectUrl(context, service.base + path, path.slice(1).replaceAll('/', '-'))
   await context.close()
@@ -59,7 +59,7 @@ for (const javaScriptEnabled of [true, false])
   test(`standard: the search finds a skill ${javaScriptEnabled ? 'while the reader types' : 'without scripts'}`, {
     skip: noBrowser,
   }, async () => {
-    const context = await (await openBrowser()).newContext({ javaScriptEnabled })
+    const context = await openContext({ javaScriptEnabled })
     const page = await context.newPage()
     const faults = watchFaults(page, service.base)
     await page.goto(`${service.base}/standard`)

@@ -13,10 +13,11 @@ import { changed, inside, type Json, score, signerOf } from '../support/build/cr
 import { revokeNow } from '../support/build/registry.ts'
 import { ask } from '../support/start/ask.ts'
 import {
+  follow,
   inspectPage,
   inspectUrl,
   noBrowser,
-  openBrowser,
+  openContext,
   watchFaults,
 } from '../support/start/browser.ts'
 import { pageBytesMax, weighPage } from '../support/start/page-weight.ts'
@@ -41,7 +42,8 @@ function signed(payload: Json, by = issuer.signer, form: ProofForm = 'native'): 
 const superseded = await issuer.issue(score({ score: 700 }))
 const { credential, statusToken } = await issuer.issue(score())
 const revoked = await issuer.issue(score({ username: 'bob' }))
-await revokeNow(contextAt(service.database.db, new Date()), [
+const revokedAt = new Date()
+await revokeNow(contextAt(service.database.db, revokedAt), [
   { by: 'token', bytes: Buffer.from(revoked.statusToken, 'hex') },
 ])
 await issuer.publish()
@@ -88,7 +90,7 @@ const documents: Record<string, [document: unknown, reason: string, browser?: st
 /** The sentences of the rows that did not pass, in their order. */
 const found: Record<string, readonly string[]> = {
   native: [],
-  revoked: [`The issuer revoked it on ${new Date().toISOString().slice(0, 10)}.`],
+  revoked: [`The issuer revoked it on ${revokedAt.toISOString().slice(0, 10)}.`],
   tampered: [
     'At least one byte changed after the issuer signed it.',
     'The document names localhost:8080. Without a valid signature, anyone can write that.',
@@ -114,9 +116,7 @@ async function open(
   javaScriptEnabled = true,
   at = base,
 ): Promise<{ page: Page; faults: string[] }> {
-  const browser = await openBrowser()
-  const context = await browser.newContext({ javaScriptEnabled, locale: 'en-GB' })
-  context.setDefaultTimeout(20_000)
+  const context = await openContext({ javaScriptEnabled, locale: 'en-GB' })
   await context.setExtraHTTPHeaders({ 'X-Forwarded-For': newCaller() })
   const page = await context.newPage()
   return { page, faults: watchFaults(page, at) }
@@ -548,7 +548,7 @@ test('verify page: without scripts the form gives the verdict of the service, an
   const send = async (text: string) => {
     await page.goto(`${base}/verify`)
     await page.fill('#document', text)
-    await Promise.all([page.waitForNavigation(), page.click('button[type=submit]')])
+    await follow(page, page.locator('button[type=submit]'))
   }
   await send(JSON.stringify(valid))
   assert.equal(await page.locator('#verdict-title').textContent(), 'Valid')

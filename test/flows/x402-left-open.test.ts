@@ -85,12 +85,14 @@ chainTest(
     const slow: Db = {
       ...db,
       async run(statement) {
-        if (statement.text.includes('insert into x402_payments')) await gate.promise
+        if (statement.text.includes('insert into x402_payments')) {
+          setTimeoutMultiplier(0.01)
+          await gate.promise
+        }
         return db.run(statement)
       },
     }
     const ending = await loop.start({ blind: true, db: slow })
-    setTimeoutMultiplier(0.01)
     assertError(await pay(ending, header), 503, 'unavailable')
     setTimeoutMultiplier(timeoutMultiplier)
     gate.resolve()

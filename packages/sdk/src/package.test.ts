@@ -11,7 +11,7 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { newKey } from '../../../test/support/build/keys.ts'
 import { verdictCases } from '../../../test/support/build/verdict-cases.ts'
-import { noBrowser, openBrowser } from '../../../test/support/start/browser.ts'
+import { noBrowser, openContext } from '../../../test/support/start/browser.ts'
 import { temporaryFolder } from '../../../test/support/start/processes.ts'
 import { startSdkStage } from '../../../test/support/start/sdk-stage.ts'
 import { startService } from '../../../test/support/start/service.ts'
@@ -102,7 +102,7 @@ test('Chromium: the suite passes, with the verdicts of the service on all vector
   skip: noBrowser,
 }, async () => {
   const stage = await startStage()
-  const page = await (await openBrowser()).newPage()
+  const page = await (await openContext()).newPage()
   await page.goto(`${stage}/stage.html`)
   const passed = await page.evaluate<string[]>(`(async () => {
       const [sdk, { verifyCredential }, { runSuite }] = await Promise.all(

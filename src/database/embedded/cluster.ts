@@ -16,6 +16,7 @@ import {
   readlinkSync,
   realpathSync,
   renameSync,
+  rmdirSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -284,6 +285,18 @@ function socketFolder(cluster: string, runAs: RunAs | null): string {
   chmodSync(folder, 0o700)
   if (runAs !== null) chownSync(folder, runAs.uid, runAs.gid)
   return folder
+}
+
+/**
+ * Removes the folder of an ended server's socket. The cluster stays where it is that folder,
+ * because only an empty folder is removed.
+ */
+export function removeSocketFolder(folder: string): void {
+  try {
+    rmdirSync(folder)
+  } catch {
+    // The next start uses it again.
+  }
 }
 
 function fits(folder: string): boolean {

@@ -194,6 +194,7 @@ test('a data directory with a path too long for a socket gets a short socket fol
   assert.deepEqual([second.isStarter, second.url], [false, server.url])
   await server.stop()
   await second.stop()
+  assert.equal(existsSync(socketDir), false)
 })
 
 test('a lock file from before a reboot does not stop the start, even if its process id is in use again', async () => {

@@ -29,6 +29,7 @@ import {
 import {
   type ClusterFiles,
   clusterReady,
+  removeSocketFolder,
   runningServer,
   type ServerProcess,
   spawnServer,
@@ -213,10 +214,12 @@ async function stop(files: ClusterFiles): Promise<void> {
   const server = runningServer(files.cluster)
   if (server === null) return
   process.kill(server.pid, 'SIGINT')
-  if (await endsInTime(server.pid)) return
-  files.log('PostgreSQL does not end: stopping it at once; the next start recovers')
-  process.kill(server.pid, 'SIGQUIT')
-  if (!(await endsInTime(server.pid))) throw new Error(`PostgreSQL (${server.pid}) does not end.`)
+  if (!(await endsInTime(server.pid))) {
+    files.log('PostgreSQL does not end: stopping it at once; the next start recovers')
+    process.kill(server.pid, 'SIGQUIT')
+    if (!(await endsInTime(server.pid))) throw new Error(`PostgreSQL (${server.pid}) does not end.`)
+  }
+  removeSocketFolder(server.socketDir)
 }
 
 /** Watches the process, because its lock file disappears a moment earlier. */

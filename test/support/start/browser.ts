@@ -4,7 +4,15 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import axe from 'axe-core'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Locator,
+  type Page,
+} from 'playwright-core'
+import { testWaitMs } from '../fault/in-time.ts'
 import { chromiumFile } from './shared-browser.ts'
 
 /** For the option `skip` of a test. */
@@ -13,10 +21,20 @@ export const noBrowser = chromiumFile === '' && 'skipped: no Chromium'
 let browser: Promise<Browser> | undefined
 after(async () => (await browser)?.close())
 
-/** Connects to the Chromium of the test run. */
-export function openBrowser(): Promise<Browser> {
+/** Opens a context in the Chromium of the test run. */
+export async function openContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
   browser ??= connect()
-  return browser
+  const context = await (await browser).newContext(options)
+  context.setDefaultTimeout(testWaitMs)
+  return context
+}
+
+/**
+ * Clicks, and waits for the page to which the click leads. A click alone resolves while that page
+ * is still read, before its last elements are there and its scripts have run.
+ */
+export async function follow(page: Page, clicked: Locator): Promise<void> {
+  await Promise.all([page.waitForEvent('load'), clicked.click()])
 }
 
 async function connect(): Promise<Browser> {
@@ -59,6 +77,7 @@ const shots = process.env.SCREENSHOTS
  * room between both, and that axe finds nothing: wide and light, narrow and dark.
  */
 export async function inspectPage(page: Page, name: string): Promise<void> {
+  await page.waitForLoadState()
   // Wide enough for one line, and too narrow for all that a wide header shows.
   await page.setViewportSize({ width: 640, height: 900 })
   const squeezed = await page.evaluate<string[]>(`

@@ -2,7 +2,7 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import { newSession, type TestSession } from '../build/sessions.ts'
 import { ask, type Reply } from './ask.ts'
-import { openBrowser, watchFaults } from './browser.ts'
+import { openContext, watchFaults } from './browser.ts'
 import { startService, type TestService } from './service.ts'
 
 /**
@@ -53,9 +53,7 @@ export async function startDashboard(env: Record<string, string> = {}): Promise<
   const service = await startService(publicUrl, undefined, { env })
   const { base, database } = service
   const signedIn: Dashboard['signedIn'] = async (of, options = {}) => {
-    const browser = await openBrowser()
-    const context = await browser.newContext({ locale: 'en-GB', ...options })
-    context.setDefaultTimeout(10_000)
+    const context = await openContext({ locale: 'en-GB', ...options })
     await context.addCookies([{ name: 'session', value: of.value, url: base }])
     return context
   }

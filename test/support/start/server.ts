@@ -11,6 +11,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readlinkSync,
   rmSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,7 +26,8 @@ import { offerBrowser, stopBrowser } from './shared-browser.ts'
 
 const migrations = resolve(import.meta.dirname, '../../../migrations')
 const template = `assay_template_${process.pid}`
-const folderPrefix = 'assay-test-'
+/** The runs of another process-id namespace, such as a container, seem dead here: they have another prefix. */
+const folderPrefix = `assay-test-${processNamespace()}-`
 let folder: string | undefined
 let stopServer = async (): Promise<void> => {}
 
@@ -73,6 +75,17 @@ function temporaryFolder(inside: string): string {
   chmodSync(path, 0o711)
   chmodSync(inside, 0o711)
   return path
+}
+
+function processNamespace(): string {
+  try {
+    const [id] = /\d+/.exec(readlinkSync('/proc/self/ns/pid')) ?? []
+    // In few characters, because the path of a socket may be 100 bytes long.
+    return Number(id).toString(36)
+  } catch {
+    // Only Linux has namespaces.
+    return '0'
+  }
 }
 
 function removeLeftovers(): void {
