@@ -4,7 +4,6 @@
  */
 import { Type } from 'typebox'
 import {
-  documentMemory,
   type PublicDocument,
   type PublicDocumentOptions,
   publicDocument,
@@ -73,18 +72,17 @@ export function docsEndpoints(context: DocsContext): Endpoint[] {
     return (await index)(query)
   }
 
-  const page = async (path: string): Promise<Answer> => {
+  const page = (path: string): Answer | Promise<Answer> => {
     const isMarkdown = path.endsWith('.md')
     const found = library.pages.get(isMarkdown ? path.slice(0, -3) : path)
     if (found === undefined) return refuse('not_found')
-    const { renderedPage } = await import('./markdown.ts')
-    return documents(path, () =>
-      isMarkdown
-        ? markdownDocument(found)
-        : pageDocument(site, libraryView(frame, found, renderedPage(found, library))),
-    )
+    if (isMarkdown) return documents(path, () => markdownDocument(found))
+    return documents(path, async () => {
+      const { renderedPage } = await import('./markdown.ts')
+      return pageDocument(site, libraryView(frame, found, renderedPage(found, library)))
+    })
   }
-  const operation = (id: string): Answer => {
+  const operation = (id: string): Answer | Promise<Answer> => {
     const listed = operationsIn(openApi()).find((one) => one.operation.operationId === id)
     if (listed === undefined) return refuse('not_found')
     return documents(`${apiPath}/${id}`, () =>
@@ -139,10 +137,12 @@ export function docsEndpoints(context: DocsContext): Endpoint[] {
         return { status: 200, body: searchAnswer(query, await find(query)), isCompressed: true }
       },
     }),
-    at('/llms.txt', async () => {
-      const { outlineOf } = await import('./markdown.ts')
-      return documents('/llms.txt', () => documentOf(llmsText(context, outlineOf), plainType))
-    }),
+    at('/llms.txt', () =>
+      documents('/llms.txt', async () => {
+        const { outlineOf } = await import('./markdown.ts')
+        return documentOf(llmsText(context, outlineOf), plainType)
+      }),
+    ),
     file('/llms-full.txt', plainType, () => llmsFullText(context)),
     file('/robots.txt', plainType, () => robotsText(publicUrl)),
     file('/sitemap.xml', 'application/xml; charset=utf-8', () =>
@@ -197,7 +197,7 @@ function listedPaths(library: DocsLibrary, openApi: OpenApi): string[] {
 function securityFile(
   { publicUrl, securityContact, clock }: DocsContext,
   documents: ReturnType<typeof memoized>,
-): Answer {
+): Answer | Promise<Answer> {
   if (securityContact === null) return refuse('not_found')
   const now = clock()
   const expires = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 11))
@@ -218,8 +218,17 @@ function documentOf(
   return publicDocument({ body, contentType, maxAgeSeconds, headers })
 }
 
-/** Keeps each document that was made: the documentation belongs to the release. */
+/**
+ * Keeps the answer of each document that was made: the documentation belongs to the release. A kept
+ * answer is sent in the turn of the event loop in which its request arrives.
+ */
 function memoized() {
-  const documents = documentMemory()
-  return (key: string, make: () => PublicDocument): Answer => ({ document: documents(key, make) })
+  const made = new Map<string, Answer>()
+  const make = async (key: string, document: () => PublicDocument | Promise<PublicDocument>) => {
+    const answer = { document: await document() }
+    made.set(key, answer)
+    return answer
+  }
+  return (...args: Parameters<typeof make>): Answer | Promise<Answer> =>
+    made.get(args[0]) ?? make(...args)
 }
