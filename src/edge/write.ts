@@ -6,7 +6,7 @@ import type { Log } from '../platform/observability/log.ts'
 import { observe } from '../platform/observability/metrics.ts'
 import { endSpan, inSpan, type Span } from '../platform/observability/tracing.ts'
 import { hasBody } from './body.ts'
-import { documentPreparer } from './documents.ts'
+import { documentResponse } from './documents.ts'
 import type { EventStreams } from './event-streams.ts'
 import type { HeaderSets } from './headers.ts'
 import type { CallLog } from './http/call-log.ts'
@@ -14,7 +14,7 @@ import { linesType } from './http/contract.ts'
 import type { Answer, Events, RefusalPage } from './http/endpoint.ts'
 import type { Lines } from './http/lines.ts'
 import type { LineStreams } from './line-streams.ts'
-import { chooseEncoding, etagMatches, prefersHtml } from './negotiate.ts'
+import { chooseEncoding, prefersHtml } from './negotiate.ts'
 import { isErrorName, renderRefusal } from './refusals.ts'
 import type { RequestContext, Trace } from './request-context.ts'
 
@@ -50,7 +50,6 @@ const halfDuplex = 'x-half-duplex'
 
 export function createWriter(options: WriterOptions): Writer {
   const { sets, streams, lineStreams, onSlowReader } = options
-  const prepared = documentPreparer(sets)
   const send = sender(options)
   const record = recorder(options)
 
@@ -61,7 +60,9 @@ export function createWriter(options: WriterOptions): Writer {
     }
     if (context.answered) return
     if ('document' in given) {
-      writeDocument(context, prepared(given.document))
+      const { status, lines, body } = documentResponse(sets, given.document, context.request)
+      send(context, status, [...lines, 'X-Request-Id', context.requestId], body)
+      record(context, status)
       return
     }
     if ('refusal' in given) {
@@ -96,12 +97,6 @@ export function createWriter(options: WriterOptions): Writer {
     })
     writeBytes(context, status, headers, Buffer.from(body, 'utf8'))
     record(context, status, refusal.refusal, refusal.cause)
-  }
-
-  function writeDocument(context: RequestContext, choose: ReturnType<typeof prepared>): void {
-    const { status, lines, body } = chosenDocument(context, choose)
-    send(context, status, lines, body)
-    record(context, status)
   }
 
   function writeEvents(context: RequestContext, events: Events): void {
@@ -176,19 +171,6 @@ function compressed({ request }: RequestContext, headers: string[], bytes: Buffe
     return bytes
   headers.push('Content-Encoding', 'gzip')
   return gzipSync(bytes)
-}
-
-function chosenDocument(
-  { request: { method, headers }, requestId }: RequestContext,
-  choose: ReturnType<ReturnType<typeof documentPreparer>>,
-) {
-  const chosen = choose(headers['accept-encoding'], headers.accept)
-  const known = headers['if-none-match']
-  const isModified = known === undefined || !etagMatches(known, chosen.etag)
-  const lines = isModified ? chosen.headers : chosen.headersWhenNotModified
-  lines[lines.length - 1] = requestId
-  const body = isModified && method !== 'HEAD' ? chosen.body : undefined
-  return { status: isModified ? 200 : 304, lines, body }
 }
 
 /** Returns the function that sends a response. A text body is Latin-1. */
