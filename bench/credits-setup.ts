@@ -5,7 +5,7 @@
 import { createAccount, createApiKey } from '../src/accounts/access/manage.ts'
 import { enterCredits } from '../src/billing/credits/credits.ts'
 import { scopes } from '../src/edge/http/callers.ts'
-import type { Db } from '../src/platform/db/db.ts'
+import { type Db, sql } from '../src/platform/db/db.ts'
 import { uuidV7 } from '../src/platform/db/uuid-v7.ts'
 import { withSearchIndex } from '../src/workers/candidates/search-indexer.ts'
 import { skillNames } from '../src/workers/candidates/skill-names.ts'
@@ -61,6 +61,24 @@ export async function makeAccount(db: Db, keyCount: number): Promise<Account> {
     enterCredits(tx, { accountId, kind: 'grant', delta: 1e12, reason: 'bench' }),
   )
   return made
+}
+
+/** Copies keys, balances and scores into plain tables for the peer. `body` is each answer. */
+export async function makePeerTables(db: Db, body: string): Promise<void> {
+  await db.run(sql`create table peer_keys (digest bytea primary key, id uuid, account_id uuid)`)
+  await db.run(sql`insert into peer_keys select digest, id, account_id from api_keys`)
+  await db.run(sql`create table peer_accounts (id uuid primary key, balance bigint not null)`)
+  await db.run(sql`insert into peer_accounts select account_id, balance from credit_accounts`)
+  await db.run(sql`create table peer_scores (id text primary key, body text not null)`)
+  await db.run(sql`
+    insert into peer_scores select encode(snapshot_id, 'hex'), ${body} from score_snapshots`)
+  await db.run(sql`
+    create table peer_windows (
+      key_id uuid, minute timestamptz, calls integer not null, primary key (key_id, minute))`)
+  await db.run(sql`
+    create table peer_entries (
+      id bigint generated always as identity primary key, account_id uuid not null,
+      amount integer not null, at timestamptz not null default now())`)
 }
 
 export const routes = {

@@ -2,7 +2,8 @@
  * Measures paid reads by API key over HTTP, on an embedded database that waits for its disk, at 1,
  * 64 and 256 connections, for one account and for 100. Beside them: the same routes unmetered,
  * without the request log, with traces of a tenth, with one statement a step, without a database,
- * and bare node:http with the same bytes. Shows the processor time of server, database and load
+ * and bare node:http with the same bytes; for one caller, also a plain service with one or six
+ * statements a read. Shows the processor time of server, database and load
  * generator, which share the machine, and the statements of a read. Then measures debits a second.
  * All contestants take turns in one run.
  */
@@ -18,10 +19,12 @@ import { type Db, openDb } from '../src/platform/db/db.ts'
 import { forkBench } from './children.ts'
 import { allowCounting, beginCounting, counted, startCounted } from './counted-postgres.ts'
 import { debitsOf } from './credits-debits.ts'
+import type { CreditsPeerOrder } from './credits-peer.ts'
 import type { CreditsServerOrder } from './credits-server.ts'
 import {
   type Account,
   makeAccount,
+  makePeerTables,
   makeWorkers,
   type Route,
   readsFile,
@@ -100,10 +103,13 @@ const routesWanted = routeNames.filter((route) =>
   (process.env.BENCH_ROUTES ?? routeNames.join()).split(',').includes(route),
 )
 
-async function startOther(kind: CreditsServerOrder['kind'], url: string) {
+function startOther(kind: CreditsServerOrder['kind'], url: string) {
   const worker = { username: username(1), scoreId: scoreId(1) }
-  const order: CreditsServerOrder = { kind, url, publicUrl, ...worker }
-  const child = forkBench('credits-server.ts', order)
+  return startTarget('credits-server.ts', { kind, url, publicUrl, ...worker })
+}
+
+async function startTarget(file: string, order: CreditsServerOrder | CreditsPeerOrder) {
+  const child = forkBench(file, order)
   const [{ port }] = (await onceMessage(child)) as [{ port: number }]
   return { port, pids: [child.pid as number], stop: () => child.disconnect() }
 }
@@ -247,6 +253,29 @@ async function compareAt(
   ])
 }
 
+/** Measures scores for one caller that reads one after the other beside a plain service. */
+async function compareSeries(db: Db, url: string, { many }: Files, { paid }: Targets) {
+  const peerOf = (kind: CreditsPeerOrder['kind']) => startTarget('credits-peer.ts', { kind, url })
+  const [six, one] = [await peerOf('six statements'), await peerOf('one statement')]
+  const reads = (target: Target) => () => measureReads(db, { target, file: many, connections: 1 })
+  const compared = await compare({
+    ours: reads(paid),
+    'a plain service with six statements': reads(six),
+    'a plain service with one statement': reads(one),
+  })
+  for (const peer of [six, one]) peer.stop()
+  const { ours, ...peers } = compared
+  report('score: paid reads by key, one after the other', [
+    ...Object.entries(compared).flatMap(([name, read]) => findings(name, read)),
+    ...Object.entries(peers).map(([name, { perSecond }], i) => ({
+      name: `ours / ${name}`,
+      value: ours.perSecond / perSecond,
+      unit: '×',
+      target: { min: i === 0 ? 1 : 0.8 },
+    })),
+  ])
+}
+
 async function readsOf(
   db: Db,
   url: string,
@@ -285,6 +314,10 @@ async function readsOf(
     })
     const bare = await bareServer(answer)
     const targets = { paid, unmetered, unlogged, traced, single, memory, bare }
+    if (route === 'score') {
+      await makePeerTables(db, answer.body.toString())
+      await compareSeries(db, url, files, targets)
+    }
     await compareAt64(db, route, files, targets)
     for (const connections of [1, 256]) await compareAt(db, { route, connections }, files, targets)
     bare.stop()
