@@ -32,6 +32,8 @@ export function pathRoutes(endpoints: readonly Endpoint[], metrics: Metrics): Pa
       meter: metrics.route(`OTHER ${path}`),
       isSameOrigin: declared.every(isSameOrigin),
       isOperator: declared.every(isForOperators),
+      refusalPage: declared.find(({ refusalPage }) => refusalPage !== undefined)?.refusalPage,
+      isNegotiated: true,
     },
     allow: allowed(declared).join(', '),
   }))

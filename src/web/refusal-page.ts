@@ -5,10 +5,20 @@ import { renderPage, type SiteFrame } from './layout.ts'
 
 const titles: Partial<Record<string, string>> = {
   not_found: 'Page not found',
+  method_not_allowed: 'This page takes no form',
+  payload_too_large: 'The form holds too much',
+  internal_error: 'Something failed here',
   rate_limited: 'Too many requests',
   cross_origin: 'This form came from another site',
   overloaded: 'The service is busy',
   unavailable: 'A part of the service is down',
+}
+
+/** Instead of messages that speak to a program. */
+const messages: Partial<Record<string, string>> = {
+  method_not_allowed: 'Nothing was changed. Open the page again from its link.',
+  payload_too_large:
+    'Nothing was changed. Go back, shorten the texts of the form and send it again.',
 }
 
 /** Renders refusals of public pages, and of paths that match nothing. */
@@ -83,7 +93,7 @@ function refusalPage(host: string, refused: Refused): string {
     ...(site === undefined ? {} : { site }),
     main: html`<section class="card" aria-labelledby="title"><div class="card-body stack">
 <h1 id="title">${title}</h1>
-<p>${message}</p>
+<p>${messages[error] ?? message}</p>
 ${status === 503 && html`<p>Try again in a minute. The <a href="${`${siteUrl}/status`}">status page</a> says what works.</p>\n`}${error === 'internal_error' && html`<p>Try again. If it fails again, give the operator of this service the request ID <code>${requestId}</code>.</p>\n`}<p>${back}</p>
 </div></section>`,
   })
