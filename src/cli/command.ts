@@ -71,9 +71,16 @@ export function exitCodeOf(error: unknown, failureCode: 1 | 2): ExitCode | 130 {
 
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  if (error instanceof UnavailableError)
-    return `${error.message}: ${causeOf(error) ?? 'no answer'}. Check DATABASE_URL, or run \`assay doctor\`.`
+  if (error instanceof UnavailableError) {
+    const why = causeOf(error) ?? 'no answer'
+    return `${error.message}: ${why}. ${isDiskFull(why) ? 'Make room on the disk of PostgreSQL' : 'Check DATABASE_URL'}, or run \`assay doctor\`.`
+  }
   return error.message || (causeOf(error) ?? error.name)
+}
+
+/** Whether PostgreSQL says so. Its log quotes the same words if it cannot start. */
+export function isDiskFull(why: string): boolean {
+  return why.includes('No space left on device')
 }
 
 /**

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
+import { UnavailableError } from '../platform/errors.ts'
+import { messageOf } from './command.ts'
 import { renderResult } from './commands/credentials.ts'
 import { withoutControls, withoutSecrets } from './output.ts'
 
@@ -48,4 +50,10 @@ test('a text in a credential cannot move the cursor of the terminal or add a lin
   const lines = renderResult(hostile, 1)
   for (const line of lines) assert.match(line, /^[\P{C}]+$/u)
   assert.ok(lines[0]?.startsWith('NOT VALID (revoked'))
+})
+
+test('a command names what to do: room on a full disk, else the setting of the database', () => {
+  const said = (why: string) => messageOf(new UnavailableError('failed', { cause: new Error(why) }))
+  assert.match(said('could not extend file "base/1": No space left on device'), /Make room on the/)
+  assert.match(said('connect ECONNREFUSED'), /Check DATABASE_URL, or run/)
 })
