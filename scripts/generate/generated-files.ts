@@ -25,7 +25,7 @@ import { bundleName, coreBundle } from '../../src/scoring/scores/bundle.ts'
 import { retrySpan, retryWaitsSeconds } from '../../src/webhooks/delivery/retry.ts'
 import { dataSchema, webhookDeclarations } from '../../src/webhooks/events/contract.ts'
 import { eventTypeNames } from '../../src/webhooks/events/event-types.ts'
-import { exampleEnvelope } from '../../src/webhooks/events/examples.ts'
+import { exampleEnvelope } from '../../src/webhooks/events/schema.ts'
 import { browserScripts } from './browser-code.ts'
 import { sdkTypes } from './sdk-types.ts'
 

@@ -16,15 +16,15 @@ import type { Db, Tx } from '../platform/db/db.ts'
 import { type Egress, openEgress } from '../platform/egress/client.ts'
 import { type EgressRules, strangerRules } from '../platform/egress/rules.ts'
 import { findActiveIds, findEndpoints } from '../webhooks/api.ts'
+import { verifySignature } from '../webhooks/delivery/attempt-request.ts'
 import { replaySince } from '../webhooks/delivery/resend.ts'
-import { verifySignature } from '../webhooks/delivery/signature.ts'
 import {
   type CreationInput,
   type CreationRules,
   createEndpoint,
+  readEndpointRequest,
 } from '../webhooks/endpoints/create.ts'
 import { disableEndpoint } from '../webhooks/endpoints/enable.ts'
-import { readEndpointRequest } from '../webhooks/endpoints/request.ts'
 import { eventTypeNames } from '../webhooks/events/event-types.ts'
 import { accountName } from './account.ts'
 import { createAuthority } from './certificates.ts'

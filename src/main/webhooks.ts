@@ -1,5 +1,4 @@
 /** Composes the fan-out and delivery of webhooks: client, deliverer and jobs. */
-
 import { theService } from '../audit/actions.ts'
 import { recordAction } from '../audit/record.ts'
 import type { Config } from '../config/config.ts'
@@ -18,7 +17,7 @@ import {
 import { type DelivererOptions, openDeliverer } from '../webhooks/delivery/deliver.ts'
 import { deliveryMeter } from '../webhooks/delivery/delivery-metrics.ts'
 import { type GaveUp, openNotices } from '../webhooks/delivery/notices.ts'
-import { checkFailingEndpoints } from '../webhooks/endpoints/check-failing.ts'
+import { checkFailingEndpoints } from '../webhooks/endpoints/enable.ts'
 import { fanOutEvents } from '../webhooks/events/fan-out.ts'
 import { deleteOldRows } from '../webhooks/retention.ts'
 import { readAuthorities } from './authorities.ts'

@@ -33,6 +33,5 @@ export {
   findSealedSamples,
   type SealedRow,
 } from './endpoints/store.ts'
-export type { DispatchedEvent } from './events/fan-out-store.ts'
-export { findOldestUndispatched } from './events/store.ts'
-export { eraseEvents, findEventRecords } from './personal-store.ts'
+export type { DispatchedEvent } from './events/fan-out.ts'
+export { eraseEvents, findEventRecords, findOldestUndispatched } from './events/store.ts'

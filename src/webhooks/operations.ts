@@ -1,5 +1,4 @@
 /** The operations on webhook endpoints. Those on secrets and on deliveries have files of their own. */
-
 import { type Static, Type } from 'typebox'
 import { schemaVersion } from '../edge/http/identifiers.ts'
 import {
@@ -28,14 +27,13 @@ import { lockKnown, unknownEndpoint } from './delivery/own-endpoint.ts'
 import { setLimits } from './delivery/rate-store.ts'
 import { untilNothingStarts } from './delivery/start-window.ts'
 import { deliveryOperations } from './delivery-operations.ts'
-import { createEndpoint } from './endpoints/create.ts'
+import { createEndpoint, readEndpointRequest } from './endpoints/create.ts'
 import {
   disableEndpoint,
   type EndpointMove,
   enableEndpoint,
   pauseEndpoint,
 } from './endpoints/enable.ts'
-import { readEndpointRequest } from './endpoints/request.ts'
 import {
   descriptionForm,
   eventTypeList,

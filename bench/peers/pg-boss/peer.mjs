@@ -7,7 +7,7 @@ import { PgBoss } from 'pg-boss'
 import { Agent } from 'undici'
 import { canonicalJson } from '../../../src/platform/json/canonical-json.ts'
 import { attemptHeaders } from '../../../src/webhooks/delivery/attempt-request.ts'
-import { eventId, eventIdRandomBytes } from '../../../src/webhooks/events/envelope.ts'
+import { eventId, eventIdRandomBytes } from '../../../src/webhooks/events/schema.ts'
 import { fanOut, someEvent, steadily } from '../../webhooks-setup.ts'
 
 const queue = 'deliveries'

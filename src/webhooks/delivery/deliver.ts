@@ -11,12 +11,11 @@ import { UnavailableError } from '../../platform/errors.ts'
 import type { Log } from '../../platform/observability/log.ts'
 import { createWakeUp, type WakeUp } from '../../platform/wake-up.ts'
 import { type AttemptEnd, acknowledgeBatch } from './acknowledge.ts'
-import type { SigningSecrets } from './attempt-request.ts'
 import { claimDeliveries, findDueEndpoints, type WalkedEndpoint } from './leasing-store.ts'
 import type { Notices } from './notices.ts'
 import { returnUnused, withinRates } from './rate-store.ts'
+import { type SigningSecrets, signingSecrets } from './secret.ts'
 import { type Leased, type SenderOptions, sender } from './send.ts'
-import { signingSecrets } from './signing-secrets.ts'
 import { dealSlots, type Grant } from './slots.ts'
 
 export interface DelivererOptions extends SenderOptions {

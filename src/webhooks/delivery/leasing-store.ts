@@ -6,7 +6,7 @@
  * `releaseExpiredLeases` makes it pending again.
  */
 import { type Db, type Queryable, sql } from '../../platform/db/db.ts'
-import type { DatedSecret } from './signing-secrets.ts'
+import type { DatedSecret } from './secret.ts'
 import type { DueEndpoint, Grant } from './slots.ts'
 
 /** An endpoint with due deliveries, and its secrets that sign now or later, oldest first. */

@@ -14,7 +14,7 @@ import { testDatabase } from '../../../test/support/start/database.ts'
 import { sql } from '../../platform/db/db.ts'
 import { openLog } from '../../platform/observability/log.ts'
 import { createMetrics } from '../../platform/observability/metrics.ts'
-import { checkFailingEndpoints } from '../endpoints/check-failing.ts'
+import { checkFailingEndpoints } from '../endpoints/enable.ts'
 import { type GaveUp, type Notices, openNotices } from './notices.ts'
 
 const database = await testDatabase()

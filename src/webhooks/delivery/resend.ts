@@ -5,8 +5,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Tx } from '../../platform/db/db.ts'
 import { type Refusal, refuse } from '../../platform/errors.ts'
-import { envelopeText, eventId, eventIdRandomBytes } from '../events/envelope.ts'
 import { type EventType, eventTypes } from '../events/event-types.ts'
+import { envelopeText, eventId, eventIdRandomBytes } from '../events/schema.ts'
 import {
   type BulkOf,
   countBulkWaiting,

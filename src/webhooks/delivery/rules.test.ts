@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from '../../../test/support/oracle/fc.ts'
 import type { EgressAnswer } from '../../platform/egress/exchange.ts'
 import type { EgressFailure } from '../../platform/egress/failures.ts'
-import { failingAction } from '../endpoints/check-failing.ts'
+import { failingAction } from '../endpoints/enable.ts'
 import { outcomeOf, shown } from './outcome.ts'
 import {
   nextAttemptAt,

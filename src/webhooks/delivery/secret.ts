@@ -66,3 +66,41 @@ export function openSecret(
 function secretIdBytes({ endpointId, version }: SecretId): Buffer {
   return Buffer.from(`webhook_secret|${endpointId}|${version}`)
 }
+
+/** The secrets of an endpoint at one time. */
+export interface SigningSecrets {
+  /** Signs the header of the specification. */
+  current: string
+  /** Announced: signs from a later time. */
+  next?: string
+  /** Replaced: signs beside the current secret for a while. */
+  previous?: string
+}
+
+export interface DatedSecret extends SealedSecret {
+  endpointId: string
+  version: number
+  signsFrom: Date
+}
+
+/**
+ * Returns the roles, or null if no secret signs. `rows` are the secrets of one endpoint that have
+ * not ended, oldest first. Throws if one cannot be opened.
+ */
+export function signingSecrets(
+  rows: readonly DatedSecret[],
+  ring: Keyring,
+  now: Date,
+): SigningSecrets | null {
+  const begun = rows.filter((row) => row.signsFrom <= now)
+  const current = begun.at(-1)
+  if (current === undefined) return null
+  const next = rows.find((row) => row.signsFrom > now)
+  const previous = begun.at(-2)
+  const open = (row: DatedSecret): string => openSecret(row, row, ring)
+  return {
+    current: open(current),
+    ...(next && { next: open(next) }),
+    ...(previous && { previous: open(previous) }),
+  }
+}

@@ -13,12 +13,12 @@ import {
   traceparentOf,
 } from '../../platform/observability/tracing.ts'
 import type { AttemptEnd } from './acknowledge.ts'
-import { attemptHeaders, type SigningSecrets, signaturesIn } from './attempt-request.ts'
+import { attemptHeaders, signaturesIn } from './attempt-request.ts'
 import type { DeliveryMeter } from './delivery-metrics.ts'
 import { type ClaimedDelivery, findLeaseSecrets } from './leasing-store.ts'
 import { outcomeOf } from './outcome.ts'
 import { nextAttemptAt, retryWaitsSeconds } from './retry.ts'
-import { type DatedSecret, signingSecrets } from './signing-secrets.ts'
+import { type DatedSecret, type SigningSecrets, signingSecrets } from './secret.ts'
 import { startWithinMs } from './start-window.ts'
 
 export interface SenderOptions {

@@ -7,16 +7,8 @@ import {
   sessionResponses,
   smallJsonBody,
 } from '../../edge/http/contract.ts'
-import { eventFeed, feedQuery } from '../events/schema.ts'
-import {
-  exampleCreated,
-  exampleDeliveries,
-  exampleDisabled,
-  exampleFeed,
-  exampleList,
-  exampleRequest,
-  exampleTest,
-} from './examples.ts'
+import { schemaVersion } from '../../edge/http/identifiers.ts'
+import { eventFeed, exampleEnvelope, feedQuery } from '../events/schema.ts'
 import {
   createRequest,
   deliveriesQuery,
@@ -28,6 +20,78 @@ import {
   webhookEndpointCreated,
   webhookEndpointList,
 } from './schema.ts'
+
+const secret = 'whsec_2vJ8qXe0dN5tYbR1kLmC7aZs4GhWfPuD9oViT3xEy6Q'
+
+const exampleRequest = {
+  url: 'https://hooks.example.com/assay',
+  events: ['score.updated', 'score.revised'],
+  description: 'Scores to payroll',
+}
+
+const endpoint = {
+  schemaVersion: schemaVersion('webhook_endpoint'),
+  id: '019e2cbb-7a00-7c1e-9f27-8b5a1c2d3e4f',
+  userId: '5a1c2d3e-0f1a-4b2c-8d3e-4f5a6b7c8d9e',
+  url: exampleRequest.url,
+  description: exampleRequest.description,
+  eventTypes: exampleRequest.events,
+  secretPrefix: secret.slice(0, 18),
+  createdAt: '2026-05-14T09:00:00Z',
+  updatedAt: '2026-05-14T09:00:00Z',
+  disabledAt: null,
+}
+
+const exampleList = {
+  schemaVersion: schemaVersion('webhook_endpoints'),
+  endpoints: [endpoint],
+}
+
+const exampleCreated = {
+  schemaVersion: schemaVersion('webhook_endpoint_create'),
+  endpoint,
+  signingSecret: secret,
+}
+
+const exampleDisabled = { endpoint: { ...endpoint, disabledAt: '2026-05-15T09:00:00Z' } }
+
+const exampleFeed = {
+  schemaVersion: schemaVersion('webhook_events'),
+  events: [exampleEnvelope('score.updated')],
+  positions: [1],
+  next: '1',
+  hasMore: false,
+}
+
+const exampleTest = {
+  schemaVersion: schemaVersion('webhook_test'),
+  eventId: 'evt_test_019e25b6d9d870008000000000000001',
+  eventType: 'score.updated',
+  endpointId: endpoint.id,
+  queuedAt: '2026-05-14T09:00:00Z',
+}
+
+const exampleDeliveries = {
+  schemaVersion: schemaVersion('webhook_deliveries'),
+  deliveries: [
+    {
+      id: '019e25b6-d9d8-7000-8000-000000000002',
+      eventId: 'evt_019e25b6d9d870008000000000000001',
+      eventType: 'score.updated',
+      attempt: 1,
+      trigger: 'event',
+      status: 'failed',
+      requestedAt: '2026-05-14T09:00:01Z',
+      durationMs: 212,
+      responseStatus: 503,
+      responseBody: 'maintenance',
+      errorCode: 'http_status',
+      errorCause: null,
+      requestId: null,
+      nextAttemptAt: '2026-05-14T09:00:06Z',
+    },
+  ],
+}
 
 const endpointsPath = '/api/v1/webhooks/endpoints'
 const accountPath = '/api/account/webhooks/endpoints'

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from '../../../test/support/oracle/fc.ts'
 import { strangerRules } from '../../platform/egress/rules.ts'
 import { eventTypeNames } from '../events/event-types.ts'
-import { readEndpointRequest, requestFingerprint } from './request.ts'
+import { readEndpointRequest, requestFingerprint } from './create.ts'
 
 const rules = strangerRules()
 const good = { url: 'https://hooks.example.com/in', events: ['score.updated'] }

@@ -7,7 +7,7 @@ import { closedObject } from '../../platform/json/closed-object.ts'
 import { type Stored, wireObject } from '../../platform/json/wire-object.ts'
 import { attemptResults, triggers } from '../delivery/outcome.ts'
 import { type EventType, eventTypeNames } from '../events/event-types.ts'
-import { eventId, oneOf, orNull, time, uuid } from '../events/fields.ts'
+import { eventIdField, oneOf, orNull, time, uuid } from '../events/fields.ts'
 
 export const urlLengthMax = 2_048
 const descriptionLengthMax = 120
@@ -115,7 +115,7 @@ export const testRequest = closedObject(
 export const testQueued = closedObject(
   {
     schemaVersion: schemaVersionField('webhook_test'),
-    eventId: eventId('The id of the test event. It begins with `evt_test_`.'),
+    eventId: eventIdField('The id of the test event. It begins with `evt_test_`.'),
     eventType: oneOf(eventTypeNames, 'The requested type.'),
     endpointId: uuid('The id of the endpoint.'),
     queuedAt: time('When the event was queued.'),
@@ -126,7 +126,7 @@ export const testQueued = closedObject(
 export const delivery = closedObject(
   {
     id: uuid('The id of the attempt, which is a header of its request.'),
-    eventId: eventId('The id of the event.'),
+    eventId: eventIdField('The id of the event.'),
     eventType: oneOf(eventTypeNames, 'The type of the event.'),
     attempt: Type.Integer({ minimum: 1, description: 'The first attempt is 1.' }),
     trigger: oneOf(

@@ -4,8 +4,7 @@
  */
 import { webhookHeader } from '../../edge/http/identifiers.ts'
 import { type EventType, eventTypeNames, eventTypes } from './event-types.ts'
-import { exampleEnvelope } from './examples.ts'
-import { envelopeOf } from './schema.ts'
+import { envelopeOf, exampleEnvelope } from './schema.ts'
 
 const deliveryHeaders = [
   {

@@ -42,6 +42,6 @@ export function orNull<Schema extends TSchema>(schema: Schema) {
 }
 
 /** The id of an event. */
-export function eventId(description: string) {
+export function eventIdField(description: string) {
   return Type.String({ maxLength: 64, description })
 }

@@ -9,8 +9,8 @@ import { randomBytes } from 'node:crypto'
 import { Compile } from 'typebox/compile'
 import type { Tx } from '../../platform/db/db.ts'
 import { firstFault } from '../../platform/json/shape-fault.ts'
-import { envelopeText, eventId, eventIdRandomBytes } from './envelope.ts'
 import { type EventData, type EventType, eventTypeNames, eventTypes } from './event-types.ts'
+import { envelopeText, eventId, eventIdRandomBytes } from './schema.ts'
 import { insertEvents, type NewRow, withholdEvents } from './store.ts'
 
 /** An event of any type, with the data of that type. */

@@ -1,16 +1,20 @@
-/** Wire shapes of webhook events. */
+/** Pure: wire shapes of webhook events, and an event in the bytes that are sent. */
 import { type Static, type TSchema, Type } from 'typebox'
 import { schemaVersionField } from '../../edge/http/fields.ts'
+import { schemaVersion } from '../../edge/http/identifiers.ts'
+import { wireTime } from '../../platform/clock.ts'
+import { sha256 } from '../../platform/crypto/bytes.ts'
+import { canonicalJson } from '../../platform/json/canonical-json.ts'
 import { closedObject } from '../../platform/json/closed-object.ts'
-import { eventTypeNames, eventTypes } from './event-types.ts'
-import { eventId, time } from './fields.ts'
+import { type EventType, eventTypeNames, eventTypes } from './event-types.ts'
+import { eventIdField, time } from './fields.ts'
 
 /** Returns the shape of the envelope around the data of one type. */
 export function envelopeOf<Data extends TSchema>(type: string, title: string, data: Data) {
   return closedObject(
     {
       schemaVersion: schemaVersionField('webhook_event'),
-      id: eventId('Names the event. Opaque; the same at every delivery of this event.'),
+      id: eventIdField('Names the event. Opaque; the same at every delivery of this event.'),
       type: Type.Literal(type, { description: 'The type of the event.' }),
       createdAt: time('When it happened.'),
       data,
@@ -19,7 +23,7 @@ export function envelopeOf<Data extends TSchema>(type: string, title: string, da
   )
 }
 
-export type Envelope = Omit<Static<ReturnType<typeof envelopeOf>>, 'data'> & { data: object }
+type Envelope = Omit<Static<ReturnType<typeof envelopeOf>>, 'data'> & { data: object }
 
 export const feedLimitDefault = 50
 
@@ -79,3 +83,49 @@ export const eventFeed = closedObject(
   },
   { title: 'WebhookEventFeed' },
 )
+
+interface EnvelopeContent {
+  id: string
+  type: EventType
+  data: object
+}
+
+/**
+ * Returns the text whose UTF-8 bytes are signed and sent: the canonical JSON of RFC 8785, which is
+ * `{"createdAt":…,"data":{…},"id":…,"schemaVersion":…,"type":…}` without white space, with the
+ * members of `data` in alphabetical order. It is made once, when the event is written, and is the
+ * same at every attempt to every endpoint. `at` is truncated to the second.
+ */
+export function envelopeText({ id, type, data }: EnvelopeContent, at: Date): string {
+  const envelope: Envelope = {
+    schemaVersion: schemaVersion('webhook_event'),
+    id,
+    type,
+    createdAt: wireTime(at),
+    data,
+  }
+  return canonicalJson(envelope)
+}
+
+/** Random bytes of one id. */
+export const eventIdRandomBytes = 10
+
+/**
+ * Returns `evt_` and a version 7 UUID (RFC 9562) in hex: the time in milliseconds, then 74 random
+ * bits. Receivers treat the id as opaque.
+ */
+export function eventId(at: Date, random: Uint8Array): string {
+  const bytes = Buffer.alloc(16)
+  bytes.writeUIntBE(at.getTime(), 0, 6)
+  bytes.set(random.subarray(0, eventIdRandomBytes), 6)
+  bytes[6] = ((bytes[6] as number) & 0x0f) | 0x70
+  bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80
+  return `evt_${bytes.toString('hex')}`
+}
+
+/** Returns the body of an event as it is sent, with the example of its type as data. */
+export function exampleEnvelope(type: EventType): unknown {
+  const at = new Date('2026-05-14T09:00:00Z')
+  const id = eventId(at, sha256(type))
+  return JSON.parse(envelopeText({ id, type, data: eventTypes[type].example }, at))
+}

@@ -49,7 +49,7 @@ export async function withholdEvents(
     update webhook_events e set withheld_at = ${at} from found where e.seq = found.seq`)
 }
 
-export interface FeedEvent {
+interface FeedEvent {
   position: number
   body: string
 }
@@ -132,4 +132,26 @@ export async function deleteOldEvents(
 export async function findFeedFloor(db: Queryable): Promise<number> {
   const [row] = await db.rows<{ position: number }>(sql`select position from webhook_feed_floor`)
   return row?.position ?? 0
+}
+
+interface EventRecord {
+  /** The envelope as JSON text. */
+  body: string
+  withheldAt: Date | null
+}
+
+export function findEventRecords(db: Queryable, workerId: string): Promise<EventRecord[]> {
+  return db.rows<EventRecord>(sql`
+    select body, withheld_at as "withheldAt"
+    from webhook_events where worker_id = ${workerId} order by seq`)
+}
+
+/**
+ * Deletes the worker's events with their deliveries and attempts. Events of consent stay: receivers
+ * must still learn of a withdrawal, and these events contain nothing else.
+ */
+export async function eraseEvents(tx: Tx, workerId: string): Promise<number> {
+  return tx.run(sql`
+    delete from webhook_events
+    where worker_id = ${workerId} and type <> 'candidate.consent_changed'`)
 }

@@ -10,12 +10,12 @@ import { type Egress, type EgressOptions, openEgress } from '../../../src/platfo
 import { strangerRules } from '../../../src/platform/egress/rules.ts'
 import { openLog } from '../../../src/platform/observability/log.ts'
 import { createMetrics } from '../../../src/platform/observability/metrics.ts'
+import { verifySignature } from '../../../src/webhooks/delivery/attempt-request.ts'
 import { type DelivererOptions, openDeliverer } from '../../../src/webhooks/delivery/deliver.ts'
 import { deliveryMeter } from '../../../src/webhooks/delivery/delivery-metrics.ts'
 import { insertSecret } from '../../../src/webhooks/delivery/endpoint-store.ts'
 import { claimDeliveries } from '../../../src/webhooks/delivery/leasing-store.ts'
 import { newSecret, sealSecret, secretPrefix } from '../../../src/webhooks/delivery/secret.ts'
-import { verifySignature } from '../../../src/webhooks/delivery/signature.ts'
 import { disableEndpoint } from '../../../src/webhooks/endpoints/enable.ts'
 import type { WebhookPerformer } from '../../../src/webhooks/endpoints/handlers.ts'
 import {
@@ -23,8 +23,7 @@ import {
   eventTypeNames,
   eventTypes,
 } from '../../../src/webhooks/events/event-types.ts'
-import { fanOutEvents } from '../../../src/webhooks/events/fan-out.ts'
-import { fanOutBatch } from '../../../src/webhooks/events/fan-out-store.ts'
+import { fanOutBatch, fanOutEvents } from '../../../src/webhooks/events/fan-out.ts'
 import { type NewEvent, publishEvents } from '../../../src/webhooks/events/outbox.ts'
 import type { WebhookServices } from '../../../src/webhooks/operation-parts.ts'
 import { type Received, type Receiver, startReceiver, testAuthority } from '../start/receiver.ts'

@@ -16,7 +16,7 @@ import { testDatabase } from '../../../test/support/start/database.ts'
 import { sql } from '../../platform/db/db.ts'
 import { noNotices } from '../delivery/notices.ts'
 import { fanOutEvents } from '../events/fan-out.ts'
-import { checkFailingEndpoints } from './check-failing.ts'
+import { checkFailingEndpoints } from './enable.ts'
 
 const database = await testDatabase()
 const { db } = database

@@ -11,9 +11,14 @@ import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { Webhook } from 'standardwebhooks'
 import { Stripe } from 'stripe'
-import { type Attempt, attemptHeaders } from './attempt-request.ts'
+import {
+  type Attempt,
+  attemptHeaders,
+  signatureHeader,
+  standardSignature,
+  verifySignature,
+} from './attempt-request.ts'
 import { newSecret } from './secret.ts'
-import { signatureHeader, standardSignature, verifySignature } from './signature.ts'
 
 interface Vector {
   name: string

@@ -5,8 +5,8 @@ import { test } from 'node:test'
 import canonicalize from 'canonicalize'
 import fc from '../../../test/support/oracle/fc.ts'
 import { sha256Hex } from '../../platform/crypto/bytes.ts'
-import { envelopeText, eventId, eventIdRandomBytes } from './envelope.ts'
 import { type EventType, eventTypeNames, eventTypes } from './event-types.ts'
+import { envelopeText, eventId, eventIdRandomBytes } from './schema.ts'
 
 interface Vector {
   type: EventType
