@@ -19,8 +19,12 @@ import { sha256 } from '../platform/crypto/bytes.ts'
 import type { Db, Queryable, Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import { type Refusal, refuse } from '../platform/errors.ts'
-import type { Invitation } from './invitation.ts'
-import { findInvitationByLink, findInvitationsTo, updateAnswer } from './invitation-store.ts'
+import {
+  findInvitationByLink,
+  findInvitationsTo,
+  type Invitation,
+  updateAnswer,
+} from './invitation-store.ts'
 import { membersMax } from './invitations.ts'
 import { updateSessionAccount } from './session-store.ts'
 import { type BegunSession, beginBrowserSession, type SessionRules } from './sessions.ts'

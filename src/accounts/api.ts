@@ -13,12 +13,13 @@ export {
 export {
   findInvitationsTo,
   findOpenInvitations,
+  type Invitation,
   type OpenInvitation,
   sweepInvitations,
 } from './invitation-store.ts'
-export { sweepMailBudget } from './mail-budget-store.ts'
+export { sweepMailBudget } from './mail-budget.ts'
 export { type MailKind, type NoticeMail, sweepMails } from './mail-store.ts'
-export { findNoticeReaders, type NoticeReader } from './notice-store.ts'
+export { findNoticeReaders, type NoticeReader } from './notices.ts'
 export {
   type CountedCalls,
   countByStatus,
@@ -28,6 +29,7 @@ export {
   findEntries,
   findEntriesAfter,
   findEntry,
+  keepRequestLogDays,
   type LogEntry,
   lookedAtMax,
   type StatusCount,

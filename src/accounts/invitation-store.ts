@@ -1,6 +1,6 @@
 /** All SQL of invitations and invitation_links. */
+import type { Role } from '../edge/http/callers.ts'
 import { fragment, type Queryable, sql, type Tx } from '../platform/db/db.ts'
-import type { Invitation } from './invitation.ts'
 
 /** An open invitation as the members of its account see it. */
 export interface OpenInvitation extends Pick<Invitation, 'id' | 'email' | 'role' | 'expiresAt'> {
@@ -33,7 +33,7 @@ export async function lockOpenInvitation(
   return found
 }
 
-export interface NewInvitation extends Omit<OpenInvitation, 'mailedAt'> {
+interface NewInvitation extends Omit<OpenInvitation, 'mailedAt'> {
   accountId: string
   invitedBy: string | null
 }
@@ -165,4 +165,16 @@ export async function sweepInvitations(db: Queryable, now: Date): Promise<void> 
   await db.run(sql`
     delete from invitations
     where coalesce(answered_at, expires_at) <= ${now}::timestamptz - interval '30 days'`)
+}
+
+export interface Invitation {
+  id: string
+  email: string
+  role: Role
+  accountId: string
+  /** Name of the account. */
+  account: string
+  /** The user who invited. Null: the operator, or a user who was erased. */
+  inviter: { name: string | null; email: string } | null
+  expiresAt: Date
 }

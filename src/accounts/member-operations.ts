@@ -1,5 +1,4 @@
 /** The operations on the members of an account. Those on invitations are in `user-operations.ts`. */
-
 import { Type } from 'typebox'
 import { ownerNoticeNames } from '../audit/account-actions.ts'
 import { roles } from '../edge/http/callers.ts'
@@ -11,10 +10,10 @@ import { renderTable, sameNames } from '../platform/render-table.ts'
 import { findOwnInvitation, join } from './accept-invitation.ts'
 import { emailField } from './email.ts'
 import { findOpenInvitations, updateAnswer } from './invitation-store.ts'
-import { endMembership, makeOwner } from './members.ts'
-import { updateNoticesOff } from './notice-store.ts'
+import { updateNoticesOff } from './notices.ts'
 import { findMembers } from './store.ts'
 import type { UserServices } from './user-operations.ts'
+import { endMembership, makeOwner } from './users.ts'
 
 const { read, change } = operationsFor<UserServices>()
 

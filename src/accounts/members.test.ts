@@ -12,9 +12,9 @@ import { findAccount } from './access/store.ts'
 import { sweepInvitations } from './invitation-store.ts'
 import { membersMax } from './invitations.ts'
 import { membersMakeOwner, membersRemove } from './member-operations.ts'
-import { endMembership } from './members.ts'
 import { insertMembership, insertUser } from './store.ts'
 import { usersInvite, usersResend, usersWithdraw } from './user-operations.ts'
+import { endMembership } from './users.ts'
 
 const publicUrl = 'https://scores.example.org'
 const smtp = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'no-reply@example.com' }

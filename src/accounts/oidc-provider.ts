@@ -9,7 +9,7 @@ import type * as Oidc from 'openid-client'
 import { deadlineMs, withDeadline } from '../platform/deadlines.ts'
 import type { Egress } from '../platform/egress/client.ts'
 import { EgressError, failureText } from '../platform/egress/failures.ts'
-import type { AttemptSecrets } from './attempt-cookie.ts'
+import type { AttemptSecrets } from './cookies.ts'
 
 export interface OidcProviderOptions {
   egress: Egress

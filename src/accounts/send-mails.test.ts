@@ -20,11 +20,10 @@ import { type MailClientOptions, openMailClient } from '../platform/egress/mail-
 import { mailRenderer } from '../web/mails.ts'
 import { inviteMember, withdrawInvitation } from './invitations.ts'
 import { insertMail, sweepMails } from './mail-store.ts'
-import { addMember, endMembership } from './members.ts'
-import { updateNoticesOff } from './notice-store.ts'
-import { type DueNotice, queueNotices } from './notices.ts'
+import { type DueNotice, queueNotices, updateNoticesOff } from './notices.ts'
 import { nextMailAt, sendMails } from './send-mails.ts'
 import { readLink } from './sign-in.ts'
+import { addMember, endMembership } from './users.ts'
 
 const database = await testDatabase()
 const { db } = database

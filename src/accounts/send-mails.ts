@@ -10,8 +10,7 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import type { Mail, MailClient, MailResult } from '../platform/egress/mail-client.ts'
-import type { Invitation } from './invitation.ts'
-import { findInvitation, findNewestInvitation } from './invitation-store.ts'
+import { findInvitation, findNewestInvitation, type Invitation } from './invitation-store.ts'
 import { invitationUrl, makeInvitationLink } from './invitations.ts'
 import {
   type ClaimedMail,
@@ -21,7 +20,7 @@ import {
   type NoticeMail,
   updateMailDue,
 } from './mail-store.ts'
-import { findNoticeReaders } from './notice-store.ts'
+import { findNoticeReaders } from './notices.ts'
 import { isOfConsole, linkUrl, makeLink } from './sign-in.ts'
 import { findSignInAccount, findUserByEmail } from './store.ts'
 

@@ -16,13 +16,8 @@ import type { Clock } from '../platform/clock.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import { coarseNetwork } from '../platform/networks.ts'
-import { insertUserNetwork } from './mail-budget-store.ts'
-import {
-  newSessionValue,
-  sessionCookieName,
-  sessionDigest,
-  sessionValueOf,
-} from './session-cookie.ts'
+import { newSessionValue, sessionCookieName, sessionDigest, sessionValueOf } from './cookies.ts'
+import { insertUserNetwork } from './mail-budget.ts'
 import {
   deleteSessionByDigest,
   findValidSessions,

@@ -6,9 +6,8 @@ import { migrate, migrateRecorded } from '../database/migrate.ts'
 import { openDb, sql } from '../platform/db/db.ts'
 import type { Action } from './actions.ts'
 import { genesis } from './chain.ts'
-import { operator, recordAction, recordMigrations } from './record.ts'
+import { operator, recordAction, recordMigrations, verifyLog } from './record.ts'
 import { findEntries, findHead } from './store.ts'
-import { verifyLog } from './verify.ts'
 
 const database = await testDatabase()
 const { db } = database

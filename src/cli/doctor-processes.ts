@@ -3,8 +3,7 @@
  * work waits, and which releases run.
  */
 import { findKeys } from '../credentials/api.ts'
-import type { SharedCheck } from '../health/checks.ts'
-import { countAbilities } from '../health/processes.ts'
+import { countAbilities, type SharedCheck } from '../health/processes.ts'
 import { readSurvey, type Survey } from '../health/survey.ts'
 import { systemClock, wireTime } from '../platform/clock.ts'
 import type { Queryable } from '../platform/db/db.ts'

@@ -3,7 +3,7 @@
  * settings.
  */
 import type { Config } from '../config/config.ts'
-import { archiveFails, proveDiskRoom } from '../health/api.ts'
+import { archiveFails, proveDiskRoom } from '../health/heartbeat.ts'
 import { type Db, type Queryable, sql, sqlState } from '../platform/db/db.ts'
 import { requiredSettings } from '../platform/db/session-settings.ts'
 import { UnavailableError } from '../platform/errors.ts'

@@ -7,10 +7,8 @@ import { systemClock } from '../platform/clock.ts'
 import { openDb, sql, sqlState } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
 import { renewImport } from '../scoring/evidence/recomputation-store.ts'
-import { openHeartbeat } from './heartbeat.ts'
-import { deleteOldHeartbeats, findBacklog, findHeartbeats } from './heartbeat-store.ts'
-import { statusRecorder } from './status-record.ts'
-import { findStatusChanges } from './status-store.ts'
+import { deleteOldHeartbeats, findBacklog, findHeartbeats, openHeartbeat } from './heartbeat.ts'
+import { findStatusChanges, statusRecorder } from './status-record.ts'
 
 const database = await testDatabase()
 const { db } = database

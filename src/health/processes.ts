@@ -128,3 +128,9 @@ export function jobsFault({ live, lastWithJobs, jobs }: Processes): string | nul
   const late = jobs.filter(({ isLate }) => isLate).map(({ name }) => name)
   return late.length === 0 ? null : `late: ${late.join(', ')}`
 }
+
+/**
+ * What both a readiness probe and `assay doctor` check, under the same name. The probe answers
+ * within a second whether this process should get traffic; doctor says how to repair the set-up.
+ */
+export type SharedCheck = 'database' | 'schema' | 'engine' | 'signing' | 'payments' | 'jobs'

@@ -3,10 +3,10 @@ import { Type } from 'typebox'
 import { orNull, time } from '../operations/fields.ts'
 import { operationsFor } from '../operations/operation.ts'
 import { counted } from '../platform/counted.ts'
+import type { Queryable } from '../platform/db/db.ts'
 import { closedObject, listOf } from '../platform/json/closed-object.ts'
-import { countDeliveries } from '../webhooks/api.ts'
-import { type NeedServices, readNeedFacts } from './need-facts.ts'
-import { needsOf } from './needs.ts'
+import { countDeliveries, countFailingEndpoints } from '../webhooks/api.ts'
+import { type NeedFacts, needsOf } from './needs.ts'
 import { readSurvey } from './survey.ts'
 
 export type StatusServices = NeedServices
@@ -119,3 +119,19 @@ export const serviceStatus = read({
     }
   },
 })
+
+export interface NeedServices {
+  /** The kid of the active signing key, or null. */
+  activeKey(db: Queryable): Promise<string | null>
+  /** Whether the engine of this release was recalled. */
+  isEngineRecalled(db: Queryable): Promise<boolean>
+}
+
+export async function readNeedFacts(db: Queryable, services: NeedServices): Promise<NeedFacts> {
+  const [activeKey, isEngineRecalled, failingEndpoints] = await Promise.all([
+    services.activeKey(db),
+    services.isEngineRecalled(db),
+    countFailingEndpoints(db, null),
+  ])
+  return { activeKey, isEngineRecalled, failingEndpoints }
+}

@@ -6,7 +6,7 @@ import { atMostEvery } from '../platform/at-most-every.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Queryable } from '../platform/db/db.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
-import { type Backlog, findBacklog, findHeartbeats } from './heartbeat-store.ts'
+import { type Backlog, findBacklog, findHeartbeats } from './heartbeat.ts'
 import { countAbilities, type JobHistory, type Processes, processesOf } from './processes.ts'
 
 export interface Survey extends Processes {

@@ -1,9 +1,9 @@
 /** Prepares the demo for a serving process and starts the receiver of its webhooks. */
 import { accountsCreate } from '../accounts/access/account-operations.ts'
 import { findAccount } from '../accounts/api.ts'
-import { addMember } from '../accounts/members.ts'
 import { operatorsGrant } from '../accounts/operator-operations.ts'
 import { usersSignInLink } from '../accounts/user-operations.ts'
+import { addMember } from '../accounts/users.ts'
 import { operator, recordAction } from '../audit/record.ts'
 import { accountName } from '../demo/account.ts'
 import { prepareDemo } from '../demo/prepare.ts'

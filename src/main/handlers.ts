@@ -1,5 +1,5 @@
 /** The handlers of every endpoint in the contract. */
-import { sessionCookieName } from '../accounts/session-cookie.ts'
+import { sessionCookieName } from '../accounts/cookies.ts'
 import { creditsHandlers } from '../billing/credits/handlers.ts'
 import type { Config } from '../config/config.ts'
 import { scoreCredentialHandlers } from '../credentials/handlers.ts'

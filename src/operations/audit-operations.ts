@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import { actionNames } from '../audit/actions.ts'
 import { findEntries } from '../audit/api.ts'
-import { verifyLog } from '../audit/verify.ts'
+import { verifyLog } from '../audit/record.ts'
 import { counted } from '../platform/counted.ts'
 import { closedObject } from '../platform/json/closed-object.ts'
 import { visible } from '../platform/visible.ts'

@@ -20,6 +20,7 @@ import {
 import {
   consentEvents,
   line,
+  now,
   publicLine,
   register,
   registrationOf,
@@ -39,8 +40,7 @@ import type { EvidenceLine } from '../scoring/evidence/schema.ts'
 import { changeConsent, moveIdentity, registerWorkers } from '../scoring/scores/keep-sharing.ts'
 import { reassignEvidence } from '../scoring/scores/reassign-evidence.ts'
 import { indexNewWorkers } from '../workers/candidates/search-indexer.ts'
-import { eraseWorker } from './erase-worker.ts'
-import { exportWorker } from './export-worker.ts'
+import { eraseWorker, exportWorker } from './worker-data.ts'
 
 const registry = await testRegistry()
 const { db } = registry
@@ -384,4 +384,26 @@ test('erase: the worker’s id stays in the books and in no other table', async 
     'webhook_events',
     'workers',
   ])
+})
+
+test('an export waits for a change of the worker and contains it', async () => {
+  await register(db, [publicLine()])
+  const request = { permission: 'score_sharing', textVersion: null, by: 'test', at: now } as const
+  const withdraw = (tx: Tx) => changeConsent(tx, 'ada', request)
+  const [, exported] = await inTurn(db, withdraw, () =>
+    db.transaction((tx) => exportWorker(tx, 'ada', now)),
+  )
+  assert.partialDeepStrictEqual(exported, {
+    consents: { score_sharing: { granted: false } },
+    consentChanges: [{}, {}, {}, { permission: 'score_sharing', granted: false }],
+  })
+})
+
+test('an export waits for an erasure and contains nothing of the worker', async () => {
+  await register(db, [publicLine({ username: 'grace' })])
+  const erase = (tx: Tx) => eraseWorker(tx, 'grace', { by: 'test', at: now })
+  const [, exported] = await inTurn(db, erase, () =>
+    db.transaction((tx) => exportWorker(tx, 'grace', now)),
+  )
+  assert.equal(exported, null)
 })

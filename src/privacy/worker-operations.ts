@@ -26,8 +26,7 @@ import { identityAt, identityStates } from '../workers/identity-state.ts'
 import { missingFor } from '../workers/onboard.ts'
 import { type Permission, permissions } from '../workers/schema.ts'
 import { unknownWorker, usernameField } from '../workers/username.ts'
-import { eraseWorker } from './erase-worker.ts'
-import { exportWorker } from './export-worker.ts'
+import { eraseWorker, exportWorker } from './worker-data.ts'
 
 /** As the audit log keeps them. */
 const erasureReasons = ['worker_request', 'no_longer_needed', 'unlawful', 'policy'] as const

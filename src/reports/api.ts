@@ -1,11 +1,14 @@
 /** What other modules may read and change of reports of agents. The stores are private. */
-export { findReportedNames, findReportRecords } from './personal-store.ts'
 export {
+  eraseReportsAbout,
+  findReportedNames,
   findReportOf,
+  findReportRecords,
   findReports,
   findReportsOf,
   insertReports,
   type ReportPage,
   type ReportRow,
+  sweepReports,
 } from './store.ts'
-export { findOpenReview, findState, type UnlockReview } from './unlock-store.ts'
+export { findOpenReview, findState, type UnlockReview } from './unlock.ts'

@@ -1,5 +1,4 @@
 /** The operations on reports of agent decisions, and on the accounts that may send them (D43). */
-
 import { Type } from 'typebox'
 import { schemaVersion } from '../edge/http/identifiers.ts'
 import {
@@ -20,16 +19,15 @@ import { counted } from '../platform/counted.ts'
 import { refuse } from '../platform/errors.ts'
 import { closedObject, listOf } from '../platform/json/closed-object.ts'
 import { usernameField } from '../workers/username.ts'
-import { eraseReportsAbout } from './retention.ts'
 import { agentDecisionReport, notesText } from './schema.ts'
-import { findReports, findReportsOf, type ReportingState } from './store.ts'
+import { eraseReportsAbout, findReports, findReportsOf, type ReportingState } from './store.ts'
 import {
   declineUnlockReview,
+  findOpenReviews,
   lockReporting,
   requestUnlockReview,
   unlockReporting,
 } from './unlock.ts'
-import { findOpenReviews } from './unlock-store.ts'
 
 export interface ReportServices extends AccountServices {
   /** State of an account that the operator has neither locked nor unlocked. */

@@ -8,11 +8,9 @@ import { testDatabase } from '../../test/support/start/database.ts'
 import { sql } from '../platform/db/db.ts'
 import { openReporting, type Reported, type ReportInput } from './report.ts'
 import { type ReportContent, readReportRequest } from './report-request.ts'
-import { eraseReportsAbout, sweepReports } from './retention.ts'
 import { usualOutcome } from './schema.ts'
-import { findReports, findReportsOf } from './store.ts'
-import { declineUnlockReview, unlockReporting } from './unlock.ts'
-import { findOpenReviews } from './unlock-store.ts'
+import { eraseReportsAbout, findReports, findReportsOf, sweepReports } from './store.ts'
+import { declineUnlockReview, findOpenReviews, unlockReporting } from './unlock.ts'
 
 const refused = (refusal: string) => ({ refusal, cause: { made: 'an agent decision report' } })
 

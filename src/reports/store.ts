@@ -1,5 +1,6 @@
 /** All SQL of the tables of agent decisions. */
-import { fragment, type Queryable, sql, type Tx } from '../platform/db/db.ts'
+import { type Db, fragment, type Queryable, sql, type Tx } from '../platform/db/db.ts'
+import { uuidV7Floor } from '../platform/db/uuid-v7.ts'
 import { readJson } from '../platform/json/strict-json.ts'
 import type { ReportContent, Subject } from './report-request.ts'
 
@@ -160,7 +161,7 @@ export async function findReports(
 }
 
 /** Deletes the reports about these subjects and keeps their keys. Returns their number. */
-export function deleteReportsAbout(tx: Tx, subjects: readonly Subject[]): Promise<number> {
+function deleteReportsAbout(tx: Tx, subjects: readonly Subject[]): Promise<number> {
   return tx.run(sql`
     with gone as (
       delete from agent_decision_reports r
@@ -174,7 +175,7 @@ export function deleteReportsAbout(tx: Tx, subjects: readonly Subject[]): Promis
 }
 
 /** Deletes up to `limit` reports before `id`, oldest first, but not their keys. */
-export function deleteReportsBefore(db: Queryable, id: string, limit: number): Promise<number> {
+function deleteReportsBefore(db: Queryable, id: string, limit: number): Promise<number> {
   return db.run(sql`
     with old as (
       select id from agent_decision_reports where id < ${id}::uuid
@@ -200,4 +201,60 @@ function reportOf({ subjectKind, subject, metadata, ...row }: StoredReport): Rep
 
 function subjectText(subject: Subject): string {
   return subject.kind === 'candidate' ? subject.username : subject.scoreId
+}
+
+/** Returns the usernames with one of these digests that occur in reports. Reads every report. */
+export async function findReportedNames(
+  db: Queryable,
+  usernameSha256s: readonly Buffer[],
+): Promise<string[]> {
+  const rows = await db.rows<{ subject: string }>(sql`
+    select distinct subject from agent_decision_reports
+    where subject_kind = 'candidate'
+      and sha256(convert_to(subject, 'UTF8')) = any(${usernameSha256s}::bytea[])`)
+  return rows.map(({ subject }) => subject)
+}
+
+/**
+ * Returns the reports about these subjects: usernames, and score ids in 64 lowercase hex
+ * characters, which is longer than any username.
+ */
+export function findReportRecords(db: Queryable, subjects: readonly string[]): Promise<object[]> {
+  return db.rows<object>(sql`
+    select decision, outcome, reason_codes as "reasonCodes", notes, metadata,
+      created_at as "createdAt"
+    from agent_decision_reports where subject = any(${subjects}::text[]) order by id`)
+}
+
+const dayMs = 86_400_000
+const batch = 1_000
+
+/**
+ * Deletes reports older than `days`, batch by batch. Several processes may do so at the same time.
+ * Returns how many were deleted.
+ */
+export async function sweepReports(
+  db: Db,
+  { days, now }: { days: number; now: Date },
+): Promise<number> {
+  const before = uuidV7Floor(new Date(now.getTime() - days * dayMs))
+  let deleted = 0
+  for (let count = batch; count === batch; deleted += count)
+    count = await deleteReportsBefore(db, before, batch)
+  return deleted
+}
+
+/** A worker, by every username and score id of theirs. */
+interface ErasedWorker {
+  usernames: readonly string[]
+  /** 64 lowercase hex characters. */
+  scoreIds: readonly string[]
+}
+
+/** Deletes the reports of all accounts about a worker. Returns how many. */
+export function eraseReportsAbout(tx: Tx, { usernames, scoreIds }: ErasedWorker): Promise<number> {
+  return deleteReportsAbout(tx, [
+    ...usernames.map((username) => ({ kind: 'candidate' as const, username })),
+    ...scoreIds.map((scoreId) => ({ kind: 'score' as const, scoreId })),
+  ])
 }

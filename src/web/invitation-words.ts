@@ -1,5 +1,5 @@
 /** Pure: the sentences of an invitation, in mails and on pages. */
-import type { Invitation } from '../accounts/invitation.ts'
+import type { Invitation } from '../accounts/api.ts'
 import type { Role } from '../edge/http/callers.ts'
 import { accountTitle } from './layout.ts'
 

@@ -9,8 +9,8 @@ import {
   declineByLink,
   readInvitation,
 } from '../accounts/accept-invitation.ts'
+import type { Invitation } from '../accounts/api.ts'
 import { findUserById } from '../accounts/api.ts'
-import type { Invitation } from '../accounts/invitation.ts'
 import { invitationDays, membersMax } from '../accounts/invitations.ts'
 import { accountsPath } from '../accounts/sign-in.ts'
 import type { Caller } from '../edge/http/callers.ts'

@@ -2,9 +2,7 @@
  * Pure: the mails of sign-in and of notices, as text and as HTML. The HTML is plain, because mail
  * programs drop styles.
  */
-
-import type { NoticeMail } from '../accounts/api.ts'
-import type { Invitation } from '../accounts/invitation.ts'
+import type { Invitation, NoticeMail } from '../accounts/api.ts'
 import type { RenderMail } from '../accounts/send-mails.ts'
 import { counted } from '../platform/counted.ts'
 import { html } from './html.ts'

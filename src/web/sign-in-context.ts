@@ -1,8 +1,7 @@
 /** Shared by all pages of sign-in: options, declarations and answers. */
-
+import { sessionCookie, sessionCookieName, sessionValueOf } from '../accounts/cookies.ts'
 import type { SignUp } from '../accounts/identity-sign-in.ts'
 import type { OidcProvider } from '../accounts/oidc-provider.ts'
-import { sessionCookie, sessionCookieName, sessionValueOf } from '../accounts/session-cookie.ts'
 import type { BegunSession, SessionsOptions } from '../accounts/sessions.ts'
 import { consolePath, isOfConsole } from '../accounts/sign-in.ts'
 import type { RateLimits } from '../edge/http/contract.ts'

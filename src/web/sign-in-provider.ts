@@ -12,10 +12,10 @@ import {
   attemptCookie,
   attemptOf,
   endedAttemptCookie,
-} from '../accounts/attempt-cookie.ts'
+  ownPath,
+} from '../accounts/cookies.ts'
 import { signInByIdentity } from '../accounts/identity-sign-in.ts'
 import type { CallbackParameters, ProvenIdentity } from '../accounts/oidc-provider.ts'
-import { ownPath } from '../accounts/own-path.ts'
 import type { RateLimits } from '../edge/http/contract.ts'
 import { type Answer, type Endpoint, endpoint, type Visitor } from '../edge/http/endpoint.ts'
 import { redirect } from './layout.ts'

@@ -1,5 +1,6 @@
 /** The operations on accounts. Those on the members are in `src/accounts/member-operations.ts`. */
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
+import { environments, scopes } from '../../edge/http/callers.ts'
 import {
   type AccountServices,
   accountField,
@@ -7,6 +8,7 @@ import {
   limitField,
   madeId,
   nextField,
+  orNull,
   pageOf,
   time,
 } from '../../operations/fields.ts'
@@ -14,10 +16,9 @@ import { changed, operationsFor } from '../../operations/operation.ts'
 import { refuse } from '../../platform/errors.ts'
 import { closedObject, listOf } from '../../platform/json/closed-object.ts'
 import { renderFields } from '../../platform/render-fields.ts'
-import { renderTable } from '../../platform/render-table.ts'
-import { keyColumns, listedKey, withState } from './listed-key.ts'
-import { createAccount } from './manage.ts'
-import { findAccounts, findShownKeys } from './store.ts'
+import { type Columns, renderTable, sameNames } from '../../platform/render-table.ts'
+import { createAccount, isActive } from './manage.ts'
+import { findAccounts, findShownKeys, type StoredKey } from './store.ts'
 
 const { read, change } = operationsFor<AccountServices>()
 
@@ -25,6 +26,38 @@ const account = closedObject({ id: Type.String(), name: Type.String(), createdAt
 const credits = Type.Integer()
 
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** A key of an account, as lists show it. */
+export const listedKey = closedObject({
+  id: Type.String(),
+  shown: Type.String({ description: 'The beginning and the end of the key.' }),
+  name: Type.String(),
+  environment: Type.Enum([...environments]),
+  scopes: Type.Array(Type.Enum([...scopes])),
+  allowedFrom: orNull(Type.Array(Type.String()), 'Networks; null: any.'),
+  state: Type.Enum(['active', 'expired', 'revoked']),
+  createdAt: time,
+  expiresAt: orNull(time, 'Null: valid until it is revoked.'),
+  revokedAt: orNull(time, 'Null unless it is revoked.'),
+  lastUsedAt: orNull(time, 'Up to a minute behind; null if it was never used.'),
+})
+export type ListedKey = Static<typeof listedKey>
+
+export function withState(key: StoredKey, now: Date) {
+  const ended = key.revokedAt === null ? 'expired' : 'revoked'
+  return { ...key, state: isActive(key, now) ? 'active' : ended } as const
+}
+
+export const keyColumns = {
+  id: 'id',
+  key: 'shown',
+  ...sameNames('state', 'name'),
+  scopes: ({ scopes: rights }) => rights.join(' '),
+  from: ({ allowedFrom }) => allowedFrom?.join(' ') ?? 'anywhere',
+  created: 'createdAt',
+  ends: ({ expiresAt, revokedAt }) => revokedAt ?? expiresAt,
+  lastUsed: 'lastUsedAt',
+} satisfies Columns<ListedKey>
 
 export const accountsCreate = change({
   name: 'accounts create',

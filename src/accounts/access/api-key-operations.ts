@@ -21,8 +21,8 @@ import { refuse } from '../../platform/errors.ts'
 import { closedObject, listOf } from '../../platform/json/closed-object.ts'
 import { sameNames } from '../../platform/render-table.ts'
 import { findAllEntries } from '../request-log/store.ts'
-import { networkText } from './allowed-from.ts'
-import { keyColumns, listedKey, withState } from './listed-key.ts'
+import { keyColumns, listedKey, withState } from './account-operations.ts'
+import { networkText } from './api-key.ts'
 import {
   activeKeysMax,
   createApiKey,

@@ -15,9 +15,8 @@ import { changed, operationsFor, unchanged } from '../../operations/operation.ts
 import { uuidV7 } from '../../platform/db/uuid-v7.ts'
 import { refuse } from '../../platform/errors.ts'
 import { closedObject } from '../../platform/json/closed-object.ts'
-import { networkText } from './allowed-from.ts'
-import { keyDigest, newOperatorToken, shownKey } from './api-key.ts'
-import { findTokens, insertToken, revokeToken } from './operator-tokens.ts'
+import { keyDigest, networkText, newOperatorToken, shownKey } from './api-key.ts'
+import { findTokens, insertToken, revokeToken } from './authenticate.ts'
 import { allowedNetworksMax, keyNameLengthMax } from './schema.ts'
 
 const { read, change } = operationsFor<object>()

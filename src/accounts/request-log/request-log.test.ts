@@ -8,13 +8,13 @@ import { eventually } from '../../../test/support/start/processes.ts'
 import { startService, type TestService } from '../../../test/support/start/service.ts'
 import type { CallRecord } from '../../edge/http/call-log.ts'
 import { sql } from '../../platform/db/db.ts'
-import { keepRequestLogDays } from './days.ts'
 import { type LogFilter, type LogQuery, readLogFilter } from './log-filter.ts'
 import {
   countByStatus,
   type FoundEntries,
   findEntries,
   insertEntries,
+  keepRequestLogDays,
   type LogEntry,
 } from './store.ts'
 import { callWriter } from './writer.ts'

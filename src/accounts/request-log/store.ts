@@ -1,9 +1,9 @@
 /** All SQL of request_log. */
 import type { CallRecord } from '../../edge/http/call-log.ts'
-import { fragment, type Queryable, sql, type Tx } from '../../platform/db/db.ts'
+import { type Db, fragment, type Queryable, sql, type Tx } from '../../platform/db/db.ts'
 import type { LogFilter } from './log-filter.ts'
 
-export interface NewEntry extends Omit<CallRecord, 'cause' | 'address'> {
+interface NewEntry extends Omit<CallRecord, 'cause' | 'address'> {
   /** As JSON. */
   cause: string | null
   network: string
@@ -48,7 +48,7 @@ const columns = fragment`seq, at, request_id as "requestId", key_id as "keyId", 
 /** The calls that one look goes through. With a million calls it takes 7 ms instead of 1.3 s. */
 export const lookedAtMax = 10_000
 
-export interface EntriesWanted extends LogFilter {
+interface EntriesWanted extends LogFilter {
   accountId: string
   /** Only calls before this one; null: from the newest. */
   before: number | null
@@ -247,7 +247,7 @@ export async function findCalledOperations(
   return rows.map(({ operation }) => operation)
 }
 
-export async function deleteCountsBefore(tx: Tx, firstMinute: Date): Promise<void> {
+async function deleteCountsBefore(tx: Tx, firstMinute: Date): Promise<void> {
   await tx.run(sql`delete from request_counts where minute < ${firstMinute}`)
 }
 
@@ -258,7 +258,30 @@ export async function makeDay(tx: Tx, day: string): Promise<void> {
 }
 
 /** Removes all days before `firstDay`. */
-export async function dropDaysBefore(tx: Tx, firstDay: string): Promise<void> {
+async function dropDaysBefore(tx: Tx, firstDay: string): Promise<void> {
   await tx.run(sql`select set_config('lock_timeout', '200ms', true)`)
   await tx.run(sql`select drop_request_log_days(${firstDay}::date)`)
+}
+
+const dayMs = 86_400_000
+/** Days made ahead, so that an outage of the job for a day loses nothing. */
+const daysAhead = 2
+
+/** Counts hold no call, so they stay longer: at least as long as the calls that they lead to. */
+const countDaysMin = 90
+
+/** `days` is how many days are kept besides today. 0 removes all, because nothing is logged. */
+export async function keepRequestLogDays(
+  db: Db,
+  { days, now }: { days: number; now: Date },
+): Promise<void> {
+  const dayIn = (n: number) => new Date(now.getTime() + n * dayMs).toISOString().slice(0, 10)
+  if (days > 0)
+    for (let n = 0; n <= daysAhead; n++) await db.transaction((tx) => makeDay(tx, dayIn(n)))
+  const first = days > 0 ? dayIn(-days) : dayIn(daysAhead + 1)
+  await db.transaction((tx) => dropDaysBefore(tx, first))
+  const counted = new Date(
+    now.getTime() - (days > 0 ? Math.max(countDaysMin, days + 1) : 0) * dayMs,
+  )
+  await db.transaction((tx) => deleteCountsBefore(tx, counted))
 }

@@ -1,12 +1,11 @@
 /** The job that queues notices by mail, to owners of accounts and to the operator. */
-
 import { findAccountNames, findEndingKeys } from '../../accounts/api.ts'
 import { type DueNotice, ownerNotices, queueNotices } from '../../accounts/notices.ts'
 import type { OwnerNotice } from '../../audit/account-actions.ts'
 import { findLowCredits } from '../../billing/api.ts'
 import type { Config } from '../../config/config.ts'
-import { type NeedServices, readNeedFacts } from '../../health/need-facts.ts'
 import { type NeedName, needPages, needsOf } from '../../health/needs.ts'
+import { type NeedServices, readNeedFacts } from '../../health/status-operation.ts'
 import { readSurvey } from '../../health/survey.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { counted } from '../../platform/counted.ts'

@@ -1,6 +1,6 @@
 /** The page of the user's own accounts: open another one, and answer invitations. */
+import type { Invitation } from '../../accounts/api.ts'
 import { findInvitationsTo, findSignedIn, updateSessionAccount } from '../../accounts/api.ts'
-import type { Invitation } from '../../accounts/invitation.ts'
 import { membersMax } from '../../accounts/invitations.ts'
 import { membersAccept, membersDecline } from '../../accounts/member-operations.ts'
 import { accountsPath } from '../../accounts/sign-in.ts'

@@ -1,5 +1,6 @@
 /** The first page of the dashboard: how the account stands, and what to do next. */
 import { isActive } from '../../accounts/access/manage.ts'
+import type { Invitation } from '../../accounts/api.ts'
 import {
   findEntries,
   findInvitationsTo,
@@ -7,7 +8,6 @@ import {
   type LogEntry,
   type StoredKey,
 } from '../../accounts/api.ts'
-import type { Invitation } from '../../accounts/invitation.ts'
 import { accountsPath } from '../../accounts/sign-in.ts'
 import { findCreditAccount, findUsage } from '../../billing/api.ts'
 import { lastDays } from '../../billing/credits/months.ts'

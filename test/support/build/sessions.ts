@@ -1,5 +1,5 @@
 /** Users with a session, made by the module that owns them. */
-import { sessionCookieName } from '../../../src/accounts/session-cookie.ts'
+import { sessionCookieName } from '../../../src/accounts/cookies.ts'
 import { beginSession } from '../../../src/accounts/sessions.ts'
 import { insertMembership, insertUser } from '../../../src/accounts/store.ts'
 import type { Role } from '../../../src/edge/http/callers.ts'
