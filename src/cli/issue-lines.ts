@@ -27,9 +27,10 @@ import {
   issueScores,
   type Preview,
   previewScores,
+  readScoreLine,
+  type ScoreToIssue,
   type Superseded,
 } from '../scoring/scores/issue-scores.ts'
-import { readScoreLine, type ScoreToIssue } from '../scoring/scores/score-line.ts'
 import { type CommandContext, withContext } from './context.ts'
 import { failure, usageError } from './fail.ts'
 import { batchesUntil, type Input, openInput } from './input-lines.ts'

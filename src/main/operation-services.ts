@@ -109,7 +109,7 @@ export function openServices(
       return (await findKeys(db)).find(({ state }) => state === 'active')?.kid ?? null
     },
     async isEngineRecalled(db) {
-      const { isReleaseRecalled } = await import('../scoring/scores/known-engines.ts')
+      const { isReleaseRecalled } = await import('../scoring/scores/engine-operations.ts')
       return isReleaseRecalled(db)
     },
     async vocabulary() {

@@ -7,12 +7,13 @@ import { type Columns, renderTable, sameNames } from '../../platform/render-tabl
 import { countSnapshots, findSnapshot, type StoredSnapshot } from '../../scoring/api.ts'
 import { scoresExplain } from '../../scoring/scores/explain-operation.ts'
 import { scoreOperations } from '../../scoring/scores/operations.ts'
-import { openMakers, replay } from '../../scoring/scores/replay.ts'
 import {
+  openMakers,
   type ReplayTally,
+  replay,
   replayAll,
   type UnavailableEngine,
-} from '../../scoring/scores/replay-all.ts'
+} from '../../scoring/scores/replay.ts'
 import { scoresReliability } from '../../scoring/scores/reports/measure-operations.ts'
 import { parseSha256 } from '../args.ts'
 import { act, command } from '../command.ts'

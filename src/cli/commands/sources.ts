@@ -1,7 +1,7 @@
 /** `assay sources`: the senders of evidence, and how far each is trusted. */
 import type { Command } from 'commander'
 import { sourcesImport } from '../../scoring/evidence/evidence-ingests.ts'
-import { sourceKindNames } from '../../scoring/evidence/source-kinds.ts'
+import { sourceKindNames } from '../../scoring/evidence/schema.ts'
 import { sourceOperations, sourcesRegister } from '../../scoring/evidence/source-operations.ts'
 import { sourcesReport } from '../../scoring/scores/reports/measure-operations.ts'
 import { byOption, formatOption } from '../args.ts'

@@ -4,7 +4,6 @@
  * events are in causal order: `evidence.revoked` for each item, `score.revised`, and last
  * `dispute.resolved`, which names the resulting score.
  */
-
 import { revokeDigests } from '../../credentials/revoke.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { type Refusal, refuse } from '../../platform/errors.ts'
@@ -21,10 +20,11 @@ import { mayPublish } from '../scores/sharing.ts'
 import type { EarlierSnapshot, SharedSnapshot, Snapshot } from '../scores/snapshot.ts'
 import { findActiveSnapshots, findEarlierSnapshots } from '../scores/store.ts'
 import { canMove, type Decision, type Dispute, type DisputeKind, verdictOf } from './dispute.ts'
-import { disputeResolved, isScoreChanged } from './dispute-events.ts'
 import {
   cannotMove,
   type DisputeAction,
+  disputeResolved,
+  isScoreChanged,
   lockDispute,
   type MoveRefusal,
   unknownDispute,

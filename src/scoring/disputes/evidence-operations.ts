@@ -25,10 +25,9 @@ import {
   evidenceNamesField,
   findNamedEvidence,
 } from '../evidence/evidence-names.ts'
-import { unknownSource } from '../evidence/register-source.ts'
+import { knownSources, unknownSource } from '../evidence/register-source.ts'
 import { revocationReasons } from '../evidence/schema.ts'
 import { sourceIdField } from '../evidence/source-operations.ts'
-import { knownSources } from '../evidence/source-store.ts'
 import { evidenceStates, findEvidencePage, findUnrevokedOfSource } from '../evidence/store.ts'
 import { revokeAndRescore } from '../scores/revoke-evidence.ts'
 import { effects, type ScoredWorker } from '../scores/score-workers.ts'

@@ -3,17 +3,23 @@
  * worker, writes the dispute, calls other modules for the effects in their tables, and publishes
  * the event last. A crash before the commit changes nothing.
  */
+import { wireTime } from '../../platform/clock.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { uuidV7 } from '../../platform/db/uuid-v7.ts'
 import { type Refusal, refuse } from '../../platform/errors.ts'
-import { publishEvents } from '../../webhooks/events/outbox.ts'
+import { type NewEvent, publishEvents } from '../../webhooks/events/outbox.ts'
 import { findWorkerFacts, lockWorkers } from '../../workers/api.ts'
 import { excludeEvidence } from '../evidence/exclude-evidence.ts'
 import { lockEvidence } from '../evidence/store.ts'
 import { mayPublish } from '../scores/sharing.ts'
 import { findActiveSnapshots } from '../scores/store.ts'
-import { canMove, type Dispute, type DisputeKind, type DisputeState } from './dispute.ts'
-import { disputeOpened } from './dispute-events.ts'
+import {
+  canMove,
+  type Dispute,
+  type DisputeKind,
+  type DisputeState,
+  type Ending,
+} from './dispute.ts'
 import {
   findDisputes,
   findOpenDisputeAbout,
@@ -152,4 +158,53 @@ export async function lockDispute(tx: Tx, disputeId: string): Promise<Dispute | 
   await lockWorkers(tx, [found.workerId])
   const [locked = null] = await findDisputes(tx, [disputeId])
   return locked
+}
+
+type DisputeFacts = Pick<
+  Dispute,
+  'id' | 'workerId' | 'kind' | 'snapshotId' | 'restricted' | 'openedAt'
+>
+
+function disputeOpened(dispute: DisputeFacts): NewEvent {
+  return { type: 'dispute.opened', workerId: dispute.workerId, data: disputed(dispute) }
+}
+
+interface End {
+  ending: Ending
+  resultingSnapshotId: string | null
+  endedAt: Date
+}
+
+export function disputeResolved(dispute: DisputeFacts, end: End): NewEvent {
+  const { ending, resultingSnapshotId, endedAt } = end
+  const data = {
+    ...disputed(dispute),
+    resolution: ending,
+    scoreChanged: isScoreChanged(dispute, resultingSnapshotId),
+    resultingSnapshotId,
+    resolvedAt: wireTime(endedAt),
+  }
+  return { type: 'dispute.resolved', workerId: dispute.workerId, data }
+}
+
+/**
+ * Compares with the score that was disputed. If excluded evidence changed the score before the
+ * decision, that counts as a change too.
+ */
+export function isScoreChanged(
+  { snapshotId }: Pick<Dispute, 'snapshotId'>,
+  resultingSnapshotId: string | null,
+): boolean {
+  return snapshotId !== resultingSnapshotId
+}
+
+function disputed({ id, workerId, kind, snapshotId, restricted, openedAt }: DisputeFacts) {
+  return {
+    workerId,
+    disputeId: id,
+    kind,
+    snapshotId,
+    restricted,
+    openedAt: wireTime(openedAt),
+  }
 }

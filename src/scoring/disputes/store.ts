@@ -18,7 +18,7 @@ export function findDisputes(db: Queryable, ids: readonly string[]): Promise<Dis
     from disputes d where d.id = any(${ids}::uuid[]) order by d.due_at, d.id`)
 }
 
-export interface DisputePage {
+interface DisputePage {
   /** Disputes of this worker only; null: of all. */
   workerId: string | null
   /** The id of the last row of the page before, or null for the first page. */
@@ -97,7 +97,7 @@ export async function findDisputed(
     order by evidence_id`)
 }
 
-export interface NewDispute
+interface NewDispute
   extends Pick<
     Dispute,
     'id' | 'workerId' | 'kind' | 'restricted' | 'snapshotId' | 'openedAt' | 'dueAt'
@@ -128,7 +128,7 @@ export async function markUnderReview(tx: Tx, id: string): Promise<void> {
   await tx.run(sql`update disputes set state = 'under_review' where id = ${id}`)
 }
 
-export interface EndedDispute {
+interface EndedDispute {
   id: string
   /** Null if the dispute was withdrawn. */
   resolution: Resolution | null
@@ -151,7 +151,7 @@ export async function markEnded(tx: Tx, ended: EndedDispute): Promise<void> {
     where dispute_id = ${id} and evidence_id = any(${upheldIds}::uuid[])`)
 }
 
-export interface DisputeChange {
+interface DisputeChange {
   state: DisputeState
   changedAt: Date
   actor: string
@@ -174,4 +174,35 @@ export function findChanges(db: Queryable, disputeId: string): Promise<DisputeCh
     select state, changed_at as "changedAt", actor from dispute_changes
     where dispute_id = ${disputeId}
     order by array_position(array['open', 'under_review', 'resolved', 'withdrawn'], state)`)
+}
+
+/** Returns the disputes as an export shows them. */
+export function findDisputeRecords(db: Queryable, workerId: string): Promise<object[]> {
+  return db.rows<object>(sql`
+    select d.id as "disputeId", d.kind, d.state, d.resolution, d.restricted,
+      encode(d.snapshot_id, 'hex') as "snapshotId",
+      encode(d.resulting_snapshot_id, 'hex') as "resultingSnapshotId", d.opened_at as "openedAt",
+      d.due_at as "dueAt", d.ended_at as "endedAt",
+      (select coalesce(json_agg(json_build_object('evidenceId', t.evidence_id,
+        'excluded', t.excluded, 'upheld', t.upheld) order by t.evidence_id), '[]')
+        from dispute_targets t where t.dispute_id = d.id and t.evidence_id is not null) as evidence,
+      (select json_agg(json_build_object('state', c.state, 'changedAt', c.changed_at,
+        'actor', c.actor) order by
+        array_position(array['open', 'under_review', 'resolved', 'withdrawn'], c.state))
+        from dispute_changes c where c.dispute_id = d.id) as changes
+    from disputes d where d.worker_id = ${workerId} order by d.id`)
+}
+
+/**
+ * Erases the worker's disputes. Call it before the erasure of evidence, because disputes refer to
+ * evidence. An ended dispute of a previous worker of the evidence refers to it too.
+ */
+export async function eraseDisputes(tx: Tx, workerId: string): Promise<void> {
+  await tx.run(sql`
+    delete from dispute_changes
+    where dispute_id in (select id from disputes where worker_id = ${workerId})`)
+  await tx.run(sql`
+    delete from dispute_targets
+    where worker_id = ${workerId} or evidence_id in (select evidence_id from evidence where worker_id = ${workerId})`)
+  await tx.run(sql`delete from disputes where worker_id = ${workerId}`)
 }

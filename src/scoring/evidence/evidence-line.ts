@@ -3,7 +3,6 @@ import { Compile } from 'typebox/compile'
 import { type Fault, firstFault } from '../../platform/json/shape-fault.ts'
 import { dayOfDate } from '../core/civil-date.ts'
 import { ruleOf, type Vocabulary } from '../core/evidence.ts'
-import { type Refused, valueReader } from './line-reader.ts'
 import {
   type Achievement,
   achievementsFile,
@@ -11,6 +10,8 @@ import {
   badgeLine,
   type EvidenceLine,
   evidenceLine,
+  type Refused,
+  valueReader,
 } from './schema.ts'
 
 const readItem = valueReader(evidenceLine)

@@ -11,11 +11,16 @@ import { canonicalJson } from '../../platform/json/canonical-json.ts'
 import { findWorkerIds, holdWorkers } from '../../workers/worker-ids.ts'
 import type { Vocabulary } from '../core/evidence.ts'
 import { evidenceFault, type WorkerName, workerNameOf } from './evidence-line.ts'
-import { type Refused, refused } from './line-reader.ts'
 import { type BadgeSigner, readBadge } from './open-badge.ts'
 import { deleteImport, markForRecomputation, renewImport } from './recomputation-store.ts'
-import type { Achievement, BadgeLine, EvidenceLine } from './schema.ts'
-import { knownSources } from './source-store.ts'
+import { knownSources } from './register-source.ts'
+import {
+  type Achievement,
+  type BadgeLine,
+  type EvidenceLine,
+  type Refused,
+  refused,
+} from './schema.ts'
 import {
   type EvidenceRow,
   findEvidenceByName,

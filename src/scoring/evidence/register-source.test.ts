@@ -4,11 +4,9 @@ import { signerOf } from '../../../test/support/build/credentials.ts'
 import { testDatabase } from '../../../test/support/start/database.ts'
 import { base58Encode } from '../../platform/crypto/bytes.ts'
 import { sql } from '../../platform/db/db.ts'
-import { registerSource } from './register-source.ts'
-import type { SourceLine } from './schema.ts'
-import { sourceKindNames, sourceKinds } from './source-kinds.ts'
+import { findSources, registerSource } from './register-source.ts'
+import { type SourceLine, sourceKindNames, sourceKinds } from './schema.ts'
 import { readSourceLine, sourceOf } from './source-line.ts'
-import { findSources } from './source-store.ts'
 
 const database = await testDatabase()
 const { db } = database

@@ -1,10 +1,55 @@
 /**
- * Shapes of the lines by which an operator imports sources and evidence. The shapes are closed, so
- * a field that is not declared here cannot reach the engine.
+ * Shapes of the lines by which an operator imports sources and evidence, and the kinds of sources.
+ * The shapes are closed, so a field that is not declared here cannot reach the engine.
  */
-import { type Static, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
 import { closedObject } from '../../platform/json/closed-object.ts'
-import { sourceKindNames } from './source-kinds.ts'
+import { type Fault, firstFault } from '../../platform/json/shape-fault.ts'
+
+interface SourceKind {
+  /** In permille. The operator may set a lower assurance for a source, never a higher one. */
+  assuranceMax: number
+  /**
+   * Group of every source of this kind, if the sources of the kind are not independent of each
+   * other.
+   */
+  group?: string
+  meaning: string
+}
+
+export const sourceKindNames = [
+  'self',
+  'unverified_peer',
+  'verified_peer',
+  'organisation',
+  'accredited',
+  'machine_verified',
+] as const
+export type SourceKindName = (typeof sourceKindNames)[number]
+
+/**
+ * The lowest assurance above 0. A lighter result could drift a score with its age, where the pulls
+ * of the others cancel.
+ */
+export const assuranceMin = 100
+
+export const sourceKinds: Readonly<Record<SourceKindName, SourceKind>> = {
+  self: {
+    assuranceMax: 0,
+    group: 'self',
+    meaning: 'The worker: claims are kept and score nothing.',
+  },
+  unverified_peer: {
+    assuranceMax: 100,
+    group: 'unverified-peers',
+    meaning: 'People nobody has identified. All of them together are one voice.',
+  },
+  verified_peer: { assuranceMax: 400, meaning: 'An identified person who worked with the worker.' },
+  organisation: { assuranceMax: 700, meaning: 'An employer, a client, a platform.' },
+  accredited: { assuranceMax: 1_000, meaning: 'An examiner whose work others have checked.' },
+  machine_verified: { assuranceMax: 1_000, meaning: 'A result that a machine can check again.' },
+}
 
 const slug = {
   pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
@@ -173,3 +218,23 @@ export const revocationReasons = [
   'policy',
 ] as const
 export type RevocationReason = (typeof revocationReasons)[number]
+
+export interface Refused {
+  refused: Fault
+}
+
+/** Returns a parser that neither fills in nor repairs a value (decision D8). */
+export function valueReader<Shape extends TSchema>(
+  schema: Shape,
+): (value: unknown) => Static<Shape> | Refused {
+  const shape = Compile(schema)
+  return (value) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      return refused(null, 'The line is not a JSON object.')
+    return shape.Check(value) ? value : { refused: firstFault(shape, value) }
+  }
+}
+
+export function refused(field: string | null, reason: string): Refused {
+  return { refused: { field, reason } }
+}

@@ -3,9 +3,17 @@
  */
 import { KeyRefused, publicKeyOfKid, trustedPublicKey } from '../../credentials/signing-key.ts'
 import type { Fault } from '../../platform/json/shape-fault.ts'
-import { type Refused, refused, valueReader } from './line-reader.ts'
-import { type SourceLine, sourceLine } from './schema.ts'
-import { assuranceMin, type SourceKindName, sourceKindNames, sourceKinds } from './source-kinds.ts'
+import {
+  assuranceMin,
+  type Refused,
+  refused,
+  type SourceKindName,
+  type SourceLine,
+  sourceKindNames,
+  sourceKinds,
+  sourceLine,
+  valueReader,
+} from './schema.ts'
 
 export interface Source {
   id: string

@@ -5,9 +5,8 @@ import { changed, operationsFor, unchanged } from '../../operations/operation.ts
 import type { Tx } from '../../platform/db/db.ts'
 import { refuse } from '../../platform/errors.ts'
 import { closedObject } from '../../platform/json/closed-object.ts'
-import { registerSource, setSuspended } from './register-source.ts'
+import { findSources, registerSource, setSuspended } from './register-source.ts'
 import { sourceLine } from './schema.ts'
-import { findSources } from './source-store.ts'
 
 const { read, change } = operationsFor<object>()
 

@@ -46,7 +46,7 @@ export async function insertEvidence(tx: Tx, rows: readonly EvidenceRow[]): Prom
   return new Set(inserted.map(({ id }) => id))
 }
 
-export interface PrivateRow {
+interface PrivateRow {
   evidenceId: string
   /** Canonical JSON. */
   payload: string
@@ -81,7 +81,7 @@ export function findEvidenceByName(
     left join evidence_private p on p.evidence_id = e.evidence_id`)
 }
 
-export interface WorkerEvidence extends Required<Omit<Evidence, 'excluded'>> {
+interface WorkerEvidence extends Required<Omit<Evidence, 'excluded'>> {
   workerId: string
   state: EvidenceState
 }
@@ -118,7 +118,7 @@ export async function findExpiryDays(
 }
 
 export const evidenceStates = ['active', 'excluded', 'revoked', 'expired'] as const
-export type EvidenceState = (typeof evidenceStates)[number]
+type EvidenceState = (typeof evidenceStates)[number]
 
 export interface EvidenceInState {
   evidenceId: string
@@ -211,7 +211,7 @@ export async function findUnrevokedOfSource(
   return rows.map(({ id }) => id)
 }
 
-export interface ListedEvidence extends Omit<EvidenceRow, 'digest' | 'state'> {
+interface ListedEvidence extends Omit<EvidenceRow, 'digest' | 'state'> {
   state: EvidenceState
   stateAt: Date
   /** Null unless the item is revoked. */
@@ -256,4 +256,31 @@ export async function moveToWorker(
 ): Promise<void> {
   await tx.run(sql`
     update evidence set worker_id = ${workerId} where evidence_id = any(${ids}::uuid[])`)
+}
+
+/** What an export shows of an item. */
+interface EvidenceRecord {
+  /** JSON text, or null if the item has no private part. */
+  payload: string | null
+}
+
+export function findEvidenceRecords(db: Queryable, workerId: string): Promise<EvidenceRecord[]> {
+  return db.rows<EvidenceRecord>(sql`
+    select e.evidence_id as "evidenceId", e.source_id as "sourceId",
+      e.external_id as "externalId", e.skill_id as "skillId", e.type, e.value,
+      to_char(e.observed_on, 'YYYY-MM-DD') as "observedOn",
+      to_char(e.expires_on, 'YYYY-MM-DD') as "expiresOn", encode(e.digest, 'hex') as digest,
+      e.ingested_at as "ingestedAt", e.state, e.revoked_reason as "revokedReason",
+      e.revoked_by as "revokedBy", p.payload
+    from evidence e left join evidence_private p on p.evidence_id = e.evidence_id
+    where e.worker_id = ${workerId} order by e.evidence_id`)
+}
+
+/** Erases all evidence of the worker and returns the number of items. */
+export async function eraseEvidence(tx: Tx, workerId: string): Promise<number> {
+  await tx.run(sql`delete from score_recomputations where worker_id = ${workerId}`)
+  await tx.run(sql`
+    delete from evidence_private
+    where evidence_id in (select evidence_id from evidence where worker_id = ${workerId})`)
+  return tx.run(sql`delete from evidence where worker_id = ${workerId}`)
 }

@@ -1,17 +1,20 @@
 /** Issues credentials for scores that an operator brings. A score with an id is issued once. */
+import { Compile } from 'typebox/compile'
 import { findCredentials, findUnrevokedCurrent } from '../../credentials/api.ts'
 import type { Credential } from '../../credentials/convert-proof.ts'
 import { type IssuedCredential, type Issuer, issueCredentials } from '../../credentials/issue.ts'
-import { credentialPayload, subjectUrl } from '../../credentials/payload.ts'
+import { credentialPayload, type Score, subjectUrl } from '../../credentials/payload.ts'
+import { scoreLine } from '../../credentials/schema.ts'
 import { activeSigner, type KeyFolder } from '../../credentials/signers.ts'
 import { applyBatch, type BatchContext } from '../../operations/ingest.ts'
 import { changed, unchanged } from '../../operations/operation.ts'
 import type { Queryable, Tx } from '../../platform/db/db.ts'
 import { canonicalJson } from '../../platform/json/canonical-json.ts'
-import type { Fault } from '../../platform/json/shape-fault.ts'
+import { type Fault, firstFault } from '../../platform/json/shape-fault.ts'
+import { parseStrictJson } from '../../platform/json/strict-json.ts'
+import { bandOf } from '../../standard/bands.ts'
 import { lockWorkers } from '../../workers/api.ts'
 import { findUsernameOwners } from '../../workers/worker-ids.ts'
-import type { ScoreToIssue } from './score-line.ts'
 import { findWorkerCredentials } from './store.ts'
 
 export interface Issuing extends Omit<Issuer, 'signer'> {
@@ -210,4 +213,34 @@ async function lockComputedScores(
     owners.map(({ workerId }) => workerId),
   )
   return findComputedScores(tx, usernames)
+}
+
+export interface ScoreToIssue extends Score {
+  id?: string
+}
+
+const shape = Compile(scoreLine)
+
+/**
+ * The band is computed where it is not given; nothing else is filled in or repaired (decision D8).
+ */
+export function readScoreLine(bytes: Uint8Array): ScoreToIssue | { refused: Fault } {
+  const json = parseStrictJson(bytes)
+  if (json.kind !== 'value') return refused(null, json.why.replace('The body', 'The line'))
+  const line = json.value
+  if (!shape.Check(line)) return { refused: firstFault(shape, line) }
+  const { scoreBand = bandOf(line.score), id, ...rest } = line
+  if (scoreBand !== bandOf(line.score))
+    return refused('scoreBand', `the band of ${line.score} is ${bandOf(line.score)}`)
+  if (line.confidenceLow > line.score)
+    return refused('confidenceLow', 'must not be above the score')
+  if (line.confidenceHigh < line.score)
+    return refused('confidenceHigh', 'must not be below the score')
+  const score = { ...rest, scoreBand }
+  // PostgreSQL writes a UUID in lowercase, so ids are compared in it.
+  return id === undefined ? score : { ...score, id: id.toLowerCase() }
+}
+
+function refused(field: string | null, reason: string): { refused: Fault } {
+  return { refused: { field, reason } }
 }

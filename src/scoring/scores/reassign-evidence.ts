@@ -14,15 +14,15 @@ import {
   lockEvidence,
   moveToWorker,
 } from '../evidence/store.ts'
+import { type ScoredWorker, scoreWorkers } from './score-workers.ts'
+import type { Scoring } from './scoring.ts'
 import {
   findAffectedScores,
   findEarlierAffected,
   lockEvidenceWorkers,
   revokeCredentialsOf,
   workersOf,
-} from './affected-scores.ts'
-import { type ScoredWorker, scoreWorkers } from './score-workers.ts'
-import type { Scoring } from './scoring.ts'
+} from './scoring-inputs.ts'
 
 export interface Reassignment {
   /** Ids in lowercase, each once, or all unrevoked evidence of one worker. */

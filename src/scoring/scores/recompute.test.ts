@@ -28,8 +28,7 @@ import { endImport, ingestEvidence } from '../evidence/ingest-evidence.ts'
 import { markForRecomputation } from '../evidence/recomputation-store.ts'
 import { registerSource } from '../evidence/register-source.ts'
 import { sourcesResume, sourcesSuspend } from '../evidence/source-operations.ts'
-import { countDue, markFaded, markOutdated, recomputeSome } from './recompute.ts'
-import { scoresMark } from './recompute-operations.ts'
+import { countDue, markFaded, markOutdated, recomputeSome, scoresMark } from './recompute.ts'
 import { type Scoring, scoringRulesOf } from './scoring.ts'
 
 const registry = await testRegistry()

@@ -15,18 +15,18 @@ import {
 } from '../evidence/revoke-evidence.ts'
 import type { RevocationReason } from '../evidence/schema.ts'
 import { findWorkerEvidence, type OwnedEvidence } from '../evidence/store.ts'
+import { rescore, type ScoredWorker } from './score-workers.ts'
+import type { Scoring } from './scoring.ts'
 import {
   type AffectedScores,
+  type DueWorker,
   type EarlierAffectedSnapshot,
   findAffectedScores,
   findEarlierAffected,
   lockEvidenceWorkers,
   revokeCredentialsOf,
   workersOf,
-} from './affected-scores.ts'
-import { rescore, type ScoredWorker } from './score-workers.ts'
-import type { Scoring } from './scoring.ts'
-import type { DueWorker } from './scoring-inputs.ts'
+} from './scoring-inputs.ts'
 import { mayPublish } from './sharing.ts'
 import type { Snapshot } from './snapshot.ts'
 

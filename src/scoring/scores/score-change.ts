@@ -4,8 +4,14 @@ import type { WorkerFacts } from '../../workers/gate.ts'
 import type { Evidence, ScoreInput } from '../core/evidence.ts'
 import type { ScoreResult } from '../core/score.ts'
 import type { PastEngine } from './engine.ts'
-import { type Decision, decide, isPublished, type Published, scoredIds } from './issue-rule.ts'
-import { endsOnDay } from './published-until.ts'
+import {
+  type Decision,
+  decide,
+  endsOnDay,
+  isPublished,
+  type Published,
+  scoredIds,
+} from './issue-rule.ts'
 import type { ScoringRules } from './scoring.ts'
 import { mayShare } from './sharing.ts'
 import {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readScoreLine } from './score-line.ts'
+import { readScoreLine } from './issue-scores.ts'
 
 const line = {
   username: 'ada-lovelace',

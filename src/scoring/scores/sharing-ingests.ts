@@ -16,8 +16,7 @@ import { type Registration, readRegistration } from '../../workers/registration.
 import { permissions, registration, textVersion } from '../../workers/schema.ts'
 import { type WorkerName, workerNameOf } from '../evidence/evidence-line.ts'
 import { holdNamedWorkers, nameKey } from '../evidence/ingest-evidence.ts'
-import { type Refused, refused, valueReader } from '../evidence/line-reader.ts'
-import { workerNames } from '../evidence/schema.ts'
+import { type Refused, refused, valueReader, workerNames } from '../evidence/schema.ts'
 import { changeConsents, importWorkers, moveIdentity } from './keep-sharing.ts'
 
 /** A line has a few names and texts. */

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { draws } from '../../../../test/support/oracle/draws.ts'
 import type { Vocabulary } from '../../core/evidence.ts'
-import type { ReportItem } from './counted-skills.ts'
 import { openReliability } from './reliability.ts'
 import { openSourceReport } from './source-report.ts'
+import type { ReportItem } from './statistics.ts'
 
 const asOfDay = 20_400
 const weightPermille = { assessment: 350, work_product: 300 }

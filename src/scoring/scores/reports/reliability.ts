@@ -3,17 +3,20 @@
  * of a group, agreement of groups, and whether a range covers the next result.
  */
 import type { Static } from 'typebox'
-import { type CountedSkill, countedSkills, type ReportItem, scoreItems } from './counted-skills.ts'
 import { calibrationRow, emptyRow } from './report-fields.ts'
 import { nearPoints, type ReportOptions } from './source-report.ts'
 import {
   addPair,
+  type CountedSkill,
   correlationOf,
+  countedSkills,
   decimals,
   deviationOf,
   meanOf,
   noSums,
+  type ReportItem,
   rounded,
+  scoreItems,
 } from './statistics.ts'
 
 const kinds = ['all', 'items left', 'level', 'source'] as const

@@ -4,18 +4,20 @@
  */
 import type { Static } from 'typebox'
 import type { Vocabulary } from '../../core/evidence.ts'
-import { countedSkills, type ReportItem, scoreItems } from './counted-skills.ts'
 import { emptyRow, sourceRow } from './report-fields.ts'
 import {
   addPair,
   correlationOf,
+  countedSkills,
   decimals,
   deviationOf,
   isBeyond,
   meanOf,
   noSums,
+  type ReportItem,
   rounded,
   type Sums,
+  scoreItems,
 } from './statistics.ts'
 
 type SourceRow = Static<typeof sourceRow>
