@@ -23,8 +23,12 @@ import { createMetrics } from '../src/platform/observability/metrics.ts'
 import { candidateContract } from '../src/workers/candidates/contract.ts'
 import { candidateHandlers } from '../src/workers/candidates/handlers.ts'
 import { publicScore } from '../src/workers/candidates/public-read.ts'
-import { findBySnapshot, findByUsername } from '../src/workers/candidates/public-store.ts'
-import { type CandidateReads, foundCandidate } from '../src/workers/candidates/reads.ts'
+import {
+  type CandidateReads,
+  findBySnapshot,
+  findByUsername,
+  foundCandidate,
+} from '../src/workers/candidates/reads.ts'
 import { candidateSearch } from '../src/workers/candidates/search.ts'
 import { skillNames } from '../src/workers/candidates/skill-names.ts'
 

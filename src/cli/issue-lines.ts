@@ -3,15 +3,16 @@
  * After a crash the registry may hold a batch that was not written; a second run writes it again.
  */
 import type { Config } from '../config/config.ts'
-import {
-  type Credential,
-  convertProof,
-  type ProofConversion,
-} from '../credentials/convert-proof.ts'
 import { tendLists } from '../credentials/issue.ts'
 import { originOf } from '../credentials/payload.ts'
 import type { ProofForm } from '../credentials/proof.ts'
-import { activeSigner, openSigners } from '../credentials/signers.ts'
+import {
+  activeSigner,
+  type Credential,
+  convertProof,
+  openSigners,
+  type ProofConversion,
+} from '../credentials/signers.ts'
 import { systemClock } from '../platform/clock.ts'
 import { counted } from '../platform/counted.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'

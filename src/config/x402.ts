@@ -1,5 +1,5 @@
 /** Settings of x402 payments by callers without an API key. */
-import { mayBeRight } from '../billing/x402/protocol/address.ts'
+import { mayBeRight } from '../billing/x402/protocol/terms.ts'
 import type { X402Settings } from '../billing/x402/settlement/open.ts'
 import { networkNames } from '../edge/http/payment-challenge.ts'
 import {

@@ -5,7 +5,10 @@
 import type { Queryable } from '../platform/db/db.ts'
 import { readSigners } from './key-files.ts'
 import { findKeys } from './key-store.ts'
+import type { Origin } from './payload.ts'
+import { makeProof, type ProofForm } from './proof.ts'
 import type { Signer } from './signing-key.ts'
+import { vcSha256Of } from './trust.ts'
 
 export interface Signers {
   /**
@@ -50,4 +53,42 @@ export async function activeSigner(db: Queryable, signers: KeyFolder): Promise<S
       `The private key of the active key ${active.kid} is not in ${signers.folder}. Run the command where it is, or set SIGNING_KEYS_DIR.`,
     )
   return signer
+}
+
+export type Credential = Record<string, unknown>
+
+type ConvertedCredential = { credential: Credential } | { cannotSignAs: string }
+
+export interface ProofConversion {
+  /** The present and former origins of this deployment. */
+  origins: readonly Pick<Origin, 'issuer' | 'shape'>[]
+  signers: Signers
+}
+
+/**
+ * Returns the credential with a proof of the given form, signed with the key that signed it before.
+ * Payload, digest and status stay the same.
+ * `credential` must carry its native proof. Returns that key's kid in `cannotSignAs` if its file is
+ * not on this machine, or if the issuer is none of `origins`. Throws `KeyRefused` for a key file
+ * that is not sound.
+ */
+export async function convertProof(
+  credential: Credential,
+  form: ProofForm,
+  { origins, signers }: ProofConversion,
+): Promise<ConvertedCredential> {
+  if (form === 'native') return { credential }
+  const { proof, ...payload } = credential
+  const { created, verificationMethod } = proof as { created: string; verificationMethod: string }
+  const kid = verificationMethod.slice(verificationMethod.indexOf('#') + 1)
+  const origin = origins.find(({ issuer }) => issuer === credential.issuer)
+  const signer = await signers.of(kid)
+  if (origin === undefined || signer === undefined) return { cannotSignAs: kid }
+  const signed = { document: payload, shape: origin.shape, jcsSha256: vcSha256Of(payload) }
+  return {
+    credential: {
+      ...payload,
+      proof: makeProof(signed, { form, created, verificationMethod }, signer),
+    },
+  }
 }

@@ -23,7 +23,7 @@ import { findOpenDisputesOf, findScored, type OpenDispute } from '../scoring/api
 import { findWorkerPage, findWorkers, findWorkersLike, type Worker } from '../workers/api.ts'
 import { hidingScore, type ScoreGate, scoreGates } from '../workers/gate.ts'
 import { identityAt, identityStates } from '../workers/identity-state.ts'
-import { missingFor } from '../workers/onboard.ts'
+import { missingFor } from '../workers/register.ts'
 import { type Permission, permissions } from '../workers/schema.ts'
 import { unknownWorker, usernameField } from '../workers/username.ts'
 import { eraseWorker, exportWorker } from './worker-data.ts'

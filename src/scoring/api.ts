@@ -11,17 +11,18 @@ export {
   findEvidenceRecords,
   findWorkerEvidence,
 } from './evidence/store.ts'
-export { countSnapshots, findSnapshot, type StoredSnapshot } from './scores/history-store.ts'
+export {
+  countSnapshots,
+  eraseWorkings,
+  findScoreRecords,
+  findSnapshot,
+  type ScoreRecord,
+  type StoredSnapshot,
+} from './scores/history-store.ts'
 export {
   countDueReissues,
   countPublicScores,
   countPublicScoresOf,
   waitForReissues,
 } from './scores/reissue-store.ts'
-export {
-  eraseWorkings,
-  findScored,
-  findScoreRecords,
-  findWorkerCredentials,
-  type ScoreRecord,
-} from './scores/store.ts'
+export { findScored, findWorkerCredentials } from './scores/store.ts'

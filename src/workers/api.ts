@@ -1,6 +1,6 @@
 /** What other modules may read and change of workers, profiles, consents and identities. The stores are private. */
 export { type ConsentChange, findConsentChanges } from './consent-store.ts'
-export { findIdentityChanges } from './identity-store.ts'
+export { findIdentityChanges } from './identity.ts'
 export {
   eraseWorkerRows,
   findUsernameDigests,

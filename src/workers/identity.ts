@@ -1,8 +1,9 @@
 /**
  * Identity verification: it is begun, verified until a time, and may be revoked. Every state is
- * recorded as a row, except expiry, which follows from the time.
+ * recorded as a row, except expiry, which follows from the time. Tables: `identities` and
+ * `identity_changes`.
  */
-import type { Tx } from '../platform/db/db.ts'
+import { type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import { type Refusal, refuse } from '../platform/errors.ts'
 import type { Attribution } from './consent.ts'
 import {
@@ -10,9 +11,9 @@ import {
   type IdentityMove,
   type IdentityState,
   identityAt,
+  type StoredIdentity,
   statesOf,
 } from './identity-state.ts'
-import { findIdentities, insertIdentityChanges } from './identity-store.ts'
 import { lockWorker, lockWorkers } from './store.ts'
 
 export type Move =
@@ -20,13 +21,13 @@ export type Move =
   /** The verification counts before this time. */
   | { move: 'verify'; until: Date }
 
-export interface MovedIdentity {
+interface MovedIdentity {
   from: IdentityState
   /** Null if there was nothing to do. */
   to: IdentityState | null
 }
 
-export type IdentityRefusal = Refusal<'worker_not_found' | 'identity_state' | 'invalid_field'>
+type IdentityRefusal = Refusal<'worker_not_found' | 'identity_state' | 'invalid_field'>
 
 /** Moves the identity of a worker within the caller's transaction and records every state. */
 export async function recordIdentityMove(
@@ -91,4 +92,52 @@ export async function verifyNewWorkers(
     { workerId, change: 2, state: 'verified' as const, verifiedUntil: until },
   ])
   await insertIdentityChanges(tx, changes, attribution)
+}
+
+interface IdentityRow extends StoredIdentity {
+  workerId: string
+  /** Number of this change of the worker, from 1. */
+  change: number
+}
+
+function findIdentities(db: Queryable, workerIds: readonly string[]): Promise<IdentityRow[]> {
+  return db.rows<IdentityRow>(sql`
+    select worker_id as "workerId", state, verified_until as "verifiedUntil", change
+    from identities where worker_id = any(${workerIds}::uuid[])`)
+}
+
+interface RecordedMove extends StoredIdentity {
+  by: string
+  changedAt: Date
+}
+
+/** Returns the identity changes of a worker, the newest first. */
+export function findIdentityChanges(
+  db: Queryable,
+  workerId: string,
+  limit: number,
+): Promise<RecordedMove[]> {
+  return db.rows<RecordedMove>(sql`
+    select state, verified_until as "verifiedUntil", actor as by, changed_at as "changedAt"
+    from identity_changes where worker_id = ${workerId} order by change desc limit ${limit}`)
+}
+
+/** Records changes. The last change of each worker becomes its current state. */
+async function insertIdentityChanges(
+  tx: Tx,
+  changes: readonly IdentityRow[],
+  { by, at }: { by: string; at: Date },
+): Promise<void> {
+  const column = <Name extends keyof IdentityRow>(name: Name) => changes.map((c) => c[name])
+  await tx.run(sql`
+    with changed as (
+      insert into identity_changes (worker_id, change, state, verified_until, actor, changed_at)
+      select *, ${by}, ${at} from unnest(${column('workerId')}::uuid[], ${column('change')}::int[],
+        ${column('state')}::text[], ${column('verifiedUntil')}::timestamptz[])
+      returning worker_id, change, state, verified_until
+    )
+    insert into identities (worker_id, change, state, verified_until)
+    select distinct on (worker_id) * from changed order by worker_id, change desc
+    on conflict (worker_id) do update set state = excluded.state,
+      verified_until = excluded.verified_until, change = excluded.change`)
 }

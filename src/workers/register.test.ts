@@ -10,8 +10,7 @@ import {
 } from '../../test/support/build/workers.ts'
 import { testDatabase } from '../../test/support/start/database.ts'
 import { sql } from '../platform/db/db.ts'
-import { missingFor } from './onboard.ts'
-import type { Registered } from './register.ts'
+import { missingFor, type Registered } from './register.ts'
 import { findWorkers } from './store.ts'
 
 const database = await testDatabase()

@@ -10,19 +10,19 @@ import { monthOf } from '../platform/instant.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
 import { type Attribution, grantToNewWorkers, recordConsents } from './consent.ts'
 import { findConsents } from './consent-store.ts'
-import { editProfiles } from './edit-profile.ts'
+import { editProfiles, insertSkills, takeUsernames, writeProfiles } from './edit-profile.ts'
 import { verifyFirst, verifyNewWorkers } from './identity.ts'
-import { acceptTerms, missingFor } from './onboard.ts'
 import type { Profile } from './profile.ts'
-import { insertSkills, takeUsernames, writeProfiles } from './profile-store.ts'
 import type { Registration } from './registration.ts'
 import {
+  type Acceptance,
   completeOnboarding,
   deleteNewWorkers,
   findWorkers,
   insertWorkers,
   lockWorkersByName,
   type Worker,
+  writeTerms,
 } from './store.ts'
 
 export type Registered =
@@ -247,4 +247,30 @@ async function grantFirst(
   const changed = [...new Set(changes.map(({ workerId }) => workerId))]
   await completeOnboarding(tx, changed, attribution.at)
   return changed
+}
+
+/**
+ * Records accepted terms and onboards the workers that are then complete. Returns the ids of the
+ * workers whose terms changed.
+ */
+async function acceptTerms(tx: Tx, accepted: readonly Acceptance[], at: Date): Promise<string[]> {
+  if (accepted.length === 0) return []
+  const changed = await writeTerms(tx, accepted)
+  await completeOnboarding(tx, changed, at)
+  return changed
+}
+
+/** Lists the requirements that the worker still has to meet before it is onboarded. */
+export function missingFor({
+  onboardedAt,
+  termsAcceptedAt,
+  consents,
+}: Pick<Worker, 'onboardedAt' | 'termsAcceptedAt'> & {
+  consents: { public_profile?: { granted: boolean } }
+}): string[] {
+  if (onboardedAt !== null) return []
+  return [
+    ...(termsAcceptedAt === null ? ['terms'] : []),
+    ...(consents.public_profile?.granted ? [] : ['consent public_profile']),
+  ]
 }

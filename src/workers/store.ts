@@ -1,6 +1,6 @@
 /**
  * SQL of the table `workers`, and reads of a worker across the tables of the module.
- * `profile-store.ts`, `consent-store.ts` and `identity-store.ts` write the other tables.
+ * `edit-profile.ts`, `consent-store.ts` and `identity.ts` write the other tables.
  */
 import { uuidForm } from '../edge/http/fields.ts'
 import { type Queryable, sql, type Tx } from '../platform/db/db.ts'

@@ -36,7 +36,7 @@ export async function findAccountNames(
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
-export interface ListedAccount extends Account {
+interface ListedAccount extends Account {
   activeKeys: number
   /** Credits. */
   balance: number
@@ -278,7 +278,7 @@ export async function updateKeyUses(db: Queryable, uses: ReadonlyMap<string, Dat
     on conflict (key_id) do update set last_used_at = greatest(u.last_used_at, excluded.last_used_at)`)
 }
 
-export interface EndingKey {
+interface EndingKey {
   accountId: string
   name: string
   expiresAt: Date

@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import { newKey, type TestKey } from '../../../test/support/build/keys.ts'
 import { testDatabase } from '../../../test/support/start/database.ts'
 import { sql } from '../../platform/db/db.ts'
-import { auditBooks } from './audit-books.ts'
+import { auditBooks } from './credits.ts'
 import { debitBatch } from './debit.ts'
 import type { Debit } from './store.ts'
 

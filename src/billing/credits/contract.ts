@@ -2,7 +2,17 @@
 import { Type } from 'typebox'
 import { type Contract, sessionResponses } from '../../edge/http/contract.ts'
 import { exampleLedgerCsv } from './examples.ts'
-import { ledgerCsvQuery, ledgerCsvType } from './schema.ts'
+
+export const ledgerCsvType = 'text/csv; charset=utf-8; header=present'
+
+const ledgerCsvQuery = Type.Object({
+  cursor: Type.Optional(
+    Type.String({
+      pattern: '^[1-9][0-9]{0,14}$',
+      description: 'From the Link header with rel="next" of the page before.',
+    }),
+  ),
+})
 
 export const creditsContract = {
   getCreditsCsv: {

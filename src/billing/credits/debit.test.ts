@@ -6,8 +6,7 @@ import fc from '../../../test/support/oracle/fc.ts'
 import { testDatabase } from '../../../test/support/start/database.ts'
 import { openDb, type Queryable, sql } from '../../platform/db/db.ts'
 import { UnavailableError } from '../../platform/errors.ts'
-import { auditBooks } from './audit-books.ts'
-import { enterCredits } from './credits.ts'
+import { auditBooks, enterCredits } from './credits.ts'
 import { type Debited, debitBatch, openDebits } from './debit.ts'
 import {
   type Debit,

@@ -1,9 +1,8 @@
 /** The handler of the ledger as a table. */
 import type { Handlers } from '../../edge/http/endpoint.ts'
 import type { Db } from '../../platform/db/db.ts'
-import type { creditsContract } from './contract.ts'
+import { type creditsContract, ledgerCsvType } from './contract.ts'
 import { ledgerCsv } from './examples.ts'
-import { ledgerCsvType } from './schema.ts'
 import { findLedger } from './usage-store.ts'
 
 const csvEntriesMax = 10_000

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { type Archive, findArchives } from '../../billing/api.ts'
-import { sha256OfFile } from '../../billing/credits/archive-file.ts'
-import { auditBooks } from '../../billing/credits/audit-books.ts'
+import { sha256OfFile } from '../../billing/credits/archive.ts'
+import { auditBooks } from '../../billing/credits/credits.ts'
 import {
   creditOperations,
   creditsAdjust,

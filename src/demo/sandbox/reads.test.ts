@@ -15,8 +15,12 @@ import type { PublicDocument } from '../../edge/http/document.ts'
 import { sha256Hex } from '../../platform/crypto/bytes.ts'
 import { canonicalJson } from '../../platform/json/canonical-json.ts'
 import { loadReleasedVocabulary } from '../../standard/releases.ts'
-import type { SearchResult } from '../../workers/candidates/schema.ts'
-import { candidateDetail, publicScore, searchResult } from '../../workers/candidates/schema.ts'
+import {
+  candidateDetail,
+  publicScore,
+  type SearchResult,
+  searchResult,
+} from '../../workers/candidates/schema.ts'
 import { sandboxCredential } from './credentials.ts'
 import { fictionalWorkers, profileSkills } from './fictional-workers.ts'
 import { openSandbox } from './open.ts'

@@ -5,16 +5,16 @@
  * The result of a search never changes, so it is kept. In `npm run bench -- sessions` the server
  * then needs 0.4 times the processor time for a search.
  */
-import { convertProof } from '../../credentials/convert-proof.ts'
 import type { Origin } from '../../credentials/payload.ts'
+import { convertProof } from '../../credentials/signers.ts'
 import { RecentMap } from '../../platform/recent-map.ts'
-import { placeOf } from '../../workers/candidates/place-of.ts'
 import { type PublicRow, publicScore, type ScoreRow } from '../../workers/candidates/public-read.ts'
 import { type CandidateReads, foundCandidate } from '../../workers/candidates/reads.ts'
 import { type AnyPage, pageFor, pageOf, searchOf } from '../../workers/candidates/search.ts'
 import {
   comparePlaces,
   type Place,
+  placeOf,
   type Search,
   type SearchHit,
   start,

@@ -12,13 +12,12 @@ import {
   type ListedCredential,
   type StoredCredential,
 } from '../../credentials/api.ts'
-import { convertProof } from '../../credentials/convert-proof.ts'
 import { nameByHex, nameById } from '../../credentials/credential-name.ts'
 import type { Issuer } from '../../credentials/issue.ts'
 import { originOf, type Payload, subjectUrl } from '../../credentials/payload.ts'
 import { proofForms } from '../../credentials/proof.ts'
 import { revokeCredentialsOfKey } from '../../credentials/rotate-keys.ts'
-import type { Signers } from '../../credentials/signers.ts'
+import { convertProof, type Signers } from '../../credentials/signers.ts'
 import {
   afterField,
   limitField,

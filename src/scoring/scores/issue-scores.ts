@@ -1,11 +1,10 @@
 /** Issues credentials for scores that an operator brings. A score with an id is issued once. */
 import { Compile } from 'typebox/compile'
 import { findCredentials, findUnrevokedCurrent } from '../../credentials/api.ts'
-import type { Credential } from '../../credentials/convert-proof.ts'
 import { type IssuedCredential, type Issuer, issueCredentials } from '../../credentials/issue.ts'
 import { credentialPayload, type Score, subjectUrl } from '../../credentials/payload.ts'
 import { scoreLine } from '../../credentials/schema.ts'
-import { activeSigner, type KeyFolder } from '../../credentials/signers.ts'
+import { activeSigner, type Credential, type KeyFolder } from '../../credentials/signers.ts'
 import { applyBatch, type BatchContext } from '../../operations/ingest.ts'
 import { changed, unchanged } from '../../operations/operation.ts'
 import type { Queryable, Tx } from '../../platform/db/db.ts'

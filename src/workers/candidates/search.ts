@@ -4,13 +4,13 @@ import { batched } from '../../platform/batching.ts'
 import type { PublicReads } from '../../platform/db/replicas.ts'
 import { foldText } from '../../platform/fold-text.ts'
 import { foldAccents, foldTerm, wordOrders } from './fold.ts'
-import { placeOf } from './place-of.ts'
 import { profilePath } from './public-read.ts'
 import type { CandidatePreview } from './schema.ts'
 import {
   comparePlaces,
   cursorOf,
   type Place,
+  placeOf,
   type Search,
   type SearchHit,
   start,

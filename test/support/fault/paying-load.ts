@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
-import { auditBooks } from '../../../src/billing/credits/audit-books.ts'
+import { auditBooks } from '../../../src/billing/credits/credits.ts'
 import { findCreditAccount } from '../../../src/billing/credits/store.ts'
 import { type Db, sql } from '../../../src/platform/db/db.ts'
 import type { TestKey } from '../build/keys.ts'

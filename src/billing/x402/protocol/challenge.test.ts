@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { PaymentRequiredV1Schema, PaymentRequiredV2Schema } from '@x402/core/schemas'
 import { readBase64Json, testTerms } from '../../../../test/support/build/payments.ts'
 import { challengeOf } from './challenge.ts'
-import { checkQuote, makeQuote, quoteRandomBytes } from './quote.ts'
+import { checkQuote, makeQuote, quoteRandomBytes } from './match.ts'
 import { resourceKey, resourceUrl } from './terms.ts'
 
 const now = new Date('2026-05-14T12:00:00Z')

@@ -9,8 +9,7 @@ import {
   testTerms,
   testWallet,
 } from '../../../../test/support/build/payments.ts'
-import { expiredReason, matchPayment } from './match.ts'
-import { makeQuote, quoteRandomBytes } from './quote.ts'
+import { expiredReason, makeQuote, matchPayment, quoteRandomBytes } from './match.ts'
 import type { Terms } from './terms.ts'
 
 const secret = 'a secret of at least thirty-two characters'

@@ -3,9 +3,8 @@
  * first payment, because a server without payments never needs it.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js'
-import { addressOfKey } from './address.ts'
 import type { SignedPayment } from './payload.ts'
-import type { Price } from './terms.ts'
+import { addressOfKey, type Price } from './terms.ts'
 
 /**
  * 65 bytes: the signature of an ordinary key. Any other length is a contract's, and only the chain

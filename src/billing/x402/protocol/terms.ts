@@ -1,7 +1,9 @@
 /**
  * Pure: the terms of one paid read: amount, payee and coin. The challenge states them and a payment
- * must match them.
+ * must match them. Also the addresses of the chain: their checksum, and that of a private key.
  */
+import { createECDH } from 'node:crypto'
+import { keccak_256 } from '@noble/hashes/sha3.js'
 import type { MeterName } from '../../../edge/http/callers.ts'
 import type { NetworkName } from '../../../edge/http/payment-challenge.ts'
 import { sha256 } from '../../../platform/crypto/bytes.ts'
@@ -76,4 +78,39 @@ export function resourceUrl(
 /** Returns the digest by which the ledger names a resource, so that it stores no search text. */
 export function resourceKey(resource: string): Buffer {
   return sha256(resource)
+}
+
+/** Returns the address with capitals as EIP-55 sets them, by the hash of its lower-case form. */
+export function checksummed(address: string): string {
+  const digits = address.slice(2).toLowerCase()
+  const hash = Buffer.from(keccak_256(Buffer.from(digits))).toString('hex')
+  const written = Array.from(digits, (digit, i) =>
+    Number.parseInt(hash[i] ?? '0', 16) >= 8 ? digit.toUpperCase() : digit,
+  )
+  return `0x${written.join('')}`
+}
+
+/**
+ * Returns false if small and capital letters are mixed in another way than the checksum requires:
+ * then a character is wrong. An address in one case says nothing.
+ */
+export function mayBeRight(address: string): boolean {
+  const digits = address.slice(2)
+  const isMixed = /[a-f]/.test(digits) && /[A-F]/.test(digits)
+  return !isMixed || address === checksummed(address)
+}
+
+/**
+ * Returns the address in lower case. `privateKey` is 0x and 64 hex characters. Throws if it is no
+ * key of the curve.
+ */
+export function addressOf(privateKey: string): string {
+  const curve = createECDH('secp256k1')
+  curve.setPrivateKey(privateKey.slice(2), 'hex')
+  return addressOfKey(curve.getPublicKey())
+}
+
+/** Returns the address in lower case. `publicKey` has 65 bytes, uncompressed. */
+export function addressOfKey(publicKey: Uint8Array): string {
+  return `0x${Buffer.from(keccak_256(publicKey.subarray(1))).toString('hex', 12)}`
 }

@@ -4,8 +4,11 @@
  * because the signature is the same and version 1 loses the transaction when its receipt is late. A
  * facilitator's words never leave this file; only the matching reason does.
  */
+import { z } from '@x402/core/schemas'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { type DeadlineName, deadlineMs, withDeadline } from '../../../platform/deadlines.ts'
+import type { Egress } from '../../../platform/egress/client.ts'
+import { failureText } from '../../../platform/egress/failures.ts'
 import { requirementV2 } from '../protocol/challenge.ts'
 import type { SignedPayment } from '../protocol/payload.ts'
 import {
@@ -29,7 +32,7 @@ export type Verification =
   /** It gave no answer, or none that can be understood. */
   | { result: 'no answer'; why: string }
 
-export type Settlement =
+type Settlement =
   | { result: 'settled'; transaction: string }
   /** Nothing was sent and nothing will be. */
   | { result: 'refused'; reason: PaymentReason }
@@ -66,7 +69,7 @@ export interface OfficialFacilitator {
 }
 
 /** A missing answer, with our own word for the log. */
-export class NoAnswerError extends Error {
+class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError'
 }
 
@@ -164,4 +167,76 @@ function answerOf<Answer>(
   return withDeadline(reply, deadline, () => ({
     why: `no answer within ${deadlineMs(deadline)} ms`,
   }))
+}
+
+export interface RemoteFacilitator {
+  /** Without a trailing slash; `/verify` and `/settle` follow. */
+  url: string
+  /** The Authorization header of the facilitator, or null. */
+  authorization: string | null
+}
+
+/**
+ * A remote facilitator over HTTP. The official client would follow redirects and wait 90 seconds.
+ */
+export function remoteFacilitator(egress: Egress, remote: RemoteFacilitator): OfficialFacilitator {
+  return {
+    verify: async (paymentPayload, paymentRequirements) =>
+      verifyAnswer.parse(
+        await post(egress, remote, {
+          path: '/verify',
+          totalMs: deadlineMs('verifyPayment'),
+          body: { x402Version: 2, paymentPayload, paymentRequirements },
+        }),
+      ),
+    settle: async (paymentPayload, paymentRequirements) =>
+      settleAnswer.parse(
+        await post(egress, remote, {
+          path: '/settle',
+          totalMs: deadlineMs('settlePayment'),
+          body: { x402Version: 2, paymentPayload, paymentRequirements },
+        }),
+      ),
+  }
+}
+
+/** Some facilitators send null for absent members. */
+const saidOrNot = z
+  .string()
+  .nullish()
+  .transform((text) => text ?? undefined)
+
+/** A refusal may come with an error status; its body has the same shape. */
+const verifyAnswer = z.object({ isValid: z.boolean(), invalidReason: saidOrNot })
+const settleAnswer = z.object({
+  success: z.boolean(),
+  transaction: saidOrNot.transform((text) => text ?? ''),
+  errorReason: saidOrNot,
+})
+
+async function post(
+  egress: Egress,
+  { url, authorization }: RemoteFacilitator,
+  { path, totalMs, body }: { path: string; totalMs: number; body: unknown },
+): Promise<unknown> {
+  const answer = await egress.send({
+    method: 'POST',
+    url: `${url}${path}`,
+    headers: {
+      'Content-Type': 'application/json',
+      ...(authorization === null ? {} : { Authorization: authorization }),
+    },
+    body: JSON.stringify(body),
+    totalMs,
+  })
+  if ('failure' in answer) throw new NoAnswerError(failureText(answer.failure, answer.error))
+  // A gateway may answer anything. If the facilitator itself answers, only these statuses concern
+  // the payment.
+  const isAbout = answer.status === 200 || (answer.status >= 400 && answer.status < 500)
+  if (!isAbout || answer.isCut) throw new NoAnswerError(`it answered with status ${answer.status}`)
+  try {
+    return JSON.parse(answer.body.toString('utf8'))
+  } catch (error) {
+    throw new NoAnswerError('its answer is not JSON', { cause: error })
+  }
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { checksumAddress } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 import fc from '../../../../test/support/oracle/fc.ts'
-import { addressOf, checksummed, mayBeRight } from './address.ts'
+import { addressOf, checksummed, mayBeRight } from './terms.ts'
 
 const hex = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
 const toHex = (bytes: Uint8Array): `0x${string}` => `0x${Buffer.from(bytes).toString('hex')}`

@@ -17,7 +17,7 @@ import {
   findByUsername,
   findIssuedBySnapshot,
   findIssuedByUsername,
-} from './public-store.ts'
+} from './reads.ts'
 
 const database = await testDatabase()
 const { db } = database
