@@ -40,6 +40,20 @@ test('400: the receiver does not show an event with a missing or foreign signatu
   assert.deepEqual(said, [])
 })
 
+test('a receiver that the database does not register leaves no port open, so the process ends', async () => {
+  const before = await openPorts()
+  const transaction = () => Promise.reject(new Error('No space left on device'))
+  const parts = { clock: () => began, ring: testRing, activeMax: 5, say: () => {} }
+  await assert.rejects(openDemoReceiver({ ...parts, db: { ...db, transaction } }), /No space/)
+  assert.equal(await openPorts(), before)
+})
+
+async function openPorts(): Promise<number> {
+  // A port is closed at the end of a turn of the event loop.
+  for (let turns = 0; turns < 2; turns++) await new Promise(setImmediate)
+  return process.getActiveResourcesInfo().filter((one) => one === 'TCPServerWrap').length
+}
+
 test('a certificate of any length has no empty line, at which OpenSSL would stop reading', () => {
   const { certify } = createAuthority()
   for (let length = 1; length <= 48; length++)

@@ -67,7 +67,13 @@ export async function openDemoReceiver(options: DemoReceiverOptions): Promise<De
     server.close()
     server.closeAllConnections()
   }
-  const registered = await options.db.transaction((tx) => register(tx, options, { url, rules }))
+  const registered = await options.db
+    .transaction((tx) => register(tx, options, { url, rules }))
+    .catch(async (error: unknown) => {
+      // An open port would keep a process alive that cannot start.
+      await close()
+      throw error
+    })
   if (registered === null) {
     await close()
     return null
