@@ -75,7 +75,21 @@ export function messageOf(error: unknown): string {
     const why = causeOf(error) ?? 'no answer'
     return `${error.message}: ${why}. ${isDiskFull(why) ? 'Make room on the disk of PostgreSQL' : 'Check DATABASE_URL'}, or run \`assay doctor\`.`
   }
-  return error.message || (causeOf(error) ?? error.name)
+  return fileFault(error) ?? (error.message || (causeOf(error) ?? error.name))
+}
+
+const fileFaults: Readonly<Record<string, string>> = {
+  EROFS: 'is on a read-only file system',
+  EACCES: 'is closed to the user who runs assay',
+  ENOSPC: 'is on a full disk',
+  EMFILE: 'cannot be opened, because this process has too many open files: raise `ulimit -n`',
+}
+
+/** Returns what is wrong with the file that the error names, or null if it is another error. */
+export function fileFault(error: unknown): string | null {
+  if (!(error instanceof Error && 'code' in error && 'path' in error)) return null
+  const fault = fileFaults[String(error.code)]
+  return fault === undefined ? null : `${String(error.path)} ${fault} (${String(error.code)}).`
 }
 
 /** Whether PostgreSQL says so. Its log quotes the same words if it cannot start. */

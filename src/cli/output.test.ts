@@ -57,3 +57,11 @@ test('a command names what to do: room on a full disk, else the setting of the d
   assert.match(said('could not extend file "base/1": No space left on device'), /Make room on the/)
   assert.match(said('connect ECONNREFUSED'), /Check DATABASE_URL, or run/)
 })
+
+test('a file that cannot be written is named with its reason, not with a system call', () => {
+  const error = Object.assign(new Error("EROFS: read-only file system, open '/data/lock'"), {
+    code: 'EROFS',
+    path: '/data/lock',
+  })
+  assert.equal(messageOf(error), '/data/lock is on a read-only file system (EROFS).')
+})

@@ -11,7 +11,7 @@ import { completionFile } from '../../demo/files.ts'
 import { openMails } from '../../main/mails.ts'
 import { openSignInProvider } from '../../main/sign-in-provider.ts'
 import { openFilesMax } from '../../platform/open-files.ts'
-import { act, finish, isDiskFull } from '../command.ts'
+import { act, fileFault, finish, isDiskFull } from '../command.ts'
 import { openCommandDb, withServer } from '../context.ts'
 import {
   checkDatabase,
@@ -172,6 +172,8 @@ async function checkReplicas({ databaseReadUrls: urls }: Config): Promise<Findin
 
 function unreachable(check: string, setting: string, error: unknown): Finding {
   const { fail } = about(check)
+  const fault = fileFault(error)
+  if (fault !== null) return fail(fault)
   const { message, cause } = error instanceof Error ? error : new Error(String(error))
   const why = cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : ''
   if (isDiskFull(message + why)) return fail(`${message}${why}. Make room on its disk.`)
