@@ -17,7 +17,7 @@ import { text } from 'node:stream/consumers'
 import { Client } from 'pg'
 import flags from '../scripts/runtime/node-flags.json' with { type: 'json' }
 import { migrate } from '../src/database/migrate.ts'
-import { releasedVocabulary } from '../src/main/released-vocabulary.ts'
+import { releasedVocabulary } from '../src/main/scoring.ts'
 import { program } from '../test/support/start/program.ts'
 import { endWithBench, startPostgres } from './children.ts'
 import { report } from './measure.ts'

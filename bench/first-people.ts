@@ -8,7 +8,7 @@ import { chmodSync, createWriteStream, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import flags from '../scripts/runtime/node-flags.json' with { type: 'json' }
-import { releasedVocabulary } from '../src/main/released-vocabulary.ts'
+import { releasedVocabulary } from '../src/main/scoring.ts'
 import { loadReleasedVocabulary } from '../src/standard/releases.ts'
 import { publicLine } from '../test/support/build/workers.ts'
 import { program } from '../test/support/start/program.ts'

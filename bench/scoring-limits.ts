@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import type { Client } from 'pg'
 import { signerOfPem } from '../src/credentials/signing-key.ts'
-import { releasedVocabulary } from '../src/main/released-vocabulary.ts'
+import { releasedVocabulary } from '../src/main/scoring.ts'
 import type { Evidence } from '../src/scoring/core/evidence.ts'
 import { loadEngine } from '../src/scoring/scores/engine.ts'
 

@@ -347,8 +347,7 @@ const changesWithoutOperation: Record<string, readonly string[]> = {
   // The demo tells a dated story in one transaction.
   'src/demo/account.ts': ['createAccount', 'createRecordedKey', 'grantCredits'],
   'src/demo/receiver.ts': ['createEndpoint', 'disableEndpoint', 'replaySince'],
-  'src/demo/registry.ts': ['lockKeys'],
-  'src/demo/reissue.ts': ['scoreWorkers'],
+  'src/demo/registry.ts': ['insertKey', 'lockKeys', 'scoreWorkers'],
   'src/demo/seed.ts': [
     'changeConsent',
     'ingestEvidence',
@@ -359,7 +358,6 @@ const changesWithoutOperation: Record<string, readonly string[]> = {
     'revokeAndRescore',
     'scoreWorkers',
   ],
-  'src/demo/signing-key.ts': ['insertKey'],
   'src/demo/story.ts': ['createRecordedKey', 'lockReporting', 'requestUnlockReview'],
 }
 

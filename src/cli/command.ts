@@ -2,8 +2,14 @@
 import { type Command, CommanderError } from 'commander'
 import { ConfigError } from '../config/config.ts'
 import { UnavailableError } from '../platform/errors.ts'
-import { Failure } from './fail.ts'
-import { type ExitCode, note, type Outcome, printOutcome, withoutSecrets } from './output.ts'
+import {
+  type ExitCode,
+  Failure,
+  note,
+  type Outcome,
+  printOutcome,
+  withoutSecrets,
+} from './output.ts'
 
 /** Declares a command. `example` is shown by its `--help`. */
 export function command(

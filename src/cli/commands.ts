@@ -24,15 +24,15 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   workers: ['Workers and their data', () => import('./commands/workers.ts')],
   consent: [
     'What a worker allows',
-    async () => ({ declareCommand: (await import('./commands/sharing.ts')).declareConsent }),
+    async () => ({ declareCommand: (await import('./commands/workers.ts')).declareConsent }),
   ],
   identity: [
     'Checks of the identity of a worker',
-    async () => ({ declareCommand: (await import('./commands/sharing.ts')).declareIdentity }),
+    async () => ({ declareCommand: (await import('./commands/workers.ts')).declareIdentity }),
   ],
   sources: [
     'Senders of evidence, and how far each is trusted',
-    () => import('./commands/sources.ts'),
+    async () => ({ declareCommand: (await import('./commands/evidence.ts')).declareSources }),
   ],
   evidence: ['The evidence that scores are computed from', () => import('./commands/evidence.ts')],
   scores: ['Computed scores', () => import('./commands/scores.ts')],

@@ -4,7 +4,7 @@ import { type Config, readConfig } from '../config/config.ts'
 import { compareSchema, knownLevel } from '../database/migrate.ts'
 import { migrateDatabase, migrationsDirectory, openDatabase } from '../database/open.ts'
 import { watchedDb, watchSchema } from '../database/schema-level.ts'
-import { releasedSkillNames } from '../main/released-vocabulary.ts'
+import { releasedSkillNames } from '../main/scoring.ts'
 import { untilAborted } from '../main/stop-signals.ts'
 import type { BatchContext } from '../operations/ingest.ts'
 import { systemClock } from '../platform/clock.ts'
@@ -14,8 +14,7 @@ import type { Pooling } from '../platform/db/session-settings.ts'
 import { deadlineMs, setTimeoutMultiplier } from '../platform/deadlines.ts'
 import { indexNewWorkers, withSearchIndex } from '../workers/candidates/search-indexer.ts'
 import type { SkillNames } from '../workers/candidates/skill-names.ts'
-import { failure, interrupted } from './fail.ts'
-import { note } from './output.ts'
+import { failure, interrupted, note } from './output.ts'
 
 /** Everything that a command needs. */
 export interface CommandContext extends BatchContext {

@@ -10,16 +10,16 @@ import { counted } from '../platform/counted.ts'
 import { byOption, formatOption } from './args.ts'
 import { act, command } from './command.ts'
 import { withContext } from './context.ts'
-import { usageError } from './fail.ts'
-import { batchesUntil, openInput } from './input-lines.ts'
-import type { Outcome } from './output.ts'
 import {
+  batchesUntil,
   chooseErrorsFile,
   openErrorsFile,
+  openInput,
   renderRejectedLine,
   requireDifferentFiles,
-} from './rejected-lines.ts'
-import { renderProgress } from './render-progress.ts'
+} from './input-lines.ts'
+import { type Outcome, usageError } from './output.ts'
+import { renderProgress } from './render.ts'
 
 export interface ImportFlags {
   from: string

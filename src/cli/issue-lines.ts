@@ -33,17 +33,18 @@ import {
   type Superseded,
 } from '../scoring/scores/issue-scores.ts'
 import { type CommandContext, withContext } from './context.ts'
-import { failure, usageError } from './fail.ts'
-import { batchesUntil, type Input, openInput } from './input-lines.ts'
-import type { Outcome } from './output.ts'
-import { type OutputFile, openOutput } from './output-file.ts'
 import {
+  batchesUntil,
   chooseErrorsFile,
+  type Input,
   openErrorsFile,
+  openInput,
   renderRejectedLine,
   requireDifferentFiles,
-} from './rejected-lines.ts'
-import { type Progress, renderProgress } from './render-progress.ts'
+} from './input-lines.ts'
+import { failure, type Outcome, usageError } from './output.ts'
+import { type OutputFile, openOutput } from './output-file.ts'
+import { type Progress, renderProgress } from './render.ts'
 
 export interface IssueFlags {
   from: string

@@ -24,10 +24,8 @@ import { renderFields } from '../platform/render-fields.ts'
 import type { Columns } from '../platform/render-table.ts'
 import { byOption, wholeNumber } from './args.ts'
 import { act, command } from './command.ts'
-import { askYes } from './confirm.ts'
 import { type CommandContext, withContext } from './context.ts'
-import { type Failure, failure, usageError } from './fail.ts'
-import { done, note, type Outcome } from './output.ts'
+import { askYes, done, type Failure, failure, note, type Outcome, usageError } from './output.ts'
 import { listed } from './render.ts'
 
 /** Declares one command for each operation of a noun. */

@@ -1,6 +1,10 @@
-/** Writes lines to a file or to standard output, no faster than its reader takes them. */
+/**
+ * Writes lines to a file or to standard output, no faster than its reader takes them. So a command
+ * writes everything of a kind, one object a line, in bounded memory.
+ */
 import { open } from 'node:fs/promises'
-import { failure, usageError } from './fail.ts'
+import { counted } from '../platform/counted.ts'
+import { done, failure, interrupted, type Outcome, usageError } from './output.ts'
 
 /** Disposed, when a file is on the disk. */
 export interface OutputFile extends AsyncDisposable {
@@ -60,4 +64,47 @@ function describeError(error: unknown): string {
     EISDIR: 'it is a folder',
   }
   return descriptions[code] ?? (code === '' ? 'unknown reason' : code)
+}
+
+export const outOption = [
+  '--out <file>',
+  'a file that only you can read; - is standard output',
+  '-',
+] as const
+
+export interface ExportFlags {
+  out: string
+  json?: boolean
+}
+
+interface Page {
+  rows: readonly unknown[]
+  /** Null at the end. */
+  next: string | null
+}
+
+const ownerOnly = 0o600
+export const exportedPage = 500
+
+/** `readPage` returns the rows after `after`, the latest first. */
+export async function exportPages(
+  { out, json = false }: ExportFlags,
+  { signal, noun }: { signal: AbortSignal; noun: string },
+  readPage: (after: string | null) => Promise<Page>,
+): Promise<Outcome> {
+  if (json && out === '-')
+    throw usageError('With --json, standard output carries the report. Name a file with --out.')
+  await using sink = await openOutput(out, ownerOnly)
+  let exported = 0
+  let after: string | null = null
+  do {
+    if (signal.aborted)
+      throw interrupted(`${out} holds only the latest ${counted(exported, noun)}.`)
+    const { rows, next } = await readPage(after)
+    await sink.write(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
+    exported += rows.length
+    after = next
+  } while (after !== null)
+  const lines = [`You have exported ${counted(exported, noun)}.`]
+  return { ...done({ exported, out }, lines), linesTo: 'stderr' }
 }

@@ -20,10 +20,9 @@ import {
 import { findUsernameOwners } from '../workers/worker-ids.ts'
 import { act, command } from './command.ts'
 import { type CommandContext, withContext } from './context.ts'
-import { failure, usageError } from './fail.ts'
 import { readInput } from './input-lines.ts'
 import { performHere, runOperation } from './operation-command.ts'
-import { done, type Outcome } from './output.ts'
+import { done, failure, type Outcome, usageError } from './output.ts'
 import { openOutput } from './output-file.ts'
 
 export function declareReports(scores: Command): void {

@@ -3,13 +3,18 @@
  * consequence of each setting, and its reader converts them. `npm run generate` writes the tables
  * of `docs/configure.md` from these. All errors are reported at once, before anything is opened.
  */
+import { readFileSync } from 'node:fs'
 import { accessSettings, readAccess } from './access.ts'
 import { accountsSettings, readAccounts } from './accounts.ts'
-import { credentialsSettings, readCredentials } from './credentials.ts'
 import { observabilitySettings, readObservability } from './observability.ts'
-import { readReports, reportsSettings } from './reports.ts'
-import { readScores, scoresSettings } from './scores.ts'
-import { type SecretFile, secretFilesOf, withSecretFiles } from './secret-files.ts'
+import {
+  credentialsSettings,
+  readCredentials,
+  readReports,
+  readScores,
+  reportsSettings,
+  scoresSettings,
+} from './scores.ts'
 import { readServing, servingSettings } from './serving.ts'
 import type { Reading, SettingTable } from './setting.ts'
 import { readStorage, storageSettings } from './storage.ts'
@@ -73,4 +78,44 @@ export function readConfig(env: Record<string, string | undefined>) {
   }
   if (reading.problems.length > 0) throw new ConfigError(reading.problems)
   return config
+}
+
+type Env = Readonly<Record<string, string | undefined>>
+
+export interface SecretFile {
+  name: string
+  path: string
+}
+
+/** Returns the files that the environment names for confidential settings. */
+function secretFilesOf(env: Env, tables: readonly SettingTable[]): SecretFile[] {
+  return tables
+    .flatMap((table) => Object.entries(table))
+    .flatMap(([name, { confidential = false }]) => {
+      const path = env[`${name}_FILE`]
+      return confidential && path !== undefined && path !== '' ? [{ name, path }] : []
+    })
+}
+
+/**
+ * Returns the environment with the text of each file as the value of its setting, without the line
+ * end. An empty file is a problem: for an absent value, many settings have a harmless default.
+ */
+function withSecretFiles(env: Env, tables: readonly SettingTable[], problems: string[]): Env {
+  const values = secretFilesOf(env, tables).flatMap(({ name, path }) => {
+    const must = `${name}_FILE must be a file that holds the value of ${name}; ${JSON.stringify(path)}`
+    if ((env[name] ?? '') !== '') {
+      problems.push(`${name} and ${name}_FILE are both set. Keep one of them.`)
+      return []
+    }
+    try {
+      const text = readFileSync(path, 'utf8').replace(/\r?\n$/, '')
+      if (text === '') problems.push(`${must} is empty`)
+      return [[name, text]]
+    } catch (error) {
+      problems.push(`${must} cannot be read (${(error as NodeJS.ErrnoException).code})`)
+      return []
+    }
+  })
+  return { ...env, ...Object.fromEntries(values) }
 }

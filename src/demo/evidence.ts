@@ -1,8 +1,8 @@
 /** Pure: the evidence of the demo's workers and its sources. Every run produces the same items. */
 import { hash } from 'node:crypto'
 import type { EvidenceLine, SourceLine } from '../scoring/evidence/schema.ts'
-import { dayAgo } from './days.ts'
 import type { SkillEvidence } from './sandbox/fictional-workers.ts'
+import { dayAgo } from './scenario.ts'
 import type { DemoWorker } from './workers.ts'
 
 const employers = {

@@ -28,8 +28,7 @@ import { disableEndpoint } from '../webhooks/endpoints/enable.ts'
 import { eventTypeNames } from '../webhooks/events/event-types.ts'
 import { accountName } from './account.ts'
 import { createAuthority } from './certificates.ts'
-import { dayMs } from './days.ts'
-import { revokedEvidence } from './scenario.ts'
+import { dayMs, revokedEvidence } from './scenario.ts'
 
 export interface DemoReceiverOptions {
   db: Db

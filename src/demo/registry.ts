@@ -4,23 +4,35 @@
  */
 import type { Action } from '../audit/actions.ts'
 import { operator, recordAction } from '../audit/record.ts'
-import { findIssued, lockKeys, type RegisteredCredential } from '../credentials/api.ts'
+import {
+  findIssued,
+  findKeys,
+  insertKey,
+  lockKeys,
+  type RegisteredCredential,
+} from '../credentials/api.ts'
+import { makeKeyFile, readSigners } from '../credentials/key-files.ts'
 import { type Origin, originOf, subjectUrl } from '../credentials/payload.ts'
-import type { Db, Queryable } from '../platform/db/db.ts'
+import { KeyRefused, publicKeyOfKid, type Signer } from '../credentials/signing-key.ts'
+import type { Db, Queryable, Tx } from '../platform/db/db.ts'
 import { findWorkerCredentials } from '../scoring/api.ts'
 import type { Engine } from '../scoring/scores/engine.ts'
-import { issueRuleOf, scoringRulesOf, scoringVocabulary } from '../scoring/scores/scoring.ts'
+import { scoreWorkers } from '../scoring/scores/score-workers.ts'
+import {
+  issueRuleOf,
+  type Scoring,
+  scoringRulesOf,
+  scoringVocabulary,
+} from '../scoring/scores/scoring.ts'
+import type { DueWorker } from '../scoring/scores/scoring-inputs.ts'
 import type { Vocabulary } from '../standard/catalog.ts'
 import { findWorkers } from '../workers/api.ts'
-import { dayMs } from './days.ts'
 import { evidenceOf } from './evidence.ts'
-import { reissueCredentials } from './reissue.ts'
-import { keyDaysAgo, type Sample, samples, sampleWorkers, validityDays } from './scenario.ts'
-import { type Member, seedHistory } from './seed.ts'
-import { type DemoKey, ensureDemoKey } from './signing-key.ts'
+import { dayMs, keyDaysAgo, type Sample, samples, sampleWorkers, validityDays } from './scenario.ts'
+import { checkIdentity, type Member, scoredAction, seedHistory } from './seed.ts'
 import { demoWorkers, workerLine } from './workers.ts'
 
-export interface RecordsOptions {
+interface RecordsOptions {
   publicUrl: string
   keysFolder: string
   engine: Engine
@@ -171,4 +183,97 @@ async function findSamples(
     if (last !== undefined) found.set(sample, last)
   }
   return found
+}
+
+/**
+ * Returns the actions for the audit log. `lately` is far enough in the past that a credential valid
+ * for one second from then has expired. Issues the credentials again, because the address of the
+ * issuer changed or they expire soon. The workers of the samples pass through expiry, supersession
+ * and revocation again, within minutes. The seeded history does not change.
+ */
+async function reissueCredentials(
+  tx: Tx,
+  scoring: Scoring,
+  { lately, now }: { lately: Date; now: Date },
+): Promise<Action[]> {
+  const workers = await findWorkers(tx, {
+    externalIds: demoWorkers.map(({ username }) => username),
+  })
+  const ids = new Map(workers.map(({ workerId, externalId }) => [externalId, workerId]))
+  const due = (username: string, correction: DueWorker['correction'] = null): DueWorker[] => {
+    const workerId = ids.get(username)
+    return workerId === undefined ? [] : [{ workerId, correction }]
+  }
+  const { issuer, issueRule } = scoring
+  const renewing = { ...scoring, issueRule: { ...issueRule, renewAfterDays: 0 } }
+  const shortLived = { ...renewing, issuer: { ...issuer, validityDays: secondMs / dayMs } }
+  const [lapsed] = due(sampleWorkers.expired)
+  if (lapsed !== undefined) {
+    const until = new Date(lately.getTime() + secondMs)
+    await checkIdentity(tx, lapsed.workerId, { now: lately, until })
+  }
+  const others = [...ids.values()].filter((workerId) => workerId !== lapsed?.workerId)
+  const all = others.map((workerId) => ({ workerId, correction: null }))
+  const correction = { reason: 'correction', disputeId: null } as const
+  const scored = [
+    ...(await scoreWorkers(tx, shortLived, lapsed === undefined ? [] : [lapsed], lately)),
+    ...(await scoreWorkers(tx, renewing, all, now)),
+    ...(await scoreWorkers(tx, renewing, due(sampleWorkers.superseded), now)),
+    ...(await scoreWorkers(tx, renewing, due(sampleWorkers.revoked, correction), now)),
+  ]
+  return [scoredAction(scored)]
+}
+
+const secondMs = 1_000
+
+interface DemoKey {
+  signer: Signer
+  /** The key's activation time: no credential of the demo is dated earlier. */
+  since: Date
+  /** True if this call created the key. */
+  isNew: boolean
+}
+
+/**
+ * Returns the active key, or creates the first one. The caller holds the lock on the signing keys.
+ * Throws `KeyRefused` if a key exists that this process cannot sign with. The key is the active key
+ * of the deployment. If the database has no key, the demo creates one and dates it back.
+ */
+async function ensureDemoKey(tx: Tx, keysFolder: string, now: Date): Promise<DemoKey> {
+  const keys = await findKeys(tx)
+  const signers = await readSigners(keysFolder)
+  const active = keys.find((key) => key.state === 'active')
+  if (active !== undefined) {
+    const signer = signers.get(active.kid)
+    if (signer === undefined)
+      throw new KeyRefused(
+        `The demo signs with the active key ${active.kid}, and ${keysFolder} does not hold it.`,
+      )
+    return { signer, since: active.activatedAt ?? now, isNew: false }
+  }
+  if (keys.some((key) => key.state === 'pending'))
+    throw new KeyRefused('No signing key is active, but one is pending: `assay keys rotate`.')
+  const signer = (keys.length === 0 && firstOf(signers)) || (await newSigner(keysFolder))
+  return { signer, since: await register(tx, signer, now), isNew: true }
+}
+
+/** Reuses the key file that an interrupted start or an older database left without a key. */
+function firstOf(signers: Map<string, Signer>): Signer | undefined {
+  return signers.values().next().value
+}
+
+async function newSigner(keysFolder: string): Promise<Signer> {
+  const kid = await makeKeyFile(keysFolder)
+  const signer = (await readSigners(keysFolder)).get(kid)
+  if (signer === undefined) throw new Error(`${keysFolder}: the key ${kid} was removed meanwhile`)
+  return signer
+}
+
+async function register(tx: Tx, { kid }: Signer, now: Date): Promise<Date> {
+  const publicKey = publicKeyOfKid(kid)
+  if (publicKey === null) throw new KeyRefused(`${kid} is not an Ed25519 key id`)
+  const since = new Date(now.getTime() - keyDaysAgo * 86_400_000)
+  const dates = { createdAt: since, activatedAt: since, retiredAt: null, revokedAt: null }
+  await insertKey(tx, { kid, publicKey, state: 'active', ...dates })
+  return since
 }

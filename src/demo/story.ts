@@ -11,8 +11,7 @@ import { insertReports } from '../reports/api.ts'
 import { type ReportContent, reportFingerprint } from '../reports/report-request.ts'
 import { lockReporting, requestUnlockReview } from '../reports/unlock.ts'
 import { accountName, createDemoAccount } from './account.ts'
-import { dayMs } from './days.ts'
-import { sampleWorkers } from './scenario.ts'
+import { dayMs, sampleWorkers } from './scenario.ts'
 
 export const secondAccountName = 'demo-agency'
 

@@ -3,13 +3,13 @@
  * the username of a real worker.
  */
 import type { Permission, RegistrationLine } from '../workers/schema.ts'
-import { dayAgo, timeAgo } from './days.ts'
 import {
   type FictionalWorker,
   fictionalWorkers,
   type Lack,
   profileSkills,
 } from './sandbox/fictional-workers.ts'
+import { dayAgo, timeAgo } from './scenario.ts'
 
 export interface DemoWorker extends FictionalWorker {
   username: string

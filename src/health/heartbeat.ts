@@ -3,7 +3,7 @@
  * the database takes a write, and not if it is a standby or its disk is full (decision D62).
  */
 import { hostname } from 'node:os'
-import { atMostEvery } from '../platform/at-most-every.ts'
+import { atMostEvery } from '../platform/batching.ts'
 import type { Clock } from '../platform/clock.ts'
 import { type Db, fragment, type Queryable, sql } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'

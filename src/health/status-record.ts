@@ -2,7 +2,7 @@
  * Records the history of the status page. Every process with background jobs looks each 10 s, and
  * they take turns, so that one row is written for each change.
  */
-import { atMostEvery } from '../platform/at-most-every.ts'
+import { atMostEvery } from '../platform/batching.ts'
 import type { Clock } from '../platform/clock.ts'
 import { type Db, type Queryable, sql, type Tx } from '../platform/db/db.ts'
 import { withDeadline } from '../platform/deadlines.ts'

@@ -2,7 +2,7 @@
  * What every process can tell of the whole service: the processes, their jobs, and the work that
  * waits. It is read at most once in ten seconds, however many scrapes and probes ask.
  */
-import { atMostEvery } from '../platform/at-most-every.ts'
+import { atMostEvery } from '../platform/batching.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Queryable } from '../platform/db/db.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'

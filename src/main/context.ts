@@ -1,4 +1,5 @@
 /** Opens everything that a serving process or a jobs process needs, and checks the database. */
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { X402 } from '../billing/x402/settlement/open.ts'
 import type { Config } from '../config/config.ts'
@@ -16,11 +17,11 @@ import { openReplicas, type PublicReads, readsOfPrimary } from '../platform/db/r
 import type { Job } from '../platform/job-runner.ts'
 import type { Log } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
+import { startTracing } from '../platform/observability/tracing.ts'
 import { type DatabaseWatch, watchDatabase } from './database-watch.ts'
 import { missingPayee, openPayments } from './payments.ts'
-import { type OpenedEngine, openEngine } from './scoring-engine.ts'
+import { type OpenedEngine, openEngine } from './scoring.ts'
 import { openSecretsKeyring } from './secrets-keyring.ts'
-import { openTraces } from './traces.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -43,7 +44,7 @@ export interface ServiceOptions {
   x402?: X402 | null
 }
 
-export interface ContextOptions {
+interface ContextOptions {
   url: string
   log: Log
   closing: AsyncDisposableStack
@@ -201,4 +202,46 @@ async function refuseForeignRole(db: Db, setting: string): Promise<void> {
     throw new Error(
       `The role of ${setting} does not own ${tables.slice(0, 3).join(', ')} and so cannot run background jobs. Use the role that ran \`assay migrate\`, or start \`assay serve --no-jobs\`.`,
     )
+}
+
+interface TracesOptions {
+  log: Log
+  metrics: Metrics
+  release: string
+  closing: AsyncDisposableStack
+}
+
+const loggedEveryMs = 60_000
+
+/** Without TRACES_URL nothing of tracing is loaded. */
+async function openTraces(
+  { traces }: Pick<Config, 'traces'>,
+  { log, metrics, release, closing }: TracesOptions,
+): Promise<void> {
+  if (traces === null) return
+  const [{ openEgress }, { operatorRules }, { openTraceExport }] = await Promise.all([
+    import('../platform/egress/client.ts'),
+    import('../platform/egress/rules.ts'),
+    import('../platform/observability/trace-export.ts'),
+  ])
+  const egress = openEgress({ rules: operatorRules })
+  closing.defer(() => egress.close())
+  let loggedAt = Number.NEGATIVE_INFINITY
+  const exporter = openTraceExport({
+    egress,
+    url: traces.url,
+    resource: {
+      'service.name': 'assay',
+      'service.version': release,
+      'service.instance.id': `${hostname()}:${process.pid}`,
+    },
+    onFailure(why) {
+      if (performance.now() - loggedAt < loggedEveryMs) return
+      loggedAt = performance.now()
+      log.warn('traces are dropped', { why })
+    },
+  })
+  closing.defer(() => exporter.close())
+  metrics.gauge('trace_spans_dropped', 'Spans since the start that were dropped.', exporter.dropped)
+  closing.defer(startTracing({ sampling: traces.sampling, ended: exporter.ended }))
 }

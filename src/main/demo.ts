@@ -15,7 +15,7 @@ import { openDb, type Tx } from '../platform/db/db.ts'
 import { withSearchIndex } from '../workers/candidates/search-indexer.ts'
 import type { ServiceOptions } from './context.ts'
 import { openServices } from './operation-services.ts'
-import { releasedSkillNames } from './released-vocabulary.ts'
+import { releasedSkillNames } from './scoring.ts'
 import type { WebhookJobsOptions } from './webhooks.ts'
 
 /**

@@ -42,7 +42,7 @@ import { openServices, type Services } from './operation-services.ts'
 import { operatorApi } from './operator-api.ts'
 import { type OperatorSite, operatorConsole, operatorSite } from './operator-console.ts'
 import { servingPaymentJobs } from './payments.ts'
-import { type EngineWatch, watchEngine } from './scoring-engine.ts'
+import { type EngineWatch, watchEngine } from './scoring.ts'
 import { openSignInProvider, type SignInProviderClient } from './sign-in-provider.ts'
 import { openSigning, type Signing } from './signing.ts'
 

@@ -32,7 +32,7 @@ function nameCheckOf({ rules, proxyUrl }: Config['webhooks']) {
   let resolve: Resolve | undefined
   return async (host: string) => {
     const [{ checkName }, { strangerResolver }] = await Promise.all([
-      import('../platform/egress/check-name.ts'),
+      import('../platform/egress/names.ts'),
       import('../platform/egress/client.ts'),
     ])
     resolve ??= strangerResolver(rules)
@@ -113,7 +113,7 @@ export function openServices(
       return isReleaseRecalled(db)
     },
     async vocabulary() {
-      const { releasedVocabulary } = await import('./released-vocabulary.ts')
+      const { releasedVocabulary } = await import('./scoring.ts')
       return releasedVocabulary()
     },
     scoringRules: () =>

@@ -5,9 +5,8 @@ import type { Config } from '../config/config.ts'
 import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Db, Tx } from '../platform/db/db.ts'
 import { type Egress, openEgress } from '../platform/egress/client.ts'
-import type { Job } from '../platform/job-runner.ts'
+import { createWakeUp, type Job, type WakeUp } from '../platform/job-runner.ts'
 import { openFilesMax, receiversWithin } from '../platform/open-files.ts'
-import { createWakeUp, type WakeUp } from '../platform/wake-up.ts'
 import {
   type DispatchedEvent,
   findOwners,

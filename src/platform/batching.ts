@@ -9,7 +9,7 @@ import { type DeadlineName, deadlineMs } from './deadlines.ts'
 import { UnavailableError } from './errors.ts'
 import { activeSpan, type Span, startSpan, traced } from './observability/tracing.ts'
 
-export interface BatchOptions<Item, Result> {
+interface BatchOptions<Item, Result> {
   /** Named in errors. */
   name: string
   /** Answers a batch: one result for each item, in the order of the items. */
@@ -123,4 +123,27 @@ function batchSpan(name: string, batch: readonly { span: Span | undefined }[]): 
     ),
     attributes: { 'assay.batch.size': batch.length },
   })
+}
+
+/**
+ * Limits how often a thing is read or written, however many callers ask for it. Calls under way and
+ * calls within `everyMs` of the last one share its result, also if it failed.
+ */
+export function atMostEvery<Result>(
+  everyMs: number,
+  work: () => Promise<Result>,
+): () => Promise<Result> {
+  let begunAt = Number.NEGATIVE_INFINITY
+  let isUnderWay = false
+  let last: Promise<Result> | undefined
+  return () => {
+    if (last === undefined || !(isUnderWay || performance.now() - begunAt < everyMs)) {
+      begunAt = performance.now()
+      isUnderWay = true
+      last = work().finally(() => {
+        isUnderWay = false
+      })
+    }
+    return last
+  }
 }

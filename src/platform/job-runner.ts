@@ -7,7 +7,6 @@ import { systemClock } from './clock.ts'
 import { UnavailableError } from './errors.ts'
 import type { Log } from './observability/log.ts'
 import { startSpan, traced } from './observability/tracing.ts'
-import { createWakeUp, type WakeUp } from './wake-up.ts'
 
 export interface Job {
   name: string
@@ -31,7 +30,7 @@ export interface JobRecord {
 /** The records of jobs by name. */
 export type JobRecords = Map<string, JobRecord>
 
-export interface RunOptions {
+interface RunOptions {
   log: Log
   signal: AbortSignal
   /** Gets a record of each job. */
@@ -86,5 +85,44 @@ async function runJob(
     record.ranAt = systemClock()
     record.everyMs = job.everyMs
     await wakeUp.wait(job.everyMs, signal)
+  }
+}
+
+/**
+ * A wait that other code of the same process can end early. A wake-up is a hint that there is work;
+ * work is found without it too, later.
+ */
+export interface WakeUp {
+  /** Ends the wait under way. If there is none, the next wait ends at once. */
+  notify(): void
+  /**
+   * Resolves after `ms` milliseconds, on `notify` or on the signal, whichever is first. Only one
+   * caller waits at a time.
+   */
+  wait(ms: number, signal?: AbortSignal): Promise<void>
+}
+
+export function createWakeUp(): WakeUp {
+  let isNotified = false
+  let end: (() => void) | undefined
+  return {
+    notify() {
+      isNotified = true
+      end?.()
+    },
+    async wait(ms, signal) {
+      if (!isNotified && !signal?.aborted)
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, ms)
+          end = () => {
+            clearTimeout(timer)
+            resolve()
+          }
+          signal?.addEventListener('abort', end, { once: true })
+        })
+      if (end !== undefined) signal?.removeEventListener('abort', end)
+      end = undefined
+      isNotified = false
+    },
   }
 }

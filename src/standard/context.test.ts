@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { type JsonLd, openJsonLd } from '../../packages/vocabulary/src/json-ld.ts'
+import { type JsonLd, openJsonLd } from '../../packages/vocabulary/src/lint-json-ld.ts'
 import { scoreBandDefinitions, scoreBands } from './bands.ts'
 import { contextDocument, standardUrls } from './context.ts'
 

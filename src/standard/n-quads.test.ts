@@ -1,7 +1,7 @@
 /** The N-Quads of each document, compared with the statements of a JSON-LD processor. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { canonicalNQuadsOf, openJsonLd } from '../../packages/vocabulary/src/json-ld.ts'
+import { canonicalNQuadsOf, openJsonLd } from '../../packages/vocabulary/src/lint-json-ld.ts'
 import { scoreBandDefinitions } from './bands.ts'
 import { skillCatalogOf } from './catalog.ts'
 import { contextDocument, standardUrls } from './context.ts'

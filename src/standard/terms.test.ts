@@ -1,7 +1,7 @@
 /** The namespace document defines each term that any of our documents uses. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openJsonLd } from '../../packages/vocabulary/src/json-ld.ts'
+import { openJsonLd } from '../../packages/vocabulary/src/lint-json-ld.ts'
 import { skillCatalogOf } from './catalog.ts'
 import { contextDocument, standardUrls } from './context.ts'
 import { loadReleasedVocabulary } from './releases.ts'

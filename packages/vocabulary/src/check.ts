@@ -7,13 +7,11 @@ import { loadNotes, type VocabularyNotes } from '../../../src/standard/notes.ts'
 import { VocabularyError } from '../../../src/standard/releases.ts'
 import { slugOf } from '../../../src/standard/slug.ts'
 import type { SourceRecord } from '../../../src/standard/source.ts'
-import type { Finding } from './finding.ts'
-import { openJsonLd } from './json-ld.ts'
 import { type LintOptions, lintVocabulary } from './lint.ts'
-import { jsonLdDocumentsOf, lintJsonLd } from './lint-json-ld.ts'
+import { jsonLdDocumentsOf, lintJsonLd, openJsonLd } from './lint-json-ld.ts'
 import { loadVocabulary, readVocabulary } from './read.ts'
 import { lintArchives } from './release.ts'
-import { faultsOf } from './source.ts'
+import { type Finding, faultsOf } from './source.ts'
 
 /**
  * Checks rules V1 to V20; V15 to V20 need well-formed records. Throws `VocabularyError` if the

@@ -4,8 +4,7 @@
  */
 import { contentHash } from '../../../src/standard/catalog.ts'
 import type { Release, SourceRecord } from '../../../src/standard/source.ts'
-import type { Entry, Finding } from './finding.ts'
-import type { VocabularyFiles } from './source.ts'
+import type { Entry, Finding, VocabularyFiles } from './source.ts'
 
 /**
  * Returns the hash of the members that can change a score or its meaning. A change of it needs a

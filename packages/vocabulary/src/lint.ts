@@ -7,11 +7,9 @@ import { foldText } from '../../../src/platform/fold-text.ts'
 import { domains } from '../../../src/standard/schema.ts'
 import { isSlug, skillIdOf } from '../../../src/standard/slug.ts'
 import type { Crosswalk } from '../../../src/standard/source.ts'
-import type { Entry, Finding } from './finding.ts'
-import { lintGraph } from './lint-graph.ts'
-import { lintRecord } from './lint-record.ts'
+import { lintGraph, lintRecord } from './lint-record.ts'
 import { lintRelease } from './lint-release.ts'
-import { faultsOf, shapes, type VocabularyFiles } from './source.ts'
+import { type Entry, type Finding, faultsOf, shapes, type VocabularyFiles } from './source.ts'
 
 export interface LintOptions {
   /** Minimum of records in each domain (rule V11). */

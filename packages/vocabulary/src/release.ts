@@ -9,11 +9,10 @@ import {
   VocabularyError,
 } from '../../../src/standard/releases.ts'
 import type { Release, SourceRecord } from '../../../src/standard/source.ts'
-import type { Finding } from './finding.ts'
 import { type LintOptions, lintVocabulary } from './lint.ts'
 import { isHigher, scoreRelevantHash } from './lint-release.ts'
 import { loadVocabulary, readVocabulary } from './read.ts'
-import { shapes } from './source.ts'
+import { type Finding, shapes } from './source.ts'
 
 /**
  * Writes `release.json` and the archive of the release, if every difference from the last release

@@ -2,7 +2,7 @@
  * Pure: the shapes of the vocabulary directory. It has one file for each skill and four other files:
  * `controlled.json` (the controlled lists), `deprecated.json` (id → successor), `crosswalk.json` and
  * `release.json` (written by `releaseOf`). The folder `releases/` keeps each release as it was
- * published.
+ * published. Also the findings of the lint, and the entries that its rules look at.
  */
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
@@ -13,6 +13,7 @@ import type {
   Crosswalk,
   Deprecations,
   Release,
+  SourceRecord,
 } from '../../../src/standard/source.ts'
 
 const id = Type.String({ pattern: '^hss:[a-z0-9-]+$', maxLength: 68 })
@@ -116,4 +117,23 @@ interface Shape {
 export function faultsOf(shape: Shape, value: unknown): string[] {
   const faults = [...shape.Errors(value)].filter(({ message }) => message !== 'schema is false')
   return faults.map(({ instancePath, message }) => `${instancePath || '/'}: ${message}`)
+}
+
+export type Rule =
+  `V${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13 | 14 | 15 | 16 | 17 | 18 | 19 | 20}`
+
+export interface Finding {
+  rule: Rule
+  /**
+   * A file of the vocabulary directory, or `catalog` or `bands` for the documents that are made
+   * from all files.
+   */
+  file: string
+  message: string
+}
+
+/** A record of the right shape. */
+export interface Entry {
+  file: string
+  record: SourceRecord
 }

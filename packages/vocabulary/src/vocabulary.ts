@@ -3,8 +3,8 @@ import { resolve } from 'node:path'
 import { systemClock, wireTime } from '../../../src/platform/clock.ts'
 import { openReleases, releasedDirectory, VocabularyError } from '../../../src/standard/releases.ts'
 import { checkVocabulary } from './check.ts'
-import type { Finding } from './finding.ts'
 import { releaseVocabulary } from './release.ts'
+import type { Finding } from './source.ts'
 
 const usage = `usage: npm run vocabulary -- lint [DIRECTORY]
        npm run vocabulary -- release VERSION [DIRECTORY]`

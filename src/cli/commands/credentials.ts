@@ -39,12 +39,11 @@ import { keptEngines } from '../../scoring/scores/engine.ts'
 import { byOption, each, oneOf, parseUrl, usernameArgument } from '../args.ts'
 import { act, command } from '../command.ts'
 import { withContext } from '../context.ts'
-import { type ExportFlags, exportedPage, exportPages, outOption } from '../export-pages.ts'
-import { failure, usageError } from '../fail.ts'
 import { batchesUntil, openInput, readInput } from '../input-lines.ts'
 import { issueFile } from '../issue-lines.ts'
 import { askFirst, type CommonFlags, declareOperations, performHere } from '../operation-command.ts'
-import { done, note, type Outcome } from '../output.ts'
+import { done, failure, note, type Outcome, usageError } from '../output.ts'
+import { type ExportFlags, exportedPage, exportPages, outOption } from '../output-file.ts'
 
 const proofOption = ['--proof <form>', proofForms.join(', '), oneOf(proofForms), 'native'] as const
 

@@ -21,9 +21,7 @@ import { counted } from '../../platform/counted.ts'
 import { UnavailableError } from '../../platform/errors.ts'
 import { parseMonth } from '../args.ts'
 import { act, command } from '../command.ts'
-import { askYes } from '../confirm.ts'
 import { withContext } from '../context.ts'
-import { Failure, failure, usageError } from '../fail.ts'
 import {
   type CommonFlags,
   checkTexts,
@@ -31,7 +29,7 @@ import {
   performHere,
   runOperation,
 } from '../operation-command.ts'
-import { done, note, type Outcome } from '../output.ts'
+import { askYes, done, Failure, failure, note, type Outcome, usageError } from '../output.ts'
 
 export function declareCommand(credits: Command): void {
   for (const operation of creditOperations) {

@@ -8,9 +8,8 @@ import { evidenceRevoke } from '../../scoring/disputes/evidence-operations.ts'
 import { findWorkers } from '../../workers/api.ts'
 import { act, command } from '../command.ts'
 import { withContext } from '../context.ts'
-import { failure } from '../fail.ts'
 import { runOperation } from '../operation-command.ts'
-import type { Outcome } from '../output.ts'
+import { failure, type Outcome } from '../output.ts'
 
 export function declareCommand(demo: Command): void {
   command(

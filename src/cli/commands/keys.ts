@@ -19,11 +19,9 @@ import {
 import { parseKid } from '../args.ts'
 import { act, command } from '../command.ts'
 import { type CommandContext, withContext } from '../context.ts'
-import { Failure, failure, usageError } from '../fail.ts'
 import { performHere } from '../operation-command.ts'
-import { done, type Outcome } from '../output.ts'
-import { listed } from '../render.ts'
-import { renderProgress } from '../render-progress.ts'
+import { done, Failure, failure, type Outcome, usageError } from '../output.ts'
+import { listed, renderProgress } from '../render.ts'
 
 export function declareCommand(keys: Command): void {
   command(

@@ -7,8 +7,7 @@ import type { Db } from '../../platform/db/db.ts'
 import type { Pooling } from '../../platform/db/session-settings.ts'
 import { act, finish } from '../command.ts'
 import { openCommandDb, settings, withServer } from '../context.ts'
-import { failure, usageError } from '../fail.ts'
-import { done, type Outcome } from '../output.ts'
+import { done, failure, type Outcome, usageError } from '../output.ts'
 
 export function declareCommand(declared: Command): void {
   finish(declared, 'assay migrate --api-role assay_api')

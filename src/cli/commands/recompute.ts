@@ -14,7 +14,7 @@ import { act, finish } from '../command.ts'
 import { type CommandContext, withContext } from '../context.ts'
 import { performWith } from '../operation-command.ts'
 import type { Outcome } from '../output.ts'
-import { type Progress, renderProgress } from '../render-progress.ts'
+import { type Progress, renderProgress } from '../render.ts'
 
 export function declareCommand(declared: Command): void {
   finish(declared, 'assay recompute --all --workers 4')

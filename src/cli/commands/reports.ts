@@ -11,9 +11,9 @@ import { wireReport } from '../../reports/schema.ts'
 import { accountOption } from '../args.ts'
 import { act, command } from '../command.ts'
 import { withContext } from '../context.ts'
-import { type ExportFlags, exportedPage, exportPages, outOption } from '../export-pages.ts'
 import { declareOperations, refusalFailure } from '../operation-command.ts'
 import type { Outcome } from '../output.ts'
+import { type ExportFlags, exportedPage, exportPages, outOption } from '../output-file.ts'
 
 export function declareCommand(reports: Command): void {
   declareOperations(reports, reportOperations)

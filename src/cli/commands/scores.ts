@@ -18,10 +18,9 @@ import { scoresReliability } from '../../scoring/scores/reports/measure-operatio
 import { parseSha256 } from '../args.ts'
 import { act, command } from '../command.ts'
 import { type CommandContext, withContext } from '../context.ts'
-import { interrupted, usageError } from '../fail.ts'
 import { declareOperation, declareOperations, runOperation } from '../operation-command.ts'
-import { done, note, type Outcome } from '../output.ts'
-import { renderProgress } from '../render-progress.ts'
+import { done, interrupted, note, type Outcome, usageError } from '../output.ts'
+import { renderProgress } from '../render.ts'
 import { declareReports } from '../score-reports.ts'
 
 const exampleId = '1a7674eb4ee78df7e1ac439a93c3fa8e3c945784d4dec9fd8e3011738b2f1d62'

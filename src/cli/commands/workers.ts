@@ -1,15 +1,22 @@
-/** `assay workers`: the workers, with everything that is stored about them. */
+/**
+ * `assay workers`: the workers, with everything that is stored about them. `assay consent` and
+ * `assay identity`: consents of workers, and checks of their identity.
+ */
 import { writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { workerOperations, workersExport } from '../../privacy/worker-operations.ts'
-import { workersImport } from '../../scoring/scores/sharing-ingests.ts'
+import {
+  consentImport,
+  identityImport,
+  workersImport,
+} from '../../scoring/scores/sharing-ingests.ts'
+import { consentOperations, identityOperations } from '../../scoring/scores/sharing-operations.ts'
 import { usernameArgument } from '../args.ts'
 import { act, command } from '../command.ts'
 import { withContext } from '../context.ts'
-import { usageError } from '../fail.ts'
 import { declareIngest } from '../import-lines.ts'
 import { declareOperations, performHere } from '../operation-command.ts'
-import { done, type Outcome } from '../output.ts'
+import { done, type Outcome, usageError } from '../output.ts'
 
 export function declareCommand(workers: Command): void {
   declareIngest(workers, workersImport, {
@@ -42,5 +49,23 @@ function exportFile(username: string, { out }: { out: string }): Promise<Outcome
       throw usageError(`${out} ${reason}. Name another file.`, { cause: error })
     })
     return done({ username, out }, [`Everything that is stored about ${username} is in ${out}.`])
+  })
+}
+
+export function declareConsent(consent: Command): void {
+  declareOperations(consent, consentOperations)
+  declareIngest(consent, consentImport, {
+    summary: 'Record what workers allow, from a file',
+    lines: 'consents',
+    note: 'The last line about a permission of a worker counts.',
+  })
+}
+
+export function declareIdentity(identity: Command): void {
+  declareOperations(identity, identityOperations)
+  declareIngest(identity, identityImport, {
+    summary: 'Record identity checks of workers, from a file',
+    lines: 'identities',
+    note: 'The last line about a worker counts.',
   })
 }

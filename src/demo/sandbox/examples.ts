@@ -3,7 +3,7 @@ import { exampleCredential, exampleStatusList } from '../../credentials/examples
 import { exampleUrl } from '../../edge/http/contract.ts'
 import { schemaVersion } from '../../edge/http/identifiers.ts'
 import { examples as candidates } from '../../workers/candidates/examples.ts'
-import { sandboxOriginOf } from './origin.ts'
+import { sandboxOriginOf } from './schema.ts'
 
 const origin = sandboxOriginOf(exampleUrl)
 const credential = exampleCredential(origin)

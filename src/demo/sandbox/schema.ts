@@ -1,5 +1,6 @@
 /** Wire shape of a sandbox score (decision D50), and the addresses in sandbox credentials. */
 import { Type } from 'typebox'
+import { type Origin, originOf } from '../../credentials/payload.ts'
 import { statusListPath, statusPath } from '../../credentials/schema.ts'
 import { schemaVersionField, urlLengthMax } from '../../edge/http/fields.ts'
 import { closedObject } from '../../platform/json/closed-object.ts'
@@ -37,3 +38,16 @@ export const sandboxScore = closedObject(
   },
   { title: 'SandboxScore' },
 )
+
+/**
+ * The issuer is a reserved domain (RFC 2606). The status and the status list have addresses of the
+ * deployment, so they answer.
+ */
+export function sandboxOriginOf(publicUrl: string): Origin {
+  const { origin } = new URL(publicUrl)
+  return {
+    ...originOf('https://sandbox.invalid'),
+    statusUrlPrefix: `${origin}${sandboxStatusPath}`,
+    statusListUrlPrefix: `${origin}${sandboxListPath}`,
+  }
+}

@@ -8,6 +8,8 @@ import { lookup, Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { isWithin, type Network, parseAddress } from '../networks.ts'
 import { RecentMap } from '../recent-map.ts'
+import { EgressError, failureCause } from './failures.ts'
+import { type EgressRules, mayDial } from './rules.ts'
 
 /**
  * Returns all addresses of a name, at least one. Throws if the name has none or the deadline
@@ -125,5 +127,35 @@ async function lookUp(resolver: Resolver, name: string, deadlineMs: number): Pro
   return {
     addresses: found.map(({ address }) => address),
     ttlSeconds: Math.min(...found.map(({ ttl }) => ttl)),
+  }
+}
+
+export interface NameCheck {
+  /** In the order in which they are tried. */
+  addresses: { address: string; isAllowed: boolean }[]
+  /** Why there is no address, in words. */
+  problem: string | null
+}
+
+/**
+ * Returns the addresses of a host, or the reason why there are none. An address stands for itself.
+ * It asks the DNS as the client does before it connects, and dials nothing.
+ */
+export async function checkName(
+  host: string,
+  { rules, resolve }: { rules: EgressRules; resolve: Resolve },
+): Promise<NameCheck> {
+  const name = host.replace(/^\[|\]$/g, '')
+  try {
+    const found = parseAddress(name) === null ? await resolve(name) : [name]
+    const addresses = found.map((text) => {
+      const address = parseAddress(text)
+      return { address: text, isAllowed: address !== null && mayDial(address, rules) }
+    })
+    return { addresses, problem: null }
+  } catch (error) {
+    const failed = new EgressError('dns_error', `no address of ${name}`, error)
+    const problem = failureCause('dns_error', failed) ?? 'the name has no address'
+    return { addresses: [], problem }
   }
 }

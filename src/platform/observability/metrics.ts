@@ -12,7 +12,7 @@ import {
   type Metric,
   Registry,
 } from 'prom-client'
-import { atMostEvery } from '../at-most-every.ts'
+import { atMostEvery } from '../batching.ts'
 
 /** Seconds. */
 const durationBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]

@@ -19,7 +19,7 @@ import { inProcessRateLimiter } from '../../../src/edge/rate-limit/process-limit
 import { databaseRateLimiter } from '../../../src/edge/rate-limit/shared-limiter.ts'
 import { createServer } from '../../../src/edge/server.ts'
 import { createService, type Service } from '../../../src/main/http-app.ts'
-import { openEngine } from '../../../src/main/scoring-engine.ts'
+import { openEngine } from '../../../src/main/scoring.ts'
 import { systemClock } from '../../../src/platform/clock.ts'
 import { readsOfPrimary } from '../../../src/platform/db/replicas.ts'
 import { type Log, openLog } from '../../../src/platform/observability/log.ts'

@@ -24,7 +24,7 @@ import {
 import { sandboxCredential } from './credentials.ts'
 import { fictionalWorkers, profileSkills } from './fictional-workers.ts'
 import { openSandbox } from './open.ts'
-import { sandboxOriginOf } from './origin.ts'
+import { sandboxOriginOf } from './schema.ts'
 
 const { records } = loadReleasedVocabulary()
 const publicUrl = 'https://scores.example.org'
