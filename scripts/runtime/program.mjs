@@ -86,6 +86,7 @@ export async function bundle(root, outdir) {
     logLevel: 'error',
     metafile: true,
     external,
+    alias: { 'node:http': join(root, 'scripts/runtime/http.mjs') },
     // Packages of CommonJS require Node's own modules.
     banner: {
       js: `import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);`,

@@ -1,4 +1,7 @@
-/** For `--import` of Node: resolves the packages of `bundled-packages.mjs` to their bundles. */
+/**
+ * For `--import` of Node: resolves the packages of `bundled-packages.mjs` to their bundles, and
+ * `node:http` as in the program.
+ */
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -9,7 +12,7 @@ const urls = new Map(
   folder === undefined
     ? []
     : bundledPackages.map((name) => [name, pathToFileURL(join(folder, `${name}.mjs`)).href]),
-)
+).set('node:http', new URL('http.mjs', import.meta.url).href)
 registerHooks({
   resolve(name, context, next) {
     const url = urls.get(name)

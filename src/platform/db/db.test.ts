@@ -173,7 +173,11 @@ test('503: a statement or a lock that takes too long is unavailable, and the con
 test('a statement waits for a lock at most half of its timeout', async (t) => {
   usualDeadlines(t)
   const waitOf = async (statementTimeoutMs?: number) => {
-    const one = open(statementTimeoutMs === undefined ? {} : { statementTimeoutMs })
+    const connectionWaitMs = 60_000
+    const one = open({
+      connectionWaitMs,
+      ...(statementTimeoutMs !== undefined && { statementTimeoutMs }),
+    })
     return one.rows(sql`select setting::int as ms from pg_settings where name = 'lock_timeout'`)
   }
   assert.deepEqual(await waitOf(), [{ ms: 1_000 }])
