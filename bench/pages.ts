@@ -50,7 +50,8 @@ try {
   const account = await db.transaction(makeAccount)
   await db.transaction((tx) => makeWorkers(tx, account.userId))
   await rollUpAllUsage(db)
-  await db.run(sql`analyze`)
+  // Autovacuum would begin while the first pages are measured.
+  await db.run(sql`vacuum analyze`)
   const service = await startService({ DATABASE_URL: postgres.url, ASSAY_DATA_DIR: dataDir })
   try {
     const endpoint = `/dashboard/webhooks/${account.endpointId}`
