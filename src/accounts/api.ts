@@ -25,7 +25,6 @@ export {
   countByStatus,
   countByTime,
   findAllEntries,
-  findCalledOperations,
   findEntries,
   findEntriesAfter,
   findEntry,

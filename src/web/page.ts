@@ -10,6 +10,7 @@ import type { Prices } from '../billing/credits/meters.ts'
 import type { Verify } from '../credentials/verifier.ts'
 import type { Sandbox } from '../demo/sandbox/open.ts'
 import { type SessionCaller, sessionOf } from '../edge/http/callers.ts'
+import type { EndpointDeclaration } from '../edge/http/contract.ts'
 import {
   type Answer,
   type Endpoint,
@@ -44,7 +45,7 @@ export interface PagesContext extends Performer<UserServices & WebhookServices &
   /** Days that calls are kept; 0: no call is logged. */
   requestLogDays: number
   /** The route of each operation by its id. */
-  routes: ReadonlyMap<string, { method: string; path: string; summary: string }>
+  routes: ReadonlyMap<string, EndpointDeclaration>
   /** Returns the ids of the sessions that may still be used. */
   validSessions(sessions: readonly SessionCaller[]): Promise<ReadonlySet<string>>
   /** Credits for a call of each meter. Null: calls are not metered. */

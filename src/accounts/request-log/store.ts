@@ -234,19 +234,6 @@ export function countByTime(
     group by 1 order by 1`)
 }
 
-/** Returns the operations that an account called since a time. */
-export async function findCalledOperations(
-  db: Queryable,
-  { accountId, limit }: { accountId: string; limit: number },
-): Promise<string[]> {
-  const rows = await db.rows<{ operation: string }>(sql`
-    select distinct operation from (
-      select operation from request_log where account_id = ${accountId}
-      order by seq desc limit ${limit}) newest
-    order by operation`)
-  return rows.map(({ operation }) => operation)
-}
-
 async function deleteCountsBefore(tx: Tx, firstMinute: Date): Promise<void> {
   await tx.run(sql`delete from request_counts where minute < ${firstMinute}`)
 }

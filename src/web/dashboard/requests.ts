@@ -6,7 +6,6 @@ import {
   type CountedCalls,
   countByTime,
   findAllEntries,
-  findCalledOperations,
   findEntries,
   findEntry,
   findShownKeys,
@@ -85,10 +84,9 @@ function listPage(options: PagesContext): Endpoint[] {
       const filter = filterAt(chosen, now)
       const before = rowNumber(query.before)
       const span = spanOf(chosen, now)
-      const [{ entries: found, lookedTo }, keys, operations, counts] = await Promise.all([
+      const [{ entries: found, lookedTo }, keys, counts] = await Promise.all([
         findEntries(callsDb, { ...filter, accountId, before, limit: pageLength + 1 }),
         findShownKeys(db, { accountId, now, endedMax: namedKeysMax }),
-        findCalledOperations(callsDb, { accountId, limit: operationsOfCalls }),
         isCounted(chosen) ? countByTime(callsDb, { accountId, ...span }) : null,
       ])
       const rows = found.slice(0, pageLength)
@@ -113,7 +111,7 @@ function listPage(options: PagesContext): Endpoint[] {
           title: 'Calls',
           aside: bars && legend(series, { span: time, bars }),
           isFlush: true,
-          body: html`${days > 0 && html`<div class="card-body">${bars === null ? noChart : barChart({ sentence: 'Calls over time', series, bars })}</div>`}${(isFiltered || rows.length > 0) && filterForm(chosen, { keys, operations })}${
+          body: html`${days > 0 && html`<div class="card-body">${bars === null ? noChart : barChart({ sentence: 'Calls over time', series, bars })}</div>`}${(isFiltered || rows.length > 0) && filterForm(chosen, { keys, routes })}${
             rows.length === 0
               ? nothing({ isFiltered, hasKeys: keys.length > 0, isCut: lookedTo !== null })
               : callTable(rows, { names, routes, now })
@@ -166,8 +164,6 @@ const ranges: Readonly<Record<string, { label: string; seconds: number; bucketS:
   '7d': { label: 'Last 7 days', seconds: 604_800, bucketS: 3_600 },
 }
 const bucketsMax = 168
-/** The newest calls, of which the operations are offered. */
-const operationsOfCalls = 2_000
 
 interface Span {
   from: Date
@@ -269,10 +265,10 @@ function chosenOf(query: Readonly<Record<string, string | undefined>>): Chosen {
 
 interface FilterChoices {
   keys: readonly { id: string; name: string }[]
-  operations: readonly string[]
+  routes: PagesContext['routes']
 }
 
-function filterForm(chosen: Chosen, { keys, operations }: FilterChoices): Html {
+function filterForm(chosen: Chosen, { keys, routes }: FilterChoices): Html {
   const { status = '', operation = '', key = '', error = '', range = '', from, to } = chosen
   const isFiltered = Object.keys(chosen).length > 0
   const all = { value: '', label: 'All' }
@@ -285,6 +281,8 @@ function filterForm(chosen: Chosen, { keys, operations }: FilterChoices): Html {
   if (status !== '' && !statuses.some(({ value }) => value === status))
     statuses.push({ value: status, label: status })
   const keyChoices = [all, ...keys.map(({ id, name }) => ({ value: id, label: name }))]
+  // Open routes take no key, so their calls are in no log.
+  const operations = [...routes].filter(([, { policy }]) => policy.kind !== 'open')
   const errors = publicErrorNames.map((name) => html`<option value="${name}"></option>`)
   const times = [
     { value: '', label: 'Any time' },
@@ -295,7 +293,7 @@ function filterForm(chosen: Chosen, { keys, operations }: FilterChoices): Html {
     range === 'between' &&
     html`<div class="field"><label for="from">From (UTC)</label><input class="input" type="datetime-local" id="from" name="from" value="${from ?? ''}"></div><div class="field"><label for="to">To (UTC)</label><input class="input" type="datetime-local" id="to" name="to" value="${to ?? ''}"></div>`
   return html`<form class="card-body filters" method="get" action="${path}" role="search" aria-label="Calls">
-<div class="field"><label for="id">Request ID</label><input class="input" id="id" name="id" spellcheck="false" autocomplete="off" placeholder="X-Request-Id"></div>${selectField({ name: 'status', label: 'Status', value: status, choices: statuses })}${selectField({ name: 'key', label: 'Key', value: key, choices: keyChoices })}<div class="field"><label for="operation">Operation</label><input class="input" id="operation" name="operation" value="${operation}" list="operations" autocomplete="off" placeholder="getScore"><datalist id="operations">${operations.map((name) => html`<option value="${name}"></option>`)}</datalist></div><div class="field"><label for="error">Error</label><input class="input" id="error" name="error" value="${error}" list="errors" autocomplete="off" placeholder="rate_limited"><datalist id="errors">${errors}</datalist></div>${selectField({ name: 'range', label: 'Time', value: range, choices: times })}${between}${submit({ label: 'Apply' })}${isFiltered && html`<a class="button quiet" href="${path}">Clear filters</a>`}</form>`
+<div class="field"><label for="id">Request ID</label><input class="input" id="id" name="id" spellcheck="false" autocomplete="off" placeholder="X-Request-Id"></div>${selectField({ name: 'status', label: 'Status', value: status, choices: statuses })}${selectField({ name: 'key', label: 'Key', value: key, choices: keyChoices })}<div class="field"><label for="operation">Operation</label><input class="input" id="operation" name="operation" value="${operation}" list="operations" autocomplete="off" placeholder="getScore"><datalist id="operations">${operations.map(([id]) => html`<option value="${id}"></option>`)}</datalist></div><div class="field"><label for="error">Error</label><input class="input" id="error" name="error" value="${error}" list="errors" autocomplete="off" placeholder="rate_limited"><datalist id="errors">${errors}</datalist></div>${selectField({ name: 'range', label: 'Time', value: range, choices: times })}${between}${submit({ label: 'Apply' })}${isFiltered && html`<a class="button quiet" href="${path}">Clear filters</a>`}</form>`
 }
 
 interface Nothing {
