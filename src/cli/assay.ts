@@ -46,8 +46,26 @@ try {
     const declared = program.command(name).description(description)
     if (named.has(name)) await declare(declared, load)
   }
+  refuseRepeatedOptions(program)
+  if (process.argv.some((argument) => argument.includes('\ufffd')))
+    program.error('error: an argument is not valid UTF-8. Use a terminal that writes UTF-8.')
   await program.parseAsync()
 } catch (error) {
   const isHelp = error instanceof CommanderError && error.exitCode === 0
   if (!isHelp) reportFailure(error, { json: process.argv.includes('--json') })
+}
+
+/** Of an option that is given twice, the first value would be lost without a word. */
+function refuseRepeatedOptions(command: Command): void {
+  for (const option of command.options) {
+    if (option.isBoolean()) continue
+    let times = 0
+    command.on(`option:${option.name()}`, () => {
+      // An option that may be repeated collects its values.
+      const isList = Array.isArray(command.getOptionValue(option.attributeName()))
+      if (++times > 1 && !isList)
+        command.error(`error: option '${option.flags}' is given twice. Give it once.`)
+    })
+  }
+  for (const inner of command.commands) refuseRepeatedOptions(inner)
 }

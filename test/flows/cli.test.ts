@@ -86,6 +86,8 @@ test('2: invalid arguments print the usage on standard error and nothing on stan
     ['credentials', 'verify', 'nowhere'],
     ['credentials', 'verify', '-', '--list', 'x'],
     ['serve', '--processes', '0'],
+    ['evidence', 'list', '--username', 'ada', '--username', 'bob'],
+    ['accounts', 'create', 'not UTF-8: \ufffd'],
   ]
   for (const args of wrong) {
     const { code, out, err } = await run(args)
