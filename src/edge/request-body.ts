@@ -116,9 +116,9 @@ function linesOf(
 function formOf(bytes: Buffer): ParsedBody | Refusal {
   // A form is ASCII: everything else is percent-encoded.
   const form = parseQuery(bytes.toString('latin1'))
-  return form.kind === 'problem'
-    ? refuse('invalid_parameter', { message: 'The form is not valid percent-encoded UTF-8.' })
-    : { body: form.values, bodyAmbiguity: null }
+  if (form.kind === 'values') return { body: form.values, bodyAmbiguity: null }
+  const why = form.why.replace(/query/i, (word) => (word === 'query' ? 'form' : 'Form'))
+  return refuse('invalid_parameter', { message: why })
 }
 
 /** Waits for the rest of a body without holding a slot. */
