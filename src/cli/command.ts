@@ -79,7 +79,7 @@ export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error instanceof UnavailableError) {
     const why = causeOf(error) ?? 'no answer'
-    return `${error.message}: ${why}. ${isDiskFull(why) ? 'Make room on the disk of PostgreSQL' : 'Check DATABASE_URL'}, or run \`assay doctor\`.`
+    return `${error.message}: ${why}. ${remedyOf(why) ?? 'Check DATABASE_URL'}, or run \`assay doctor\`.`
   }
   return fileFault(error) ?? (error.message || (causeOf(error) ?? error.name))
 }
@@ -98,9 +98,11 @@ export function fileFault(error: unknown): string | null {
   return fault === undefined ? null : `${String(error.path)} ${fault} (${String(error.code)}).`
 }
 
-/** Whether PostgreSQL says so. Its log quotes the same words if it cannot start. */
-export function isDiskFull(why: string): boolean {
-  return why.includes('No space left on device')
+/** Returns what else than the setting of the database to look at, or null. */
+export function remedyOf(why: string): string | null {
+  // The log of an embedded PostgreSQL that cannot start quotes the same words.
+  if (why.includes('No space left on device')) return 'Make room on the disk of PostgreSQL'
+  return why.includes('certificate') ? 'Check the certificate of PostgreSQL and sslrootcert' : null
 }
 
 /**

@@ -52,9 +52,10 @@ test('a text in a credential cannot move the cursor of the terminal or add a lin
   assert.ok(lines[0]?.startsWith('NOT VALID (revoked'))
 })
 
-test('a command names what to do: room on a full disk, else the setting of the database', () => {
+test('a command names what to do: room on a full disk, a certificate, else the setting of the database', () => {
   const said = (why: string) => messageOf(new UnavailableError('failed', { cause: new Error(why) }))
   assert.match(said('could not extend file "base/1": No space left on device'), /Make room on the/)
+  assert.match(said('certificate has expired'), /expired\. Check the certificate of PostgreSQL/)
   assert.match(said('connect ECONNREFUSED'), /Check DATABASE_URL, or run/)
 })
 

@@ -11,7 +11,7 @@ import { completionFile } from '../../demo/files.ts'
 import { openMails } from '../../main/mails.ts'
 import { openSignInProvider } from '../../main/sign-in-provider.ts'
 import { openFilesMax } from '../../platform/open-files.ts'
-import { act, fileFault, finish, isDiskFull } from '../command.ts'
+import { act, fileFault, finish, remedyOf } from '../command.ts'
 import { openCommandDb, withServer } from '../context.ts'
 import {
   checkDatabase,
@@ -176,7 +176,8 @@ function unreachable(check: string, setting: string, error: unknown): Finding {
   if (fault !== null) return fail(fault)
   const { message, cause } = error instanceof Error ? error : new Error(String(error))
   const why = cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : ''
-  if (isDiskFull(message + why)) return fail(`${message}${why}. Make room on its disk.`)
+  const remedy = remedyOf(message + why)
+  if (remedy !== null) return fail(`${message}${why}. ${remedy}.`)
   const advice = why.includes('DATABASE_POOLING')
     ? ''
     : ` Check ${setting} and that PostgreSQL runs.`
