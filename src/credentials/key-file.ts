@@ -1,5 +1,5 @@
 /** Pure: reads the issuer and its keys from a key document or a did.json, to verify offline. */
-import { isJsonObject } from '../platform/json/json-object.ts'
+import { isJsonObject } from '../platform/json/closed-object.ts'
 import { KeyRefused, kidOf, publicKeyOfKid, trustedPublicKey } from './signing-key.ts'
 import { type SigningKey, type Trust, trustOf } from './trust.ts'
 

@@ -4,7 +4,7 @@
  */
 import { gunzipSync } from 'node:zlib'
 import { verifyEd25519 } from '../platform/crypto/ed25519.ts'
-import { isJsonObject } from '../platform/json/json-object.ts'
+import { isJsonObject } from '../platform/json/closed-object.ts'
 import { notInKeyFile, trustOfKeyFile } from './key-file.ts'
 import { w3cContext } from './payload.ts'
 import { readProof, signedBytes } from './proof.ts'

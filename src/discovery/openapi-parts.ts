@@ -9,7 +9,7 @@ import {
   versionHeader,
 } from '../edge/http/identifiers.ts'
 import { type ErrorName, operatorErrorNames, publicErrorNames } from '../platform/errors.ts'
-import { edgeRefusals, errorExamples, refusalExamples } from './openapi-errors.ts'
+import { edgeRefusals, errorExamples, refusalExamples } from './openapi-schemas.ts'
 
 type Kind = 'schemas' | 'parameters' | 'headers' | 'responses'
 

@@ -12,7 +12,6 @@ import {
 } from '../edge/http/contract.ts'
 import { interfaceVersion } from '../edge/http/identifiers.ts'
 import { paymentChallenge } from '../edge/http/payment-challenge.ts'
-import { refusalExamples, valuesOf } from './openapi-errors.ts'
 import {
   answerHeaders,
   errorSchema,
@@ -22,7 +21,7 @@ import {
   operatorErrorSchema,
   refTo,
 } from './openapi-parts.ts'
-import { published } from './openapi-schemas.ts'
+import { published, refusalExamples, valuesOf } from './openapi-schemas.ts'
 import { type WebhookDeclaration, webhookParameters, webhooksOf } from './openapi-webhooks.ts'
 
 type Json = Record<string, unknown>

@@ -39,8 +39,7 @@ import {
   serviceHandlers,
 } from './handlers.ts'
 import { openServices, type Services } from './operation-services.ts'
-import { operatorApi } from './operator-api.ts'
-import { type OperatorSite, operatorConsole, operatorSite } from './operator-console.ts'
+import { type OperatorSite, operatorApi, operatorConsole, operatorSite } from './operator-api.ts'
 import { servingPaymentJobs } from './payments.ts'
 import { type EngineWatch, watchEngine } from './scoring.ts'
 import { openSignInProvider, type SignInProviderClient } from './sign-in-provider.ts'

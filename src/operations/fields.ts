@@ -1,8 +1,8 @@
 /** Fields that the input and output of many operations have. */
 import { type TSchema, Type } from 'typebox'
+import { dayOf, instantOf } from '../platform/clock.ts'
 import type { Queryable } from '../platform/db/db.ts'
 import type { Refusal } from '../platform/errors.ts'
-import { dayOf, instantOf } from '../platform/instant.ts'
 import type { Owner } from './operation.ts'
 
 export function orNull<Schema extends TSchema>(schema: Schema, description = '') {

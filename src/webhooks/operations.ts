@@ -25,7 +25,7 @@ import { findFailingNow, findOwners, hasFailures } from './delivery/endpoint-sto
 import { findEndpointHealth } from './delivery/history-store.ts'
 import { lockKnown, unknownEndpoint } from './delivery/own-endpoint.ts'
 import { setLimits } from './delivery/rate-store.ts'
-import { untilNothingStarts } from './delivery/start-window.ts'
+import { untilNothingStarts } from './delivery/send.ts'
 import { deliveryOperations } from './delivery-operations.ts'
 import { createEndpoint, readEndpointRequest } from './endpoints/create.ts'
 import {

@@ -7,7 +7,7 @@ import type { Keyring } from '../platform/crypto/keyring.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { closedObject } from '../platform/json/closed-object.ts'
 import { openSecret, sealSecret } from './delivery/secret.ts'
-import { untilNothingStarts } from './delivery/start-window.ts'
+import { untilNothingStarts } from './delivery/send.ts'
 import {
   activateSecret,
   announcedHoursMax,

@@ -4,9 +4,9 @@
  *
  * Writes every table of the module. A crash before the commit leaves nothing of the batch.
  */
+import { monthOf } from '../platform/clock.ts'
 import { planAnew, type Tx } from '../platform/db/db.ts'
 import { uuidV7 } from '../platform/db/uuid-v7.ts'
-import { monthOf } from '../platform/instant.ts'
 import type { Fault } from '../platform/json/shape-fault.ts'
 import { type Attribution, grantToNewWorkers, recordConsents } from './consent.ts'
 import { findConsents } from './consent-store.ts'

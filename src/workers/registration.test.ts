@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { line, now, publicLine } from '../../test/support/build/workers.ts'
 import fc from '../../test/support/oracle/fc.ts'
-import { dayOf, instantOf } from '../platform/instant.ts'
+import { dayOf, instantOf } from '../platform/clock.ts'
 import { parseStrictJson } from '../platform/json/strict-json.ts'
 import { readRegistration } from './registration.ts'
 

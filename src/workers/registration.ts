@@ -1,6 +1,6 @@
 /** Pure: parses a line of the operator into a registration, or into the reason for refusing it. */
 import { Compile } from 'typebox/compile'
-import { instantOf, monthOf } from '../platform/instant.ts'
+import { instantOf, monthOf } from '../platform/clock.ts'
 import { type Fault, firstFault } from '../platform/json/shape-fault.ts'
 import { faultOfUntil } from './identity-state.ts'
 import { faultOfProfile, faultOfText, type Profile } from './profile.ts'

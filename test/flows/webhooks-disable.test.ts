@@ -9,7 +9,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { after, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from '../../src/platform/db/db.ts'
-import { untilNothingStarts } from '../../src/webhooks/delivery/start-window.ts'
+import { untilNothingStarts } from '../../src/webhooks/delivery/send.ts'
 import { disableEndpoint } from '../../src/webhooks/endpoints/enable.ts'
 import { replaceSecret } from '../../src/webhooks/endpoints/rotate-secret.ts'
 import {

@@ -22,3 +22,8 @@ export function listOf<Properties extends TProperties>(
 ): TArray<TObject<Properties>> {
   return Type.Array(closedObject(properties), options)
 }
+
+/** Returns whether a value that was parsed from JSON is an object: neither null nor an array. */
+export function isJsonObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -10,10 +10,10 @@
 import { verify } from 'node:crypto'
 import { signatureOf } from '../../credentials/proof.ts'
 import { publicKeyOfKid, trustedPublicKey } from '../../credentials/signing-key.ts'
+import { instantOf } from '../../platform/clock.ts'
 import { sha256 } from '../../platform/crypto/bytes.ts'
-import { instantOf } from '../../platform/instant.ts'
 import { canonicalJson } from '../../platform/json/canonical-json.ts'
-import { isJsonObject } from '../../platform/json/json-object.ts'
+import { isJsonObject } from '../../platform/json/closed-object.ts'
 import type { Fault } from '../../platform/json/shape-fault.ts'
 import type { Achievement } from './schema.ts'
 

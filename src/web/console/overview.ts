@@ -2,8 +2,7 @@
 import { consolePath } from '../../accounts/sign-in.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
 import { type Need, type NeedFacts, needsOf } from '../../health/needs.ts'
-import type { Survey } from '../../health/survey.ts'
-import { countedMax, type Totals } from '../../health/totals.ts'
+import { countedMax, type Survey, type Totals } from '../../health/survey.ts'
 import {
   badge,
   type Column,
@@ -19,7 +18,7 @@ import { type Html, html, type Part } from '../html.ts'
 import { icon } from '../icons.ts'
 import { count, counted, timeTag } from '../text.ts'
 import { entryTable } from './audit.ts'
-import { type Console, type Visiting } from './console.ts'
+import type { Console, Visiting } from './console.ts'
 import { auditPath, recordPath } from './nouns.ts'
 import { rowsOf, rowsTable } from './values.ts'
 

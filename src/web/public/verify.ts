@@ -7,18 +7,17 @@ import { Type } from 'typebox'
 import { didDocumentOf } from '../../credentials/documents.ts'
 import { originOf } from '../../credentials/payload.ts'
 import type { RegistryCache } from '../../credentials/registry-cache.ts'
-import type { VerifyResult } from '../../credentials/schema.ts'
 import {
   anonymousVerifyLimits,
+  type VerifyResult,
   verifyBodyBytesMax,
   verifyPagePath,
 } from '../../credentials/schema.ts'
 import type { Verifier } from '../../credentials/verifier.ts'
-
 import { type Answer, type Endpoint, endpoint } from '../../edge/http/endpoint.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { refuse, UnavailableError } from '../../platform/errors.ts'
-import { isJsonObject } from '../../platform/json/json-object.ts'
+import { isJsonObject } from '../../platform/json/closed-object.ts'
 import { parseStrictJson } from '../../platform/json/strict-json.ts'
 import type { CandidateReads } from '../../workers/candidates/reads.ts'
 import { formBody, redirect } from '../layout.ts'

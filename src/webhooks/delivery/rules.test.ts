@@ -13,8 +13,8 @@ import {
   retrySpan,
   retryWaitsSeconds,
 } from './retry.ts'
+import { startWithinMs, untilNothingStarts } from './send.ts'
 import { dealSlots } from './slots.ts'
-import { startWithinMs, untilNothingStarts } from './start-window.ts'
 
 const now = new Date('2026-05-14T09:00:00Z')
 const at = (seconds: number) => new Date(now.getTime() + seconds * 1_000)

@@ -1,4 +1,0 @@
-/** Returns whether a value that was parsed from JSON is an object: neither null nor an array. */
-export function isJsonObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
