@@ -16,6 +16,7 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { isPackage } from './install.mjs'
 
 /**
@@ -86,7 +87,7 @@ export async function bundle(root, outdir) {
     logLevel: 'error',
     metafile: true,
     external,
-    alias: { 'node:http': join(root, 'scripts/runtime/http.mjs') },
+    alias: { 'node:http': fileURLToPath(new URL('http.mjs', import.meta.url)) },
     // Packages of CommonJS require Node's own modules.
     banner: {
       js: `import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);`,
