@@ -61,6 +61,25 @@ test('a job that fails because a dependency does not answer is one short line', 
   assert.ok(!('error' in rest) && JSON.stringify(rest).includes('no database connection'))
 })
 
+test('an hourly job that failed runs again after a minute, and then each hour', async () => {
+  const { log } = capture()
+  const ending = new AbortController()
+  const waits: number[] = []
+  const wakeUp = {
+    notify() {},
+    async wait(ms: number) {
+      waits.push(ms)
+      if (waits.length === 2) ending.abort()
+    },
+  }
+  async function run() {
+    if (waits.length === 0) throw new Error('the database restarts')
+  }
+  const job = { name: 'hourly', everyMs: 3_600_000, wakeUp, run }
+  await runJobs([job], { log, signal: ending.signal })
+  assert.deepEqual(waits, [60_000, 3_600_000])
+})
+
 test('jobs do not start together: the most frequent ones start first', async () => {
   const { log } = capture()
   const ending = new AbortController()

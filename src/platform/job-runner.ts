@@ -44,6 +44,8 @@ interface RunOptions {
  * would fail.
  */
 const startsApartMs = 40
+/** A job that failed runs again as soon as this, so that a short outage costs no hourly job its hour. */
+const failedAgainMs = 60_000
 /** A job that keeps failing is logged this often, and so is one that works and fails in turn. */
 const failureLoggedEveryMs = 60_000
 
@@ -84,7 +86,8 @@ async function runJob(
     }
     record.ranAt = systemClock()
     record.everyMs = job.everyMs
-    await wakeUp.wait(job.everyMs, signal)
+    const isFailing = record.error !== null
+    await wakeUp.wait(isFailing ? Math.min(job.everyMs, failedAgainMs) : job.everyMs, signal)
   }
 }
 
