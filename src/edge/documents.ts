@@ -10,7 +10,7 @@ export function documentResponse(
   sets: HeaderSets,
   document: PublicDocument,
   { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,
-): { status: number; lines: string[]; body?: Buffer } {
+): { status: number; lines: string[]; body: Buffer | undefined } {
   const { accept } = headers
   const shown = document.page !== undefined && prefersHtml(accept) ? document.page : document
   const available = shown.representations.map(({ encoding }) => encoding)
@@ -32,9 +32,10 @@ export function documentResponse(
     lines.push('Link', `<${shown.contextUrl}>; rel="${relation}"; type="application/ld+json"`)
   }
   const known = headers['if-none-match']
-  if (known !== undefined && etagMatches(known, etag)) return { status: 304, lines }
+  if (known !== undefined && etagMatches(known, etag))
+    return { status: 304, lines, body: undefined }
   lines.push('Content-Type', isPlainJson ? 'application/json' : shown.contentType)
   lines.push('Content-Length', String(chosen.bytes.length))
   if (encoding !== 'identity') lines.push('Content-Encoding', encoding)
-  return { status: 200, lines, ...(method !== 'HEAD' && { body: chosen.bytes }) }
+  return { status: 200, lines, body: method === 'HEAD' ? undefined : chosen.bytes }
 }

@@ -61,7 +61,8 @@ export function createWriter(options: WriterOptions): Writer {
     if (context.answered) return
     if ('document' in given) {
       const { status, lines, body } = documentResponse(sets, given.document, context.request)
-      send(context, status, [...lines, 'X-Request-Id', context.requestId], body)
+      lines.push('X-Request-Id', context.requestId)
+      send(context, status, lines, body)
       record(context, status)
       return
     }
@@ -173,14 +174,9 @@ function compressed({ request }: RequestContext, headers: string[], bytes: Buffe
   return gzipSync(bytes)
 }
 
-/** Returns the function that sends a response. A text body is Latin-1. */
+/** Returns the function that sends a response. */
 function sender({ onSlowReader }: WriterOptions) {
-  return (
-    context: RequestContext,
-    status: number,
-    headers: string[],
-    body?: Buffer | string,
-  ): void => {
+  return (context: RequestContext, status: number, headers: string[], body?: Buffer): void => {
     const { request, response, connection } = context
     const isUnread = !request.complete && hasBody(request)
     if (isUnread && !(willBeForgotten(context) && response.shouldKeepAlive)) {
@@ -188,7 +184,7 @@ function sender({ onSlowReader }: WriterOptions) {
       return
     }
     response.writeHead(status, headers)
-    response.end(body, 'latin1')
+    response.end(body)
     if (connection.socket.writableLength > 0) onSlowReader(context)
   }
 }
@@ -267,7 +263,7 @@ function sendAndLinger(
   context: RequestContext,
   status: number,
   headers: string[],
-  body?: Buffer | string,
+  body?: Buffer,
 ): void {
   const { request, response, connection, isStreamed } = context
   connection.closing = true
@@ -275,10 +271,10 @@ function sendAndLinger(
   response.writeHead(status, headers)
   // The caller of a streamed body has its `100 Continue`, and sends.
   if (body === undefined || (request.headers.expect !== undefined && !isStreamed)) {
-    response.end(body, 'latin1')
+    response.end(body)
     return
   }
-  response.write(body, 'latin1')
+  response.write(body)
   endAndLinger(context)
 }
 
