@@ -2,7 +2,11 @@
  * The endpoints of the sandbox: candidates and scores for signed-in users, and the public status of
  * sandbox credentials at the addresses in these credentials.
  */
-import { examples as credentialExamples } from '../../credentials/examples.ts'
+import {
+  examples as credentialExamples,
+  exampleCredential,
+  exampleStatusList,
+} from '../../credentials/examples.ts'
 import {
   credentialStatus,
   statusListCredential,
@@ -14,10 +18,12 @@ import {
 import {
   type Contract,
   commonResponses,
+  exampleUrl,
   jsonLdType,
   sessionResponses,
 } from '../../edge/http/contract.ts'
-import { examples } from '../../workers/candidates/examples.ts'
+import { schemaVersion } from '../../edge/http/identifiers.ts'
+import { examples } from '../../workers/candidates/contract.ts'
 import {
   candidateDetail,
   scoreIdPath,
@@ -25,8 +31,22 @@ import {
   searchResult,
   usernamePath,
 } from '../../workers/candidates/schema.ts'
-import { exampleSandboxList, exampleSandboxScore } from './examples.ts'
-import { sandboxListPath, sandboxScore, sandboxStatusPath } from './schema.ts'
+import { sandboxListPath, sandboxOriginOf, sandboxScore, sandboxStatusPath } from './schema.ts'
+
+const origin = sandboxOriginOf(exampleUrl)
+const credential = exampleCredential(origin)
+const { id: statusUrl, statusListCredential: statusListUrl } = Object(credential.credentialStatus)
+const { sha256 = '' } = examples.score.scoreVc ?? {}
+
+const exampleSandboxScore = {
+  schemaVersion: schemaVersion('sandbox_score'),
+  score: { ...examples.score, scoreVc: { sha256, statusUrl, statusListCredential: statusListUrl } },
+  credential: { form: 'native', document: credential },
+  statusUrl,
+  statusListUrl,
+}
+
+const exampleSandboxList = exampleStatusList(origin)
 
 const path = '/api/account/developer/sandbox'
 const session = {

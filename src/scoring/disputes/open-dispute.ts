@@ -11,7 +11,7 @@ import { type NewEvent, publishEvents } from '../../webhooks/events/outbox.ts'
 import { findWorkerFacts, lockWorkers } from '../../workers/api.ts'
 import { excludeEvidence } from '../evidence/exclude-evidence.ts'
 import { lockEvidence } from '../evidence/store.ts'
-import { mayPublish } from '../scores/sharing.ts'
+import { mayPublish } from '../scores/keep-sharing.ts'
 import { findActiveSnapshots } from '../scores/store.ts'
 import {
   canMove,

@@ -22,12 +22,14 @@ import {
   recordConsents,
   type WorkerConsentRequest,
 } from '../../workers/consent.ts'
+import { readable, type WorkerFacts } from '../../workers/gate.ts'
 import { type Move, recordIdentityMove } from '../../workers/identity.ts'
+import { isIdentityActive } from '../../workers/identity-state.ts'
 import { type Registered, registerOrEditWorkers } from '../../workers/register.ts'
 import type { Registration } from '../../workers/registration.ts'
+import type { Permission } from '../../workers/schema.ts'
 import { markForRecomputation } from '../evidence/recomputation-store.ts'
 import { deleteReissuesOf } from './reissue-store.ts'
-import { endsSharing, mayShare, mustRevokeCredentials } from './sharing.ts'
 import { clearCredentials, findWorkerCredentials } from './store.ts'
 
 /** Grants or withdraws a permission with `recordConsent` and updates the worker's credentials. */
@@ -145,4 +147,40 @@ export async function importWorkers(
 
 function idsOf(registered: readonly Registered[], result: 'created' | 'updated'): string[] {
   return registered.flatMap((one) => ('result' in one && one.result === result ? one.workerId : []))
+}
+
+const needed: readonly Permission[] = ['public_profile', 'score_sharing']
+
+type SharingFacts = Omit<WorkerFacts, 'workerId' | 'username'>
+
+/**
+ * Returns whether a credential may be issued. A dispute does not matter, because it only hides the
+ * score from reads. Decides if a worker's score may leave the service in a credential and in events
+ * (decisions D28, D33).
+ */
+export function mayShare({ onboarded, consents, identity }: SharingFacts, now: Date): boolean {
+  const identityActive = isIdentityActive(identity, now)
+  return readable({ onboarded, consents, identityActive, snapshotActive: true, restricted: false })
+    .score
+}
+
+/** Returns whether events about the worker may be sent. Consent events are sent in any case. */
+export function mayPublish({ consents }: Pick<SharingFacts, 'consents'>): boolean {
+  return needed.every((permission) => consents[permission])
+}
+
+/**
+ * Returns whether the worker's credentials must be revoked. An expired identity check is no reason
+ * to revoke, because the identity was verified when the credential was issued.
+ */
+export function mustRevokeCredentials({ consents, identity }: SharingFacts): boolean {
+  return !mayPublish({ consents }) || identity?.state === 'revoked'
+}
+
+/**
+ * Returns whether a change of consent ends sharing. The consent to be listed in search does not
+ * matter.
+ */
+function endsSharing({ permission, textVersion }: ConsentRequest): boolean {
+  return textVersion === null && needed.includes(permission)
 }

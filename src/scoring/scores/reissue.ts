@@ -22,6 +22,7 @@ import { type Revocation, revokeCredentials } from '../../credentials/revoke.ts'
 import { type Db, planAnew, type Tx } from '../../platform/db/db.ts'
 import { type NewEvent, publishEvents } from '../../webhooks/events/outbox.ts'
 import { findWorkerFacts, lockWorkers } from '../../workers/api.ts'
+import { mayShare } from './keep-sharing.ts'
 import {
   deleteReissues,
   findIssuedSnapshots,
@@ -31,7 +32,6 @@ import {
   tryLockReissues,
 } from './reissue-store.ts'
 import { scoreRevised } from './score-events.ts'
-import { mayShare } from './sharing.ts'
 import type { SharedSnapshot, Snapshot } from './snapshot.ts'
 import { findCredentialWorkers, setCredentials } from './store.ts'
 

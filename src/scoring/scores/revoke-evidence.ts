@@ -15,6 +15,7 @@ import {
 } from '../evidence/revoke-evidence.ts'
 import type { RevocationReason } from '../evidence/schema.ts'
 import { findWorkerEvidence, type OwnedEvidence } from '../evidence/store.ts'
+import { mayPublish } from './keep-sharing.ts'
 import { rescore, type ScoredWorker } from './score-workers.ts'
 import type { Scoring } from './scoring.ts'
 import {
@@ -27,7 +28,6 @@ import {
   revokeCredentialsOf,
   workersOf,
 } from './scoring-inputs.ts'
-import { mayPublish } from './sharing.ts'
 import type { Snapshot } from './snapshot.ts'
 
 export interface ScoredRevocation extends Revocation {

@@ -12,8 +12,8 @@ import {
   type Published,
   scoredIds,
 } from './issue-rule.ts'
+import { mayShare } from './keep-sharing.ts'
 import type { ScoringRules } from './scoring.ts'
-import { mayShare } from './sharing.ts'
 import {
   type ActiveSnapshot,
   evidenceRootOf,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { StoredIdentity } from '../../workers/identity-state.ts'
-import { mayShare, mustRevokeCredentials } from './sharing.ts'
+import { mayShare, mustRevokeCredentials } from './keep-sharing.ts'
 
 const now = new Date('2026-05-14T09:00:00Z')
 const later = new Date('2027-05-14T09:00:00Z')
