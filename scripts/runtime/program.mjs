@@ -54,8 +54,9 @@ export async function ensureProgram(root) {
 /** By size and time of change, because reading every source would take longer than a command. */
 function digestOf(root) {
   const hash = createHash('sha256').update(readFileSync(join(root, 'package-lock.json')))
-  for (const path of [...filesIn(join(root, 'src')), ...filesIn(join(root, 'packages/sdk/src'))]) {
-    if (!/(?<!\.test)\.(ts|json)$/.test(path)) continue
+  const folders = ['src', 'packages/sdk/src', 'scripts/runtime']
+  for (const path of folders.flatMap((folder) => filesIn(join(root, folder)))) {
+    if (!/(?<!\.test)\.(ts|json|mjs)$/.test(path)) continue
     const { size, mtimeMs } = statSync(path)
     hash.update(`${path} ${size} ${mtimeMs}\n`)
   }
