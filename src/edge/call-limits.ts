@@ -76,18 +76,12 @@ function countedAs(
     return { client: oneBucket(caller.tokenId), limits: { name: 'operators', ...policy.limits } }
   if (policy.kind === 'open' || policy.kind === 'session' || policy.kind === 'operator') return null
   if (policy.kind === 'page')
-    return policy.isFreeWithoutQuery === true && !hasQuery(context)
-      ? null
-      : { client: context.client.network, limits: { name, ...policy.limits } }
+    return { client: context.client.network, limits: { name, ...policy.limits } }
   // A test key is free, so on a route open to anonymous callers it is limited like one of them
   // (decision D14).
   if (policy.kind === 'optional-key' && key?.caller.environment !== 'live')
     return { client: context.client.network, limits: { name, ...policy.anonymous } }
   return key === null ? null : { client: bucketOf(key), limits: { name, ...policy.limits } }
-}
-
-function hasQuery({ request }: RequestContext): boolean {
-  return request?.url?.includes('?') ?? false
 }
 
 /** Counts one call. Returns null, or the 429 if a limit is full. Sets the RateLimit headers. */

@@ -28,7 +28,7 @@ import { beginCounting, bucketOf, countNotFound, limitProblem, mayCall } from '.
 import { type ChargeOptions, charge, creditProblem, type KeyCall, statusOf } from './charge.ts'
 import { type FormerOrigins, formerOriginOf } from './former-origins.ts'
 import type { Caller, PresentedKey } from './http/callers.ts'
-import { idempotencyKeyPattern } from './http/contract.ts'
+import { idempotencyKeyPattern, type Policy } from './http/contract.ts'
 import { type Answer, anybody, type Endpoint, type Visitor } from './http/endpoint.ts'
 import { interfaceVersion, versionHeader } from './http/identifiers.ts'
 import { mediaTypeFault } from './media-type.ts'
@@ -65,12 +65,18 @@ export function handleRequest(
   const version = context.request.headers[versionField]
   if (!isOperator && version !== undefined && version !== interfaceVersion)
     return refuse('unsupported_version')
-  return policy.kind === 'open' && body === undefined
+  const isPublic = policy.kind === 'open' || isFreePage(policy, context)
+  return isPublic && body === undefined
     ? answerPublic(edge, route, context, path)
     : handle(edge, route, context, path)
 }
 
 const versionField = versionHeader.toLowerCase()
+
+/** A page that is equal for all without a query is a public document, and no call is counted. */
+function isFreePage(policy: Policy, { request: { url } }: RequestContext): boolean {
+  return policy.kind === 'page' && policy.isFreeWithoutQuery === true && !url?.includes('?')
+}
 
 /** Answers a public document in this turn of the event loop. */
 function answerPublic(
