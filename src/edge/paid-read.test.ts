@@ -83,6 +83,16 @@ for (const [title, key, status] of [
     assert.doesNotMatch(String(reply.body), /private/)
   })
 
+test('429: an expected key over its limit gets nothing of the read that began, and is not charged', async () => {
+  const { charged, metering } = recordedMetering()
+  const edge = await startPaid({ metering, perMinute: 1, expectedKey: () => keyOf('live') })
+  const replies = [await edge.call(), await edge.call()]
+  await edge.stop()
+  assert.deepEqual([...replies.map(({ status }) => status), charged.length], [200, 429, 1])
+  assert.match(String(replies[1]?.headers.ratelimit), /"minute";r=0/)
+  assert.doesNotMatch(String(replies[1]?.body), /private/)
+})
+
 test('503: a key that cannot be looked up gets nothing, although it was valid at its last use', async () => {
   const { charged, metering } = recordedMetering()
   const edge = await startPaid({

@@ -79,6 +79,19 @@ test('a key is expected after it was valid, from the addresses that it allowed, 
   assert.equal(expected(inside), null)
 })
 
+test('a key is not expected after a look-up that the database did not answer', async () => {
+  const { key } = await newKey(db)
+  let isDown = false
+  const { present, expectedKey } = authenticatorOn({
+    rows: <Row>(statement: Statement) =>
+      isDown ? Promise.reject(new UnavailableError('down')) : db.rows<Row>(statement),
+  })
+  assert.ok(await present(key))
+  isDown = true
+  await assert.rejects(present(key), UnavailableError)
+  assert.equal(expectedKey(`Bearer ${key}`, undefined), null)
+})
+
 test('a key is valid until the moment it expires', async () => {
   const expiresAt = new Date('2027-01-01T00:00:01Z')
   let now = new Date('2027-01-01T00:00:00Z')

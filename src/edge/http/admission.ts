@@ -22,8 +22,8 @@ export type Authenticate = (
 ) => Promise<PresentedKey | null>
 
 /**
- * Returns the key that `Authenticate` returned for this header before, or null. It decides nothing:
- * the key may be revoked since.
+ * Returns the key of this header as its last look-up found it, or null if there was none or it does
+ * not allow this address. It decides nothing: the key may be revoked since.
  */
 export type ExpectKey = (authorization: string, address: string | undefined) => PresentedKey | null
 
