@@ -1,5 +1,6 @@
 /** Composes the admission of requests: authentication, credits and payments, with their jobs. */
-import { openKeyAuthenticator, operatorAuthenticator } from '../accounts/access/authenticate.ts'
+import { openKeyAuthenticator } from '../accounts/access/authenticate.ts'
+import { operatorAuthenticator } from '../accounts/access/operator-tokens.ts'
 import { openSessions } from '../accounts/sessions.ts'
 import { openCreditMeter } from '../billing/credits/metering.ts'
 import type { PaymentPort } from '../edge/http/payments.ts'

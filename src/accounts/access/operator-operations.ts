@@ -16,7 +16,7 @@ import { uuidV7 } from '../../platform/db/uuid-v7.ts'
 import { refuse } from '../../platform/errors.ts'
 import { closedObject } from '../../platform/json/closed-object.ts'
 import { keyDigest, networkText, newOperatorToken, shownKey } from './api-key.ts'
-import { findTokens, insertToken, revokeToken } from './authenticate.ts'
+import { findTokens, insertToken, revokeToken } from './operator-tokens.ts'
 import { allowedNetworksMax, keyNameLengthMax } from './schema.ts'
 
 const { read, change } = operationsFor<object>()
