@@ -22,12 +22,11 @@ import { openLog } from '../src/platform/observability/log.ts'
 import { createMetrics } from '../src/platform/observability/metrics.ts'
 import { candidateContract } from '../src/workers/candidates/contract.ts'
 import { candidateHandlers } from '../src/workers/candidates/handlers.ts'
-import { publicScore } from '../src/workers/candidates/public-read.ts'
+import { foundCandidate, publicScore } from '../src/workers/candidates/public-read.ts'
 import {
   type CandidateReads,
   findBySnapshot,
   findByUsername,
-  foundCandidate,
 } from '../src/workers/candidates/reads.ts'
 import { candidateSearch } from '../src/workers/candidates/search.ts'
 import { skillNames } from '../src/workers/candidates/skill-names.ts'

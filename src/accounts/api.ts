@@ -19,7 +19,7 @@ export {
 } from './invitation-store.ts'
 export { sweepMailBudget } from './mail-budget.ts'
 export { type MailKind, type NoticeMail, sweepMails } from './mail-store.ts'
-export { findNoticeReaders, type NoticeReader } from './notices.ts'
+export { findNoticeReaders, type NoticeReader, ownerNotices } from './notices.ts'
 export {
   type CountedCalls,
   countByStatus,

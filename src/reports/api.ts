@@ -11,4 +11,10 @@ export {
   type ReportRow,
   sweepReports,
 } from './store.ts'
-export { findOpenReview, findState, type UnlockReview } from './unlock.ts'
+export {
+  findOpenReview,
+  findState,
+  lockReporting,
+  requestUnlockReview,
+  type UnlockReview,
+} from './unlock.ts'

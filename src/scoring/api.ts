@@ -5,6 +5,7 @@ export {
   findOpenDisputesOf,
   type OpenDispute,
 } from './disputes/store.ts'
+export { registerSource } from './evidence/register-source.ts'
 export {
   eraseEvidence,
   findEvidenceByName,

@@ -1,6 +1,6 @@
 /** What other modules may read and change of workers, profiles, consents and identities. The stores are private. */
 export { type ConsentChange, findConsentChanges } from './consent-store.ts'
-export { findIdentityChanges } from './identity.ts'
+export { findIdentityChanges, recordIdentityMove } from './identity.ts'
 export {
   eraseWorkerRows,
   findUsernameDigests,
@@ -18,3 +18,4 @@ export {
   tryLockWorkers,
   type Worker,
 } from './store.ts'
+export { findUsernameOwners, findWorkerIds, holdWorkers } from './worker-ids.ts'

@@ -13,8 +13,13 @@ import { type PublicDocument, publicDocument } from '../../edge/http/document.ts
 import type { Clock } from '../../platform/clock.ts'
 import { RecentMap } from '../../platform/recent-map.ts'
 import type { Vocabulary } from '../../standard/catalog.ts'
-import { type PublicRow, publicScore, type ScoreRow } from '../../workers/candidates/public-read.ts'
-import { type CandidateReads, foundCandidate } from '../../workers/candidates/reads.ts'
+import {
+  foundCandidate,
+  type PublicRow,
+  publicScore,
+  type ScoreRow,
+} from '../../workers/candidates/public-read.ts'
+import type { CandidateReads } from '../../workers/candidates/reads.ts'
 import { type AnyPage, pageFor, pageOf, searchOf } from '../../workers/candidates/search.ts'
 import {
   comparePlaces,

@@ -12,8 +12,7 @@ import { canonicalJson } from '../../platform/json/canonical-json.ts'
 import { type Fault, firstFault } from '../../platform/json/shape-fault.ts'
 import { parseStrictJson } from '../../platform/json/strict-json.ts'
 import { bandOf } from '../../standard/bands.ts'
-import { lockWorkers } from '../../workers/api.ts'
-import { findUsernameOwners } from '../../workers/worker-ids.ts'
+import { findUsernameOwners, lockWorkers } from '../../workers/api.ts'
 import { findWorkerCredentials } from './store.ts'
 
 export interface Issuing extends Omit<Issuer, 'signer'> {

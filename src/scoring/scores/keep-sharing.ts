@@ -14,6 +14,7 @@ import {
   findUsernameDigests,
   findWorkerFacts,
   lockWorkers,
+  recordIdentityMove,
 } from '../../workers/api.ts'
 import {
   type Attribution,
@@ -23,7 +24,7 @@ import {
   type WorkerConsentRequest,
 } from '../../workers/consent.ts'
 import { readable, type WorkerFacts } from '../../workers/gate.ts'
-import { type Move, recordIdentityMove } from '../../workers/identity.ts'
+import type { Move } from '../../workers/identity.ts'
 import { isIdentityActive } from '../../workers/identity-state.ts'
 import { type Registered, registerOrEditWorkers } from '../../workers/register.ts'
 import type { Registration } from '../../workers/registration.ts'

@@ -6,8 +6,7 @@
  */
 import type { Tx } from '../../platform/db/db.ts'
 import { type Refusal, refuse } from '../../platform/errors.ts'
-import { lockWorkers } from '../../workers/api.ts'
-import { holdWorkers } from '../../workers/worker-ids.ts'
+import { holdWorkers, lockWorkers } from '../../workers/api.ts'
 import {
   type EvidenceInState,
   findUnrevokedEvidenceIds,

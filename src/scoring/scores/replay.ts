@@ -5,7 +5,7 @@
 import { sha256Hex } from '../../platform/crypto/bytes.ts'
 import type { Db, Queryable } from '../../platform/db/db.ts'
 import { canonicalJson } from '../../platform/json/canonical-json.ts'
-import { findWorkerIds } from '../../workers/worker-ids.ts'
+import { findWorkerIds } from '../../workers/api.ts'
 import type { Evidence, ScoreInput, Vocabulary } from '../core/evidence.ts'
 import type { ScoreResult } from '../core/score.ts'
 import { EngineRefused, loadEngineOf, type PastEngine } from './engine.ts'

@@ -1,8 +1,9 @@
 /** The first page of the console, by hand: what needs the operator, and how large the service is. */
 import { consolePath } from '../../accounts/sign-in.ts'
 import type { Endpoint } from '../../edge/http/endpoint.ts'
+import { countedMax } from '../../health/api.ts'
 import { type Need, type NeedFacts, needsOf } from '../../health/needs.ts'
-import { countedMax, type Survey, type Totals } from '../../health/survey.ts'
+import type { Survey, Totals } from '../../health/survey.ts'
 import {
   badge,
   type Column,

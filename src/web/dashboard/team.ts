@@ -7,6 +7,7 @@ import {
   type Member,
   type NoticeReader,
   type OpenInvitation,
+  ownerNotices,
 } from '../../accounts/api.ts'
 import { invitationDays, membersMax } from '../../accounts/invitations.ts'
 import {
@@ -14,7 +15,6 @@ import {
   membersNotices,
   membersRemove,
 } from '../../accounts/member-operations.ts'
-import { ownerNotices } from '../../accounts/notices.ts'
 import {
   type UserServices,
   usersInvite,

@@ -42,7 +42,17 @@ export interface SnapshotColumns {
   credential: { sha256: string; statusToken: string; listId: string } | null
 }
 
-export function candidateDetail(row: PublicRow, origin: Origin): CandidateDetail {
+export interface FoundCandidate {
+  detail: CandidateDetail
+  /** Null if no score of the candidate is public. */
+  scoreId: string | null
+}
+
+export function foundCandidate(row: PublicRow, origin: Origin): FoundCandidate {
+  return { detail: candidateDetail(row, origin), scoreId: row.snapshot?.id ?? null }
+}
+
+function candidateDetail(row: PublicRow, origin: Origin): CandidateDetail {
   const { username, displayName, title, bio, avatarUrl, memberSince, skills, snapshot } = row
   return {
     username,

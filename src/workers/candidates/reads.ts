@@ -2,9 +2,9 @@
  * The public reads of real candidates. Concurrent reads are batched into one statement.
  *
  * The views public_profiles and public_scores hold only the rows that the public gate lets through
- * (decision D33). A hidden row is not in them, so reading it takes as long as reading an absent one.
- * `lateral … offset 0` looks up each row by its key: a plan for a list may be made while the tables
- * are small, and would then read all rows.
+ * (decision D33). A hidden row is not in them, so reading it takes as long as reading an absent
+ * one. `lateral … offset 0` looks up each row by its key: a plan for a list may be made while the
+ * tables are small, and would then read all rows.
  */
 import type { Origin } from '../../credentials/payload.ts'
 import type { ProofForm } from '../../credentials/proof.ts'
@@ -14,13 +14,14 @@ import type { Clock } from '../../platform/clock.ts'
 import { fragment, type Queryable, sql } from '../../platform/db/db.ts'
 import { lookUp, type PublicReads } from '../../platform/db/replicas.ts'
 import {
-  candidateDetail,
+  type FoundCandidate,
+  foundCandidate,
   type PublicRow,
   publicScore,
   type ScoreRow,
   type SnapshotColumns,
 } from './public-read.ts'
-import type { CandidateDetail, PublicScore } from './schema.ts'
+import type { PublicScore } from './schema.ts'
 import { candidateSearch, type SearchCandidates } from './search.ts'
 import type { SkillNames } from './skill-names.ts'
 
@@ -36,16 +37,6 @@ export interface CandidateReads {
 
 /** A public score by its id in lowercase, or by its candidate's username without @. */
 type NamedScore = { scoreId: string } | { username: string }
-
-interface FoundCandidate {
-  detail: CandidateDetail
-  /** Null if no score of the candidate is public. */
-  scoreId: string | null
-}
-
-export function foundCandidate(row: PublicRow, origin: Origin): FoundCandidate {
-  return { detail: candidateDetail(row, origin), scoreId: row.snapshot?.id ?? null }
-}
 
 export type CredentialRead =
   | { credential: Credential }
