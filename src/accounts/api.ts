@@ -1,4 +1,7 @@
-/** What other modules may read and change of accounts, API keys, users, sessions and the request log. The stores are private. */
+/**
+ * What other modules may read and change of accounts, API keys, users, sessions and the request log.
+ * The stores are private.
+ */
 export {
   type Account,
   countActiveKeys,

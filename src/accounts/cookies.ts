@@ -1,8 +1,8 @@
 /**
  * Pure: reads and writes the cookies of this service: that of a session (decision D48), and that of
- * an attempt to sign in with the OpenID Connect provider (decision D44). The latter holds the secrets
- * of the attempt and the page to open afterwards. The cookies are lax: a browser comes back from
- * another site.
+ * an attempt to sign in with the OpenID Connect provider (decision D44). The latter holds the
+ * secrets of the attempt and the page to open afterwards. The cookies are lax: a browser comes back
+ * from another site.
  */
 import { randomBytes } from 'node:crypto'
 import { sha256 } from '../platform/crypto/bytes.ts'

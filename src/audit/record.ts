@@ -1,7 +1,7 @@
 /**
  * The audit log: an operator's action and its entry are written in one transaction, so neither
- * exists without the other. Writes audit_log and account_audit. Appending takes a lock that lasts until the end of
- * the transaction: record last, just before the commit.
+ * exists without the other. Writes audit_log and account_audit. Appending takes a lock that lasts
+ * until the end of the transaction: record last, just before the commit.
  */
 import { hostname, userInfo } from 'node:os'
 import { Compile } from 'typebox/compile'
@@ -116,8 +116,9 @@ type Verification =
   { whole: true; head: Head; since: number | null } | { whole: false; broken: Break }
 
 /**
- * Verifies the chain. The chain alone cannot show a cut-off end or a log that was rewritten as a
- * whole: `expected`, the hash of an entry that was kept elsewhere, must occur in it.
+ * Verifies the chain page by page from its first entry, in constant memory. The chain alone cannot
+ * show a cut-off end or a log that was rewritten as a whole: `expected`, the hash of an entry that
+ * was kept elsewhere, must occur in it.
  */
 export async function verifyLog(
   db: Queryable,

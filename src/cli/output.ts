@@ -1,6 +1,6 @@
 /**
- * The result of a command goes to standard output, progress and messages to standard error. A command
- * fails in one way: `throw failure(…)` or `throw usageError(…)`.
+ * The result of a command goes to standard output, progress and messages to standard error. A
+ * command fails in one way: `throw failure(…)` or `throw usageError(…)`.
  */
 import { createInterface } from 'node:readline/promises'
 

@@ -6,15 +6,10 @@
 import { readFileSync } from 'node:fs'
 import { accessSettings, readAccess } from './access.ts'
 import { accountsSettings, readAccounts } from './accounts.ts'
+import { credentialsSettings, readCredentials } from './credentials.ts'
 import { observabilitySettings, readObservability } from './observability.ts'
-import {
-  credentialsSettings,
-  readCredentials,
-  readReports,
-  readScores,
-  reportsSettings,
-  scoresSettings,
-} from './scores.ts'
+import { readReports, reportsSettings } from './reports.ts'
+import { readScores, scoresSettings } from './scores.ts'
 import { readServing, servingSettings } from './serving.ts'
 import type { Reading, SettingTable } from './setting.ts'
 import { readStorage, storageSettings } from './storage.ts'

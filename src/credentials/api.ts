@@ -1,4 +1,7 @@
-/** What other modules may read and change of credentials, signing keys and status lists. The stores are private. */
+/**
+ * What other modules may read and change of credentials, signing keys and status lists.
+ * The stores are private.
+ */
 export {
   findKeys,
   insertKey,

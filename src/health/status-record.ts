@@ -96,7 +96,9 @@ export function findStatusChanges(db: Queryable, since: Date): Promise<StatusCha
     where ended_at is null or ended_at > ${since} order by began_at, part`)
 }
 
-/** Takes the turn of one process. Returns the time of the last look; the first look returns its own. */
+/**
+ * Takes the turn of one process. Returns the time of the last look; the first look returns its own.
+ */
 async function lockLastLook(tx: Tx, now: Date): Promise<Date> {
   await tx.run(sql`
     insert into status_looks (at, first_at) values (${now}, ${now}) on conflict do nothing`)

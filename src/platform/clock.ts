@@ -1,4 +1,6 @@
-/** Time is an argument: verbs take `now`, processes pass a clock. Also times as people write them. */
+/**
+ * Time is an argument: verbs take `now`, processes pass a clock. Also times as people write them.
+ */
 export type Clock = () => Date
 
 export const systemClock: Clock = () => new Date()

@@ -1,10 +1,6 @@
 /**
- * Erases one worker in one transaction, in every module that stores data of workers. Consent is
- * withdrawn first, so that receivers get `candidate.consent_changed` and nothing after it. Then
- * credentials are revoked, then stored data is deleted. These stay, for the books: the worker's id,
- * the digest of each username (so that it is never given again), the history of consent and
- * identity, the ids of scores, the digests and status tokens of credentials. docs/privacy.md gives
- * the reason for each table.
+ * Erases and exports one worker, each in one transaction, in every module that stores data of
+ * workers. docs/privacy.md gives the reason for each table.
  */
 import {
   type CredentialRecord,
@@ -52,7 +48,13 @@ interface Erased {
   reportsErased: number
 }
 
-/** Returns null if no worker has the username. */
+/**
+ * Withdraws consent first, so that receivers get `candidate.consent_changed` and nothing after it.
+ * Then revokes credentials, then deletes stored data. These stay, for the books: the worker's id,
+ * the digest of each username (so that it is never given again), the history of consent and
+ * identity, the ids of scores, the digests and status tokens of credentials. Returns null if no
+ * worker has the username.
+ */
 export async function eraseWorker(
   tx: Tx,
   username: string,

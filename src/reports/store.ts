@@ -230,7 +230,8 @@ const dayMs = 86_400_000
 const batch = 1_000
 
 /**
- * Deletes reports older than `days`, batch by batch. Several processes may do so at the same time.
+ * Deletes reports older than `days`, batch by batch. Their Idempotency-Keys stay, so that a
+ * repeated request does not bring a report back. Several processes may do so at the same time.
  * Returns how many were deleted.
  */
 export async function sweepReports(
@@ -251,7 +252,10 @@ interface ErasedWorker {
   scoreIds: readonly string[]
 }
 
-/** Deletes the reports of all accounts about a worker. Returns how many. */
+/**
+ * Deletes the reports of all accounts about a worker. Their Idempotency-Keys stay, so that a
+ * repeated request does not bring a report back. Returns how many were deleted.
+ */
 export function eraseReportsAbout(tx: Tx, { usernames, scoreIds }: ErasedWorker): Promise<number> {
   return deleteReportsAbout(tx, [
     ...usernames.map((username) => ({ kind: 'candidate' as const, username })),

@@ -117,7 +117,9 @@ export async function findOpenReview(
   return row
 }
 
-/** Returns the open requests after the request `after`, oldest first: an id begins with its time. */
+/**
+ * Returns the open requests after the request `after`, oldest first: an id begins with its time.
+ */
 export function findOpenReviews(
   db: Queryable,
   { after, limit }: { after: string | null; limit: number },

@@ -1,4 +1,7 @@
-/** What other modules may read and change of workers, profiles, consents and identities. The stores are private. */
+/**
+ * What other modules may read and change of workers, profiles, consents and identities.
+ * The stores are private.
+ */
 export { type ConsentChange, findConsentChanges } from './consent-store.ts'
 export { findIdentityChanges, recordIdentityMove } from './identity.ts'
 export {

@@ -1,7 +1,7 @@
 /**
- * V15 (every document expands in safe mode) and V16 (the catalog says exactly what its
- * records say). The service itself needs no JSON-LD processor, because it writes its documents itself.
- * The loader of the processor knows only the given documents: no request leaves the process.
+ * V15 (every document expands in safe mode) and V16 (the catalog says exactly what its records
+ * say). The service itself needs no JSON-LD processor, because it writes its documents itself. The
+ * loader of the processor knows only the given documents: no request leaves the process.
  */
 import { scoreBandDefinitions } from '../../../src/standard/bands.ts'
 import { skillCatalogOf, type Vocabulary } from '../../../src/standard/catalog.ts'

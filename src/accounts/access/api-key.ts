@@ -1,8 +1,8 @@
 /**
  * Pure: the form of an API key (decision D14): `svc_live_` or `svc_test_`, 30 random base62
- * characters and a checksum of 6. An operator token begins with `svc_op_` and has the same form. The checksum is the CRC-32 of all characters before it, in
- * base62, most significant digit first. Scanners recognise a leaked key by its form, and a mistyped
- * key costs no query.
+ * characters and a checksum of 6. An operator token begins with `svc_op_` and has the same form.
+ * The checksum is the CRC-32 of all characters before it, in base62, most significant digit first.
+ * Scanners recognise a leaked key by its form, and a mistyped key costs no query.
  */
 import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'

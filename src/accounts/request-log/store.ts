@@ -1,4 +1,6 @@
-/** All SQL of request_log. */
+/**
+ * All SQL of `request_log` and `request_counts`, and the job that makes and removes their days.
+ */
 import type { CallRecord } from '../../edge/http/call-log.ts'
 import { type Db, fragment, type Queryable, sql, type Tx } from '../../platform/db/db.ts'
 import type { LogFilter } from './log-filter.ts'

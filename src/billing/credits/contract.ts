@@ -1,7 +1,7 @@
 /** The route by which a signed-in user takes the ledger of an account as a table. */
 import { Type } from 'typebox'
 import { type Contract, sessionResponses } from '../../edge/http/contract.ts'
-import { exampleLedgerCsv } from './examples.ts'
+import { ledgerCsv } from './schema.ts'
 
 export const ledgerCsvType = 'text/csv; charset=utf-8; header=present'
 
@@ -13,6 +13,20 @@ const ledgerCsvQuery = Type.Object({
     }),
   ),
 })
+
+const exampleLedgerCsv = ledgerCsv([
+  {
+    seq: 2,
+    at: new Date('2026-05-14T09:00:00Z'),
+    kind: 'charge',
+    delta: -1,
+    meter: 'score_lookup',
+    operation: 'getScore',
+    keyId: '019f8a52-4f00-7000-8000-000000000011',
+    requestId: '019f8a524f007000800000000000abcd',
+    reason: null,
+  },
+])
 
 export const creditsContract = {
   getCreditsCsv: {

@@ -105,7 +105,7 @@ export interface BooksAudited {
 const pageRows = 500
 const firstId = '00000000-0000-0000-0000-000000000000'
 
-export interface AuditOptions {
+interface AuditOptions {
   now: Date
   /** True adds up every entry again; false adds up the entries since the last audit. */
   fromStart: boolean

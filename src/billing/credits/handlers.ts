@@ -2,7 +2,7 @@
 import type { Handlers } from '../../edge/http/endpoint.ts'
 import type { Db } from '../../platform/db/db.ts'
 import { type creditsContract, ledgerCsvType } from './contract.ts'
-import { ledgerCsv } from './examples.ts'
+import { ledgerCsv } from './schema.ts'
 import { findLedger } from './usage-store.ts'
 
 const csvEntriesMax = 10_000

@@ -1,6 +1,6 @@
 /**
- * `assay evidence`: the evidence that scores are computed from. `assay sources`: its senders, and how
- * far each is trusted.
+ * `assay evidence`: the evidence that scores are computed from. `assay sources`: its senders, and
+ * how far each is trusted.
  */
 import type { Command } from 'commander'
 import { parseStrictJson } from '../../platform/json/strict-json.ts'

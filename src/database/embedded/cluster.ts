@@ -288,8 +288,8 @@ function socketFolder(cluster: string, runAs: RunAs | null): string {
 }
 
 /**
- * Removes the folder of an ended server's socket. The cluster stays where it is that folder,
- * because only an empty folder is removed.
+ * Removes the folder of an ended server's socket. If the cluster is that folder, it stays, because
+ * only an empty folder is removed.
  */
 export function removeSocketFolder(folder: string): void {
   try {

@@ -135,7 +135,7 @@ function scanCandidates<Candidate extends SearchHit>(
     .map(({ candidate }) => candidate)
 }
 
-export interface SandboxStatuses {
+interface SandboxStatuses {
   /**
    * Returns when the credential was revoked, or null while it is active. Returns undefined if no
    * credential has the token, or if the digest is not that of the credential.

@@ -162,7 +162,7 @@ function recalledLines({
 /** In the order of the help. */
 export const engineOperations = [enginesList, enginesRecall] as const
 
-export interface KnownEngine {
+interface KnownEngine {
   version: string
   /** SHA-256 of its bundle, 64 lowercase hex characters. */
   sha256: string
@@ -176,7 +176,7 @@ export interface KnownEngine {
 }
 
 /** Returns all engines, in the order of their first scores. */
-export async function knownEngines(db: Queryable): Promise<KnownEngine[]> {
+async function knownEngines(db: Queryable): Promise<KnownEngine[]> {
   const kept = keptVersions()
   const recalls = new Map(
     (await findRecalls(db)).map((recall) => [recall.engineSha256.toString('hex'), recall]),
@@ -207,7 +207,7 @@ function keptVersions(): Map<string, string> {
   return new Map(keptEngines().map(({ binarySha256, version }) => [binarySha256, version]))
 }
 
-export function isReleasedEngine(
+function isReleasedEngine(
   { version, sha256 }: Pick<KnownEngine, 'version' | 'sha256'>,
   kept: ReadonlyMap<string, string> = keptVersions(),
 ): boolean {

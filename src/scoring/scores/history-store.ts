@@ -1,6 +1,6 @@
 /**
- * Reads of every score ever issued, with the inputs that recompute it, and the erasure of a worker's
- * inputs. `store.ts` writes the tables.
+ * Reads of every score ever issued, with the inputs that recompute it, and the erasure of a
+ * worker's inputs. `store.ts` writes the tables.
  */
 import { type Queryable, sql, type Tx } from '../../platform/db/db.ts'
 import type { Band } from '../core/parameters.ts'

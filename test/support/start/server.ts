@@ -1,8 +1,8 @@
 /**
  * Global setup of a test run: one temporary folder, one PostgreSQL (ours in that folder, without
  * fsync; or TEST_DATABASE_URL), one template database with all migrations, and one Chromium. Test
- * files copy the template (`testDatabase`) and find the setup in environment variables. The next run removes the
- * leftovers of a killed run.
+ * files copy the template (`testDatabase`) and find the setup in environment variables. The next
+ * run removes the leftovers of a killed run.
  */
 import {
   chmodSync,
@@ -26,7 +26,10 @@ import { offerBrowser, stopBrowser } from './shared-browser.ts'
 
 const migrations = resolve(import.meta.dirname, '../../../migrations')
 const template = `assay_template_${process.pid}`
-/** The runs of another process-id namespace, such as a container, seem dead here: they have another prefix. */
+/**
+ * The runs of another process-id namespace, such as a container, seem dead here: they have another
+ * prefix.
+ */
 const folderPrefix = `assay-test-${processNamespace()}-`
 let folder: string | undefined
 let stopServer = async (): Promise<void> => {}

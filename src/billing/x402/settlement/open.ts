@@ -190,7 +190,7 @@ function whenAsked(load: () => Promise<OfficialFacilitator>): OfficialFacilitato
  * Whether payments can be taken now, by the self-reports of facilitator and node. For the operator
  * only: the result is seconds old, so a payment is always tried.
  */
-export type Fitness =
+type Fitness =
   | 'ok'
   | 'not asked yet'
   | 'no facilitator is set'
