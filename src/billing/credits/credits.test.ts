@@ -5,13 +5,56 @@ import { inTurn } from '../../../test/support/fault/in-turn.ts'
 import { testDatabase } from '../../../test/support/start/database.ts'
 import { perform } from '../../operations/perform.ts'
 import { sql, type Tx } from '../../platform/db/db.ts'
-import { type Entry, enterCredits } from './credits.ts'
+import { auditBooks, type Entry, enterCredits } from './credits.ts'
+import { debitBatch } from './debit.ts'
 import { creditsGrant, creditsResume, creditsUsage } from './operations.ts'
-import { findCreditAccount, updateSuspended } from './store.ts'
+import { type Debit, findCreditAccount, updateSuspended } from './store.ts'
 
 const database = await testDatabase()
 const { db } = database
 after(() => database.drop())
+
+let references = 0
+
+function debitOf({ accountId, keyId }: TestKey): Debit {
+  const reference = `request-${++references}`
+  const what = { meter: 'score_lookup', operation: 'getScore' }
+  return { accountId, keyId, amount: 1, reference, ...what }
+}
+
+test('the audit finds a balance that differs from its entries, and suspends only that account', async () => {
+  const [sound, broken] = [await newKey(db, { credits: 5 }), await newKey(db, { credits: 5 })]
+  const now = new Date()
+  await debitBatch(db, [debitOf(sound), debitOf(broken)])
+  const ofBroken = (fromStart: boolean) =>
+    auditBooks(db, { now, fromStart }).then((found) => found.broken.map((book) => book.accountId))
+  assert.deepEqual(await ofBroken(false), [])
+  await db.run(sql`
+    update credit_accounts set balance = balance + 1 where account_id = ${broken.accountId}`)
+  for (const fromStart of [false, true]) {
+    assert.deepEqual(await ofBroken(fromStart), [broken.accountId])
+    const [outcome] = await debitBatch(db, [debitOf(broken), debitOf(sound)])
+    assert.equal(outcome?.kind, 'suspended')
+  }
+  await db.run(sql`
+    update credit_accounts set balance = balance - 1 where account_id = ${broken.accountId}`)
+  const { repaired } = await auditBooks(db, { now, fromStart: true })
+  assert.deepEqual(repaired, [broken.accountId])
+})
+
+test('an audit from the start ignores the results of earlier audits', async () => {
+  const { accountId } = await newKey(db, { credits: 5 })
+  const now = new Date()
+  await auditBooks(db, { now, fromStart: false })
+  await db.run(sql`update credit_audits set balance = balance + 1 where account_id = ${accountId}`)
+  await db.run(
+    sql`update credit_accounts set balance = balance + 1 where account_id = ${accountId}`,
+  )
+  const brokenOf = async (fromStart: boolean) =>
+    (await auditBooks(db, { now, fromStart })).broken.map((book) => book.accountId)
+  assert.deepEqual(await brokenOf(false), [])
+  assert.deepEqual(await brokenOf(true), [accountId])
+})
 
 test('an operator’s reference is entered once: the same entry again is reported, another entry is refused', async () => {
   const [key, other] = [await newKey(db, { credits: 2 }), await newKey(db)]
@@ -115,12 +158,14 @@ test('pages of usage, joined, are the whole usage, and each has the sum of all',
 })
 
 test('resume releases the suspended accounts whose entries add up, and no other', async () => {
+  const resume = () => perform(performer, creditsResume, operator, {})
+  // Tests before this one have suspended accounts.
+  await resume()
   const [sound, broken] = [await newKey(db, { credits: 3 }), await newKey(db, { credits: 3 })]
   for (const { accountId } of [sound, broken]) await updateSuspended(db, accountId, new Date())
   await db.run(
     sql`update credit_accounts set balance = balance + 1 where account_id = ${broken.accountId}`,
   )
-  const resume = () => perform(performer, creditsResume, operator, {})
   assert.deepEqual(await resume(), { output: { resumed: 1, accountIds: [sound.accountId] } })
   assert.deepEqual(await resume(), { output: { resumed: 0, accountIds: [] } })
   assert.notEqual((await findCreditAccount(db, broken.accountId))?.suspendedAt, null)
