@@ -10,9 +10,9 @@ import { type ErrorName, errorStatus, errorTable, publicErrorNames } from '../pl
 type Json = Record<string, unknown>
 
 /**
- * Returns a copy of a schema without the additions of the schema library. Each titled object
- * or union of objects becomes a reference, and `schemas` gets it under its title. Throws if two different schemas share
- * a title.
+ * Returns a copy of a schema without the additions of the schema library. Each titled object or
+ * union of objects becomes a reference, and `schemas` gets it under its title. Throws if two
+ * different schemas share a title.
  */
 export function published(node: unknown, schemas: Map<string, Json>): unknown {
   if (Array.isArray(node)) return node.map((item) => published(item, schemas))

@@ -1,7 +1,8 @@
 /**
  * Reads on replicas that never show what was hidden (decision D64): `lease.ts` has the rules. A
- * connection to a replica is used only while its own lease holds, so it does not matter which server
- * a URL leads to or whether that server restarted. A replica never fails a read: the read then runs at the primary.
+ * connection to a replica is used only while its own lease holds, so it does not matter which
+ * server a URL leads to or whether that server restarted. A replica never fails a read: the read
+ * then runs at the primary.
  */
 import { randomUUID } from 'node:crypto'
 import { deadlineMs, withDeadline } from '../deadlines.ts'

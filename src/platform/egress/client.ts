@@ -136,7 +136,10 @@ async function dispatcherOf(
   return new Agent({ ...shared, connect })
 }
 
-/** Resolves the names of strangers. With an allow-list, hosts of the operator's own networks are named in the hosts file as well. */
+/**
+ * Resolves the names of strangers. With an allow-list, hosts of the operator's own networks are
+ * named in the hosts file as well.
+ */
 export function strangerResolver(
   { allow }: EgressRules,
   deadlineMs = usualDeadlines().dnsMs,

@@ -1,8 +1,8 @@
 /**
  * Resolves names to addresses. Names from strangers are resolved by a resolver of our own: the
  * system's runs on four threads, so four names that hang would stop every look-up of the process.
- * Of the hosts file it reads only names in networks that the operator allows. Answers are cached for their TTL (5 to 60 seconds), failures for five
- * seconds.
+ * Of the hosts file it reads only names in networks that the operator allows. Answers are cached
+ * for their TTL (5 to 60 seconds), failures for five seconds.
  */
 import { lookup, Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'

@@ -66,7 +66,7 @@ export interface X402 {
   examine(): Promise<void>
   /** Returns the result of the last examination. */
   fitness(): Fitness
-  /** Counts open payments and reads the relayer's balance, for the metrics of the process that is scraped. */
+  /** Counts open payments and reads the relayer's balance, for metrics of the scraped process. */
   survey(): Promise<void>
   close(): Promise<void>
 }
