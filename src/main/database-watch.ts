@@ -3,7 +3,7 @@
  * statements, and the causes of failures in the log.
  */
 import { type DbMeter, type DbOptions, type PoolCounts, sqlState } from '../platform/db/db.ts'
-import type { Log } from '../platform/observability/log.ts'
+import { type Log, textOf } from '../platform/observability/log.ts'
 import type { Metrics } from '../platform/observability/metrics.ts'
 
 /** Returns the options of the pool `name`. Every pool of the process shares the limit of the log. */
@@ -70,15 +70,8 @@ function failureLog(log: Log): (sqlstate: string, cause: unknown) => void {
       unlogged++
       return
     }
-    const why = cause instanceof Error ? textOf(cause) : String(cause)
-    log.warn('the database could not answer', { sqlstate, why, unlogged })
+    log.warn('the database could not answer', { sqlstate, why: textOf(cause), unlogged })
     loggedAt = now
     unlogged = 0
   }
-}
-
-/** A host with several addresses fails with one error for each, and an empty message around them. */
-function textOf(error: Error): string {
-  if (error instanceof AggregateError) return error.errors.map(String).join('; ')
-  return error.message
 }

@@ -2,12 +2,18 @@ import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { DatabaseError } from 'pg'
 import { UnavailableError } from './errors.ts'
 import { createWakeUp, type Job, type JobRecords, runJobs } from './job-runner.ts'
 import { openLog } from './observability/log.ts'
 
 function capture() {
-  const lines: { msg: string; job: string; error?: { message: string } }[] = []
+  const lines: {
+    msg: string
+    job: string
+    why?: string
+    error?: { message: string; stack: string }
+  }[] = []
   const write = (text: string): void => {
     for (const line of text.trim().split('\n')) lines.push(JSON.parse(line))
   }
@@ -47,21 +53,33 @@ test('a job that keeps failing is logged once a minute, and its record names the
   assert.ok(record.ranAt !== null && record.succeededAt !== null)
 })
 
-test('a job that fails because a dependency does not answer is one short line', async () => {
-  const { lines, log } = capture()
-  const ending = new AbortController()
-  async function run() {
-    ending.abort()
-    throw new UnavailableError('no database connection', { cause: new Error('refused') })
+test('a job that fails because a dependency does not answer is one short line, but a timeout has its stack', async () => {
+  const lineOf = async (cause?: Error) => {
+    const { lines, log } = capture()
+    const ending = new AbortController()
+    async function run() {
+      ending.abort()
+      throw new UnavailableError('no database connection', { cause })
+    }
+    await runJobs([{ name: 'fails', everyMs: 0, run }], { log, signal: ending.signal })
+    log.flush()
+    const [line = assert.fail('a line is logged')] = lines
+    assert.deepEqual([line.msg, line.job], ['a job fails', 'fails'])
+    return line
   }
-  await runJobs([{ name: 'fails', everyMs: 0, run }], { log, signal: ending.signal })
-  log.flush()
-  const [{ msg, job, ...rest } = assert.fail('a line is logged')] = lines
-  assert.deepEqual([msg, job], ['a job fails', 'fails'])
-  assert.ok(!('error' in rest) && JSON.stringify(rest).includes('no database connection'))
+  const refused = await lineOf(new AggregateError([new Error('refused')]))
+  assert.deepEqual(
+    [refused.error, refused.why],
+    [undefined, 'no database connection: Error: refused'],
+  )
+  assert.equal((await lineOf()).why, 'no database connection')
+  for (const code of ['57014', '55P03']) {
+    const late = Object.assign(new DatabaseError('canceling statement', 0, 'error'), { code })
+    assert.match((await lineOf(late)).error?.stack ?? '', /job-runner\.test/)
+  }
 })
 
-test('an hourly job that failed runs again after a minute, and then each hour', async () => {
+test('an hourly job that fails waits a minute, then twice as long each time, and an hour at most', async () => {
   const { log } = capture()
   const ending = new AbortController()
   const waits: number[] = []
@@ -69,15 +87,16 @@ test('an hourly job that failed runs again after a minute, and then each hour', 
     notify() {},
     async wait(ms: number) {
       waits.push(ms)
-      if (waits.length === 2) ending.abort()
+      if (waits.length === 9) ending.abort()
     },
   }
   async function run() {
-    if (waits.length === 0) throw new Error('the database restarts')
+    if (waits.length !== 7) throw new Error('the database restarts')
   }
   const job = { name: 'hourly', everyMs: 3_600_000, wakeUp, run }
   await runJobs([job], { log, signal: ending.signal })
-  assert.deepEqual(waits, [60_000, 3_600_000])
+  const minutes = waits.map((ms) => ms / 60_000)
+  assert.deepEqual(minutes, [1, 2, 4, 8, 16, 32, 60, 60, 1])
 })
 
 test('jobs do not start together: the most frequent ones start first', async () => {

@@ -4,8 +4,9 @@
  * done, so any number of processes may run the same jobs.
  */
 import { systemClock } from './clock.ts'
+import { sqlState } from './db/db.ts'
 import { UnavailableError } from './errors.ts'
-import type { Log } from './observability/log.ts'
+import { type Log, textOf } from './observability/log.ts'
 import { startSpan, traced } from './observability/tracing.ts'
 
 export interface Job {
@@ -44,7 +45,11 @@ interface RunOptions {
  * would fail.
  */
 const startsApartMs = 40
-/** A job that failed runs again as soon as this, so that a short outage costs no hourly job its hour. */
+/**
+ * A job that failed waits this long, and twice as long after each further failure, but at most its
+ * usual time. So a short outage delays an hourly job by minutes, and a defect does not run each
+ * minute.
+ */
 const failedAgainMs = 60_000
 /** A job that keeps failing is logged this often, and so is one that works and fails in turn. */
 const failureLoggedEveryMs = 60_000
@@ -65,6 +70,7 @@ async function runJob(
   records.set(name, record)
   let loggedAt = Number.NEGATIVE_INFINITY
   let isLogged = false
+  let failures = 0
   if (startMs > 0) await wakeUp.wait(startMs, signal)
   while (!signal.aborted) {
     try {
@@ -75,20 +81,29 @@ async function runJob(
       record.succeededAt = systemClock()
     } catch (error) {
       if (elapsedMs() - loggedAt >= failureLoggedEveryMs) {
-        // While the database is away every job fails, and the log has the cause already.
-        if (error instanceof UnavailableError)
-          log.warn('a job fails', { job: name, why: error.message })
-        else log.error('a job fails', error, { job: name })
+        if (error instanceof UnavailableError && !isTimeout(error.cause)) {
+          const why = error.cause === undefined ? [error] : [error, error.cause]
+          log.warn('a job fails', { job: name, why: why.map(textOf).join(': ') })
+        } else log.error('a job fails', error, { job: name })
         loggedAt = elapsedMs()
         isLogged = true
       }
-      record.error = error instanceof Error ? error.message : String(error)
+      record.error = textOf(error)
     }
     record.ranAt = systemClock()
     record.everyMs = job.everyMs
-    const isFailing = record.error !== null
-    await wakeUp.wait(isFailing ? Math.min(job.everyMs, failedAgainMs) : job.everyMs, signal)
+    failures = record.error === null ? 0 : failures + 1
+    const againMs = failures === 0 ? job.everyMs : failedAgainMs * 2 ** (failures - 1)
+    await wakeUp.wait(Math.min(job.everyMs, againMs), signal)
   }
+}
+
+/**
+ * While the database is away every job fails, so its line is short. A timeout of a statement or a
+ * lock may be a fault of the job itself, and only the stack says which statement it was.
+ */
+function isTimeout(cause: unknown): boolean {
+  return /^(57014|55P03)$/.test(sqlState(cause) ?? '')
 }
 
 /**

@@ -73,7 +73,7 @@ interface CreditJobsOptions {
   clock: Clock
 }
 
-/** Each job runs once at the start, and then every hour; usage is rolled up every five minutes. */
+/** Each job runs once at the start, and an hour after a success; usage is rolled up more often. */
 function creditJobs({ db, log, clock }: CreditJobsOptions): Job[] {
   const everyMs = 3_600_000
   const audit = async (): Promise<void> => {

@@ -192,6 +192,12 @@ function holding(to: LogDestination, origin: LogOrigin | undefined) {
   }
 }
 
+/** A host with several addresses fails with an error for each, and an empty message around them. */
+export function textOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(String).join('; ')
+  return error instanceof Error ? error.message : String(error)
+}
+
 function describeError(error: unknown): {
   name: string
   message: string
