@@ -101,8 +101,8 @@ export type Query =
 const noValues: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
 const none: Query = { kind: 'values', values: noValues }
 
-/** Parses `text`, the part after the first `?`, or the empty text. */
-export function parseQuery(text: string): Query {
+/** Parses `text`: the part after the first `?`, the empty text, or the body of a form. */
+export function parseQuery(text: string, place: 'query' | 'form' = 'query'): Query {
   if (text === '') return none
   const values: Record<string, string> = Object.create(null)
   for (const pair of text.split('&')) {
@@ -111,18 +111,17 @@ export function parseQuery(text: string): Query {
     const name = decode(equals === -1 ? pair : pair.slice(0, equals))
     const value = equals === -1 ? '' : decode(pair.slice(equals + 1))
     if (name === null || value === null)
-      return { kind: 'problem', why: 'The query is not valid percent-encoded UTF-8.' }
+      return { kind: 'problem', why: `The ${place} is not valid percent-encoded UTF-8.` }
     if (name.includes('\0') || value.includes('\0'))
-      return { kind: 'problem', why: 'The query holds a NUL.' }
-    if (name in values) return { kind: 'problem', why: `${parameterNamed(name)} occurs twice.` }
+      return { kind: 'problem', why: `The ${place} holds a NUL.` }
+    if (name in values) {
+      // A name of any length may be sent, and the answer need not repeat it.
+      const named = name.length > 64 ? `A ${place} parameter` : `The ${place} parameter ${name}`
+      return { kind: 'problem', why: `${named} occurs twice.` }
+    }
     values[name] = value
   }
   return { kind: 'values', values }
-}
-
-/** A name of any length may be sent, and the answer need not repeat it. */
-function parameterNamed(name: string): string {
-  return name.length > 64 ? 'A query parameter' : `Query parameter ${name}`
 }
 
 function decode(text: string): string | null {

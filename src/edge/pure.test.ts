@@ -99,7 +99,9 @@ test('a query that URLSearchParams writes is read back without loss', () => {
 
 test('the refusal of a parameter that is sent twice names it, unless the name is long', () => {
   const why = (text: string) => ({ kind: 'problem', why: text })
-  assert.deepEqual(parseQuery('a=1&q=2&q=3'), why('Query parameter q occurs twice.'))
+  assert.deepEqual(parseQuery('a=1&q=2&q=3'), why('The query parameter q occurs twice.'))
+  const form = parseQuery('query=1&query=2', 'form')
+  assert.deepEqual(form, why('The form parameter query occurs twice.'))
   const long = 'x'.repeat(65)
   assert.deepEqual(parseQuery(`${long}&${long}`), why('A query parameter occurs twice.'))
 })

@@ -115,10 +115,10 @@ function linesOf(
 
 function formOf(bytes: Buffer): ParsedBody | Refusal {
   // A form is ASCII: everything else is percent-encoded.
-  const form = parseQuery(bytes.toString('latin1'))
-  if (form.kind === 'values') return { body: form.values, bodyAmbiguity: null }
-  const why = form.why.replace(/query/i, (word) => (word === 'query' ? 'form' : 'Form'))
-  return refuse('invalid_parameter', { message: why })
+  const form = parseQuery(bytes.toString('latin1'), 'form')
+  return form.kind === 'values'
+    ? { body: form.values, bodyAmbiguity: null }
+    : refuse('invalid_parameter', { message: form.why })
 }
 
 /** Waits for the rest of a body without holding a slot. */

@@ -282,7 +282,7 @@ test('415 and 400: a body that is no well-formed form is rejected', async () => 
     assert.equal(reply.status, 415, type)
   }
   for (const [broken, why] of [
-    ['email=a%40b.example&email=c%40d.example', /Form parameter email occurs twice\./],
+    ['email=a%40b.example&email=c%40d.example', /The form parameter email occurs twice\./],
     ['email=%ff', /The form is not valid percent-encoded UTF-8\./],
     ['email=%zz', /The form is not valid/],
     ['email=%00', /The form holds a NUL\./],
