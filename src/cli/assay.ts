@@ -48,7 +48,9 @@ try {
   }
   refuseRepeatedOptions(program)
   if (process.argv.some((argument) => argument.includes('\ufffd')))
-    program.error('error: an argument is not valid UTF-8. Use a terminal that writes UTF-8.')
+    program.error(
+      'error: an argument holds U+FFFD, the sign of bytes that are not UTF-8. Use a terminal that writes UTF-8.',
+    )
   await program.parseAsync()
 } catch (error) {
   const isHelp = error instanceof CommanderError && error.exitCode === 0

@@ -79,7 +79,8 @@ export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error instanceof UnavailableError) {
     const why = causeOf(error) ?? 'no answer'
-    return `${error.message}: ${why}. ${remedyOf(why) ?? 'Check DATABASE_URL'}, or run \`assay doctor\`.`
+    const remedy = remedyOf(why, 'DATABASE_URL') ?? 'Check DATABASE_URL'
+    return `${error.message}: ${why}. ${remedy}, or run \`assay doctor\`.`
   }
   return fileFault(error) ?? (error.message || (causeOf(error) ?? error.name))
 }
@@ -98,11 +99,14 @@ export function fileFault(error: unknown): string | null {
   return fault === undefined ? null : `${String(error.path)} ${fault} (${String(error.code)}).`
 }
 
-/** Returns what else than the setting of the database to look at, or null. */
-export function remedyOf(why: string): string | null {
+/** Returns what to look at first if the database of `setting` fails for this reason, or null. */
+export function remedyOf(why: string, setting: string): string | null {
   // The log of an embedded PostgreSQL that cannot start quotes the same words.
   if (why.includes('No space left on device')) return 'Make room on the disk of PostgreSQL'
-  return why.includes('certificate') ? 'Check the certificate of PostgreSQL and sslrootcert' : null
+  // Other words about certificates are about that of the client, or about pg_hba.conf.
+  return /certificate has expired|self-signed|unable to verify|local issuer/.test(why)
+    ? `Check ${setting}: the certificate of PostgreSQL, and sslrootcert`
+    : null
 }
 
 /**

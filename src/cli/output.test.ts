@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { UnavailableError } from '../platform/errors.ts'
-import { messageOf } from './command.ts'
+import { messageOf, remedyOf } from './command.ts'
 import { renderResult } from './commands/credentials.ts'
 import { withoutControls, withoutSecrets } from './output.ts'
 
@@ -55,7 +55,13 @@ test('a text in a credential cannot move the cursor of the terminal or add a lin
 test('a command names what to do: room on a full disk, a certificate, else the setting of the database', () => {
   const said = (why: string) => messageOf(new UnavailableError('failed', { cause: new Error(why) }))
   assert.match(said('could not extend file "base/1": No space left on device'), /Make room on the/)
-  assert.match(said('certificate has expired'), /expired\. Check the certificate of PostgreSQL/)
+  assert.match(said('certificate has expired'), /expired\. Check DATABASE_URL: the certificate of/)
+  const own = 'connection requires a valid client certificate'
+  assert.match(said(own), /client certificate\. Check DATABASE_URL, or run/)
+  assert.match(
+    remedyOf('self-signed certificate', 'DATABASE_READ_URLS') ?? '',
+    /DATABASE_READ_URLS/,
+  )
   assert.match(said('connect ECONNREFUSED'), /Check DATABASE_URL, or run/)
 })
 

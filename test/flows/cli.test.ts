@@ -87,7 +87,7 @@ test('2: invalid arguments print the usage on standard error and nothing on stan
     ['credentials', 'verify', '-', '--list', 'x'],
     ['serve', '--processes', '0'],
     ['evidence', 'list', '--username', 'ada', '--username', 'bob'],
-    ['accounts', 'create', 'not UTF-8: \ufffd'],
+    ['accounts', 'create', '\ufffd'],
   ]
   for (const args of wrong) {
     const { code, out, err } = await run(args)
@@ -95,6 +95,7 @@ test('2: invalid arguments print the usage on standard error and nothing on stan
     assert.equal(out, '', args.join(' '))
     assert.match(err, /\w/)
     assert.doesNotMatch(err, /\n +at /)
+    if (args.includes('\ufffd')) assert.match(err, /an argument holds U\+FFFD/)
   }
 })
 

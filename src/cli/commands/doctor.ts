@@ -176,7 +176,7 @@ function unreachable(check: string, setting: string, error: unknown): Finding {
   if (fault !== null) return fail(fault)
   const { message, cause } = error instanceof Error ? error : new Error(String(error))
   const why = cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : ''
-  const remedy = remedyOf(message + why)
+  const remedy = remedyOf(message + why, setting)
   if (remedy !== null) return fail(`${message}${why}. ${remedy}.`)
   const advice = why.includes('DATABASE_POOLING')
     ? ''
