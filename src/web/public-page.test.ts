@@ -172,13 +172,14 @@ test('413: the page tells a person what to do, and no number of bytes', () => {
     target: '/',
     requestId: 'r',
   })
-  assert.match(JSON.stringify(page), /The form holds too much<.*shorten the texts/s)
+  assert.match(JSON.stringify(page), /The form holds too much<.*Go back and send less\./s)
   assert.doesNotMatch(JSON.stringify(page), /32768/)
 })
 
 test('500: the page shows the request ID that the operator needs', async () => {
   const { status, headers, body } = await get('/broken', { Accept: browser })
   assert.equal(status, 500)
+  assert.match(String(body), /<h1 id="title">The service failed</)
   assert.ok(String(body).includes(`<code>${String(headers['x-request-id'])}</code>`))
 })
 

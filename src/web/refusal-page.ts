@@ -7,7 +7,7 @@ const titles: Partial<Record<string, string>> = {
   not_found: 'Page not found',
   method_not_allowed: 'This page takes no form',
   payload_too_large: 'The form holds too much',
-  internal_error: 'Something failed here',
+  internal_error: 'The service failed',
   rate_limited: 'Too many requests',
   cross_origin: 'This form came from another site',
   overloaded: 'The service is busy',
@@ -18,7 +18,7 @@ const titles: Partial<Record<string, string>> = {
 const messages: Partial<Record<string, string>> = {
   method_not_allowed: 'Nothing was changed. Open the page again from its link.',
   payload_too_large:
-    'Nothing was changed. Go back, shorten the texts of the form and send it again.',
+    'Nothing was changed. You sent more text than the form takes. Go back and send less.',
 }
 
 /** Renders refusals of public pages, and of paths that match nothing. */
@@ -48,15 +48,16 @@ export function dashboardRefusalPage(host: string): RefusalPage {
 }
 
 /**
- * Renders refusals of pages of the console. Without a role, its pages are those of unknown paths.
+ * Renders refusals of pages of the console. Without a role, its pages are those of unknown paths,
+ * also for a method that its path does not take: that is refused before the role is known.
  */
 export function consoleRefusalPage(host: string, unknown: RefusalPage): RefusalPage {
   return (refused) => {
     const { error, target } = refused
     if (error === 'session_required')
       return { redirectTo: `/sign-in?next=${encodeURIComponent(target)}` }
-    return error === 'not_found'
-      ? unknown(refused)
+    return error === 'not_found' || error === 'method_not_allowed'
+      ? unknown({ ...refused, error: 'not_found' })
       : refusalPage(host, { ...refused, back: toConsole })
   }
 }

@@ -109,6 +109,7 @@ const consolePaths = [
 
 test('404: a user without a role, and any other network, get the bytes of an unknown path', async () => {
   const customer = await dashboard.newUser()
+  const browser = { ...customer, ownOrigin: { ...customer.ownOrigin, ...browserAccept } }
   const unknown = await get('/nothing-here')
   for (const path of consolePaths) {
     for (const headers of [
@@ -119,8 +120,9 @@ test('404: a user without a role, and any other network, get the bytes of an unk
       assert.equal(reply.status, 404, path)
       assert.deepEqual(reply.body, unknown.body)
     }
-    const sent = await dashboard.send(customer, path, { do: 'perform' })
+    const sent = await dashboard.send(browser, path, { do: 'perform' })
     assert.ok([404, 405].includes(sent.status), path)
+    assert.deepEqual(sent.body, unknown.body)
   }
 })
 

@@ -336,6 +336,13 @@ test('the page of an event that no process sends stops reloading after a minute,
   const body = String((await ask(service.base, shown)).body)
   assert.match(body, /The event still waits\..*It was due .*2 min ago/)
   assert.doesNotMatch(body, /data-reload|any moment|on its way/)
+  // A lease leaves `due_at` as it is.
+  await service.database.db.run(sql`
+    update webhook_deliveries
+    set status = 'sending', lease_id = gen_random_uuid(), lease_until = now() + interval '1 minute'
+    where endpoint_id = ${good.id}::uuid and trigger = 'test'`)
+  const sending = String((await ask(service.base, shown)).body)
+  assert.match(sending, /data-reload.*on its way.*The first attempt is under way/s)
 })
 
 test('a member chooses events that failed and sends them again, or all of them, with a key once', {

@@ -187,7 +187,7 @@ function queuedNotice(
       'info',
       'The endpoint is paused. The event waits, and is sent once you resume the endpoint.',
     )
-  if ((isDue || status === 'sending') && isLate(event, now))
+  if (isDue && isLate(event, now))
     return result(
       'warning',
       'The event still waits.',
