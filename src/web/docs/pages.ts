@@ -11,6 +11,7 @@ import {
 import type { Answer, Endpoint } from '../../edge/http/endpoint.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { refuse } from '../../platform/errors.ts'
+import { keepResult } from '../../platform/keep-result.ts'
 import { Html, html } from '../html.ts'
 import {
   alternateLink,
@@ -34,7 +35,7 @@ import { type DocsFrame, docsView, groupsOf } from './frame.ts'
 import type { DocsLibrary, DocsPage } from './library.ts'
 import type { RenderedPage } from './markdown.ts'
 import { searchAnswer, searchPath, searchView } from './search.ts'
-import { type DocsSearch, type OtherPage, openDocsSearch } from './search-index.ts'
+import { type OtherPage, openDocsSearch } from './search-index.ts'
 import { llmsFullText, llmsText, robotsText, securityText, sitemapXml } from './site-files.ts'
 
 export interface DocsContext {
@@ -66,11 +67,8 @@ export function docsEndpoints(context: DocsContext): Endpoint[] {
   const documents = memoized()
   let contract: OpenApi | undefined
   const openApi = () => (contract ??= resolved(context.openApi()))
-  let index: Promise<DocsSearch> | undefined
-  const find = async (query: string) => {
-    index ??= openDocsSearch(library, openApi(), context.dashboardPages)
-    return (await index)(query)
-  }
+  const search = keepResult(() => openDocsSearch(library, openApi(), context.dashboardPages))
+  const find = async (query: string) => (await search())(query)
 
   const page = (path: string): Answer | Promise<Answer> => {
     const isMarkdown = path.endsWith('.md')
@@ -218,17 +216,15 @@ function documentOf(
   return publicDocument({ body, contentType, maxAgeSeconds, headers })
 }
 
-/**
- * Keeps the answer of each document that was made: the documentation belongs to the release. A kept
- * answer is sent in the turn of the event loop in which its request arrives.
- */
+/** Keeps the answer of each document that was made: the documentation belongs to the release. */
 function memoized() {
-  const made = new Map<string, Answer>()
-  const make = async (key: string, document: () => PublicDocument | Promise<PublicDocument>) => {
-    const answer = { document: await document() }
-    made.set(key, answer)
-    return answer
+  const answers = new Map<string, () => Answer | Promise<Answer>>()
+  return (key: string, render: () => PublicDocument | Promise<PublicDocument>) => {
+    let answer = answers.get(key)
+    if (answer === undefined) {
+      answer = keepResult(async () => ({ document: await render() }))
+      answers.set(key, answer)
+    }
+    return answer()
   }
-  return (...args: Parameters<typeof make>): Answer | Promise<Answer> =>
-    made.get(args[0]) ?? make(...args)
 }

@@ -24,7 +24,7 @@ export interface HitGroup {
   hits: readonly Hit[]
 }
 
-export type DocsSearch = (query: string) => readonly HitGroup[]
+type DocsSearch = (query: string) => readonly HitGroup[]
 
 interface Entry {
   group: Group
