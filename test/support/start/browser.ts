@@ -12,7 +12,6 @@ import {
   type Locator,
   type Page,
 } from 'playwright-core'
-import { testWaitMs } from '../fault/in-time.ts'
 import { chromiumFile } from './shared-browser.ts'
 
 /** For the option `skip` of a test. */
@@ -25,16 +24,18 @@ after(async () => (await browser)?.close())
 export async function openContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
   browser ??= connect()
   const context = await (await browser).newContext(options)
-  context.setDefaultTimeout(testWaitMs)
+  // Longer than a step takes under load, and short for a locator that is wrong.
+  context.setDefaultTimeout(60_000)
   return context
 }
 
 /**
- * Clicks, and waits for the page to which the click leads. A click alone resolves while that page
- * is still read, before its last elements are there and its scripts have run.
+ * Clicks, and waits for the page to which the click leads, not for one that is still loading. A
+ * click alone resolves while that page is still read, before its last elements are there and its
+ * scripts have run.
  */
 export async function follow(page: Page, clicked: Locator): Promise<void> {
-  await Promise.all([page.waitForEvent('load'), clicked.click()])
+  await Promise.all([page.waitForNavigation(), clicked.click()])
 }
 
 async function connect(): Promise<Browser> {
