@@ -52,6 +52,10 @@ const common: Env = {
 
 export type Child = ChildProcessByStdio<Writable, Readable, Readable>
 
+/** If a test file throws at its top level, no `after` hook runs. */
+const running = new Set<Child>()
+process.once('exit', () => running.forEach(killGroup))
+
 /**
  * Returns the flags with which scripts/runtime/run.mjs runs the command. Only the collection of
  * garbage before a server listens is left out: it takes a sixth of the processor time of a start.
@@ -77,11 +81,14 @@ export function spawnAssay(
   })
   // A process may end before it has read all input. Its output and exit code show the reason.
   pipeline(Readable.from(input), child.stdin, () => {})
+  running.add(child)
   after(() => killGroup(child))
   return child
 }
 
-function killGroup({ pid }: Child): void {
+function killGroup(child: Child): void {
+  running.delete(child)
+  const { pid } = child
   if (pid !== undefined) signalAll([-pid], 'SIGKILL')
 }
 

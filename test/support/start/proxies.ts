@@ -33,7 +33,10 @@ const kinds: Record<string, Kind> = {
   nginx: {
     program: '/usr/sbin/nginx',
     file: 'deploy/nginx/assay.conf',
-    main: 'pid nginx.pid; error_log stderr; events {} http { access_log off; include file; }',
+    // The default folders of temporary files do not exist until root has started nginx once.
+    main: `pid nginx.pid; error_log stderr; events {} http { access_log off; include file;
+      client_body_temp_path t; proxy_temp_path t; fastcgi_temp_path t; uwsgi_temp_path t;
+      scgi_temp_path t; }`,
     edits: (place, { http, https }) => [
       [/^ *listen \[::\].*\n/gm, ''],
       ['listen 80;', `listen 127.0.0.1:${http};`],
