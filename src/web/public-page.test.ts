@@ -156,18 +156,18 @@ test('404: a browser gets a page, and every other caller the closed error body',
 })
 
 test('405: a browser that sends a form to a page that takes none gets a page', async () => {
-  const sent = { path: '/thing', method: 'POST' }
-  const page = await ask(`http://127.0.0.1:${edge.port}`, { ...sent, headers: { Accept: browser } })
+  const form = { path: '/thing', method: 'POST' }
+  const page = await ask(`http://127.0.0.1:${edge.port}`, { ...form, headers: { Accept: browser } })
   assert.deepEqual([page.status, page.headers.allow], [405, 'GET, HEAD, OPTIONS'])
   assert.match(String(page.body), /<h1 id="title">This page takes no form<.*Nothing was changed\./s)
-  const json = await ask(`http://127.0.0.1:${edge.port}`, { ...sent, headers: { Accept: '*/*' } })
+  const json = await ask(`http://127.0.0.1:${edge.port}`, { ...form, headers: { Accept: '*/*' } })
   assert.equal(JSON.parse(String(json.body)).error, 'method_not_allowed')
 })
 
 test('413: the page tells a person what to do, and no number of bytes', () => {
-  const refused = { error: 'payload_too_large', message: 'The body is over 32768 bytes.' } as const
+  const refusal = { error: 'payload_too_large', message: 'The body is over 32768 bytes.' } as const
   const page = publicRefusalPage('example.org')({
-    ...refused,
+    ...refusal,
     status: 413,
     target: '/',
     requestId: 'r',

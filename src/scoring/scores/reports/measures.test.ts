@@ -1,4 +1,4 @@
-/** The reports on sources and reliability find the figures that simulated workers were made with. */
+/** The reports on sources and reliability find the figures of which simulated workers are made. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { draws } from '../../../../test/support/oracle/draws.ts'
