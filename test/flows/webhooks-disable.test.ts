@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { after, test } from 'node:test'
@@ -36,7 +37,7 @@ function startLoop(): ChildProcess {
   const child = spawn(
     process.execPath,
     ['test/support/fault/deliver-loop.ts', JSON.stringify(settings)],
-    { stdio: ['ignore', 'ignore', 'inherit'] },
+    { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] },
   )
   after(() => child.kill('SIGKILL'))
   return child
@@ -44,8 +45,25 @@ function startLoop(): ChildProcess {
 
 const endpointCount = 6
 
-/** A request that began in time may be read here so much later, on an idle machine. */
-const idleTransitMs = 50
+/** A request that began in time may be read here so much later, if no process was held up. */
+const transitMs = 50
+
+/** If a busy machine holds the processes up for longer, the round is repeated, up to six times. */
+const stallMsMax = 200
+
+const stalls = monitorEventLoopDelay({ resolution: 1 })
+
+/** Returns for how long a request was held up at most since the last call, by sender and test. */
+async function longestStallMs(senders: readonly ChildProcess[]): Promise<number> {
+  const ofSenders = senders.map(async (sender) => {
+    sender.send('')
+    const [ms]: number[] = await once(sender, 'message')
+    return ms ?? 0
+  })
+  const stallMs = Math.max(...(await Promise.all(ofSenders))) + stalls.max / 1e6
+  stalls.reset()
+  return stallMs
+}
 
 test('after a replacement answers, the old secret signs nothing; after a DELETE answers, no POST starts: two processes under load, slow connections', async () => {
   const arrivals = new Map<string, { last: number; count: number; lastByOldSecret: number }>()
@@ -78,56 +96,57 @@ test('after a replacement answers, the old secret signs nothing; after a DELETE 
   after(() => slow.close())
 
   const began = new Date(Date.now() - 1_000)
-  const endpoints = await Promise.all(
-    Array.from({ length: endpointCount }, async (_, i) => {
-      const url = `https://127.0.0.1:${slow.port}/${i}`
-      const { id, secret } = await createEndpoint(db, url, { at: began })
-      oldSecrets.set(`/${i}`, secret)
-      return { id, path: `/${i}` }
-    }),
-  )
+  const addEndpoint = async (_: unknown, i: number) => {
+    const url = `https://127.0.0.1:${slow.port}/${i}`
+    const { id, secret } = await createEndpoint(db, url, { at: began })
+    oldSecrets.set(`/${i}`, secret)
+    return { id, path: `/${i}` }
+  }
+  const endpoints = await Promise.all(Array.from({ length: endpointCount }, addEndpoint))
   const feeding = new AbortController()
   const fed = feed(feeding.signal)
-  startLoop()
-  startLoop()
-  const answered = new Map<string, number>()
-  const replaced = new Map<string, number>()
-  /** How long a busy machine, which runs other tests, holds a process up from here on. */
-  const held = new Map<string, ReturnType<typeof monitorEventLoopDelay>>()
+  const senders = [startLoop(), startLoop()]
+  stalls.enable()
+  const rounds = []
   for (const { id, path } of endpoints) {
     const arrived = () => arrivals.get(path)?.count ?? 0
     while (arrived() < 10) await pause(5)
-    held.set(path, monitorEventLoopDelay({ resolution: 1 }))
-    held.get(path)?.enable()
+    await longestStallMs(senders)
     const replacedAt = new Date()
     await db.transaction((tx) =>
       replaceSecret(tx, { endpointId: id, owner: 'any', ring: testRing, now: replacedAt }),
     )
     await untilNothingStarts(replacedAt, replacedAt)
-    replaced.set(path, performance.now())
+    const replacementAt = performance.now()
     for (const enough = arrived() + 10; arrived() < enough; ) await pause(5)
     let now: Date
     do now = new Date()
     while (!(await disabledAtWork(id, now)))
     await untilNothingStarts(now, now)
-    answered.set(path, performance.now())
+    const answerAt = performance.now()
+    await pause(500)
+    const stallMs = await longestStallMs(senders)
+    const arrival = arrivals.get(path) ?? assert.fail('nothing arrived at all')
+    if (stallMs <= stallMsMax || endpoints.length === 2 * endpointCount)
+      rounds.push({ path, replacementAt, answerAt, stallMs, ...arrival })
+    else endpoints.push(await addEndpoint(null, endpoints.length))
   }
   feeding.abort()
   await fed
-  await pause(1_000)
-  for (const [path, at] of answered) {
-    const transitMs = idleTransitMs + (held.get(path)?.max ?? 0) / 1e6
-    const { last, lastByOldSecret } = arrivals.get(path) ?? assert.fail('nothing arrived at all')
-    const lateMs = Math.round(lastByOldSecret - (replaced.get(path) ?? 0))
+  await pause(500)
+  for (const { path, replacementAt, answerAt, stallMs, last, lastByOldSecret, count } of rounds) {
+    const lateMs = Math.round(lastByOldSecret - replacementAt)
     assert.ok(lastByOldSecret > 0, `${path}: nothing was signed with the old secret`)
     assert.ok(
-      lateMs <= transitMs,
+      lateMs <= transitMs + stallMs,
       `${path}: the old secret signed ${lateMs} ms after it was replaced`,
     )
     assert.ok(
-      last <= at + transitMs,
-      `${path}: one arrived ${Math.round(last - at)} ms after the answer`,
+      last <= answerAt + transitMs + stallMs,
+      `${path}: one arrived ${Math.round(last - answerAt)} ms after the answer`,
     )
+    if (stallMs <= stallMsMax)
+      assert.equal(arrivals.get(path)?.count, count, `${path}: one arrived after the round`)
   }
 })
 

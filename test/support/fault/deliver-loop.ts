@@ -1,4 +1,5 @@
 /** A process that fans out and delivers events until it is killed. */
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import { systemClock } from '../../../src/platform/clock.ts'
 import { parseKeyring } from '../../../src/platform/crypto/keyring.ts'
@@ -42,6 +43,17 @@ async function forEver(work: () => Promise<unknown>): Promise<never> {
     await pause(10)
   }
 }
+
+const stalls = monitorEventLoopDelay({ resolution: 1 })
+stalls.enable()
+// Answers each message with the longest stall since the last one, in milliseconds. A stall that
+// ends with the message is measured a moment later.
+process.on('message', () => {
+  setTimeout(() => {
+    process.send?.(stalls.max / 1e6)
+    stalls.reset()
+  }, 2)
+})
 
 process.stdout.write('delivering\n')
 await Promise.all([
