@@ -390,10 +390,10 @@ test('an export waits for a change of the worker and contains it', async () => {
   await register(db, [publicLine()])
   const request = { permission: 'score_sharing', textVersion: null, by: 'test', at: now } as const
   const withdraw = (tx: Tx) => changeConsent(tx, 'ada', request)
-  const [, exported] = await inTurn(db, withdraw, () =>
+  const [, data] = await inTurn(db, withdraw, () =>
     db.transaction((tx) => exportWorker(tx, 'ada', now)),
   )
-  assert.partialDeepStrictEqual(exported, {
+  assert.partialDeepStrictEqual(data, {
     consents: { score_sharing: { granted: false } },
     consentChanges: [{}, {}, {}, { permission: 'score_sharing', granted: false }],
   })
@@ -402,8 +402,8 @@ test('an export waits for a change of the worker and contains it', async () => {
 test('an export waits for an erasure and contains nothing of the worker', async () => {
   await register(db, [publicLine({ username: 'grace' })])
   const erase = (tx: Tx) => eraseWorker(tx, 'grace', { by: 'test', at: now })
-  const [, exported] = await inTurn(db, erase, () =>
+  const [, data] = await inTurn(db, erase, () =>
     db.transaction((tx) => exportWorker(tx, 'grace', now)),
   )
-  assert.equal(exported, null)
+  assert.equal(data, null)
 })

@@ -67,16 +67,16 @@ test('a key is expected after it was valid, from the addresses that it allowed, 
   const { key, keyId } = await newKey(db)
   const { present, expectedKey } = authenticatorOn({})
   const [inside, outside] = ['192.0.2.1', '198.51.100.1']
-  const expected = (address: string) => expectedKey(`Bearer ${key}`, address)?.caller.keyId ?? null
-  assert.equal(expected(inside), null)
+  const keyIdAt = (address: string) => expectedKey(`Bearer ${key}`, address)?.caller.keyId ?? null
+  assert.equal(keyIdAt(inside), null)
   await present(key, inside)
-  assert.deepEqual([expected(inside), expected(outside)], [keyId, keyId])
+  assert.deepEqual([keyIdAt(inside), keyIdAt(outside)], [keyId, keyId])
   await db.transaction((tx) => restrictApiKey(tx, { id: keyId, owner: 'any' }, ['192.0.2.0/24']))
   await present(key, outside)
-  assert.deepEqual([expected(inside), expected(outside)], [keyId, null])
+  assert.deepEqual([keyIdAt(inside), keyIdAt(outside)], [keyId, null])
   await revokeKey(db, keyId)
   assert.equal(await present(key, inside), null)
-  assert.equal(expected(inside), null)
+  assert.equal(keyIdAt(inside), null)
 })
 
 test('a key is not expected after a look-up that the database did not answer', async () => {

@@ -234,7 +234,7 @@ const line = {
 const read = (text: string | object) =>
   readScoreLine(Buffer.from(typeof text === 'string' ? text : JSON.stringify(text)))
 
-test('the band is computed where it is not given, and accepted where it is right', () => {
+test('a line without a band gets that of its score, and a line with the right band keeps it', () => {
   assert.deepEqual(read(line), { ...line, scoreBand: 'strong' })
   assert.deepEqual(read({ ...line, scoreBand: 'strong' }), { ...line, scoreBand: 'strong' })
 })
@@ -269,7 +269,7 @@ const refusedLines: [string | object, string | null][] = [
 ]
 
 for (const [text, field] of refusedLines)
-  test(`refused, naming ${field ?? 'the line'}: ${JSON.stringify(text).slice(0, 60)}`, () => {
+  test(`a line is refused, naming ${field ?? 'no field'}: ${JSON.stringify(text).slice(0, 60)}`, () => {
     const answer = read(text)
     assert.ok('refused' in answer)
     assert.equal(answer.refused.field, field)
