@@ -341,7 +341,7 @@ function inputOn(name: string, before = name): object {
   return inputOf(named(before), { ...known, ...ownValues[name] })
 }
 
-/** Runs the work in a transaction that is rolled back, where a failed operation takes back its own. */
+/** Runs the work in a transaction that is rolled back; a failed operation takes back its own. */
 async function inVain(work: (db: Db, tx: Tx) => Promise<void>): Promise<void> {
   const undone = new Error('undone')
   const all = database.db.transaction(async (tx) => {

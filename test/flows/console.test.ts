@@ -1,4 +1,4 @@
-/** The console: who reaches it, its pages for every operation, and the work of an operator in it. */
+/** The console: its callers, its pages for every operation, and the work of an operator in it. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -217,7 +217,7 @@ test('a list shows a score as a number and not as a state; the box of a filter s
   assert.match(webhooks, /class="button primary" href="\/console\/webhooks\/do\/create"/)
 })
 
-test('in a list a key has room, and a phone reads what a number counts', async () => {
+test('a list gives a key room, and names on a phone what a number counts', async () => {
   const keys = String((await get('/console/keys')).body)
   assert.match(keys, /<span class="break long" dir="auto">z6Mk/)
   const accounts = String((await get('/console/accounts')).body)
@@ -278,7 +278,7 @@ test('a secret is in the answer to its form, in no cache, and never shown again'
   assert.equal(row?.count, 1)
 })
 
-/** Inputs of operations by name. A form says what it did in words, so its answer is not compared. */
+/** Inputs of operations by name. A form answers in words, so its answer is not compared. */
 const asked: readonly [name: string, input: Record<string, string>][] = [
   ['workers list', { find: 'ad' }],
   ['disputes list', { username: 'nobody' }],

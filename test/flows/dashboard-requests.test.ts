@@ -95,8 +95,8 @@ test('the filters work without scripts, and a filter that fits nothing says what
     of: session,
     javaScriptEnabled: false,
   })
-  const offered = (id: string) => page.locator(`#operations option[value=${id}]`).count()
-  assert.deepEqual([await offered('getScore'), await offered('getScoreBands')], [1, 0])
+  const countOptions = (id: string) => page.locator(`#operations option[value=${id}]`).count()
+  assert.deepEqual([await countOptions('getScore'), await countOptions('getScoreBands')], [1, 0])
   await page.getByLabel('Status').selectOption('5xx')
   await page.getByRole('button', { name: 'Apply' }).click()
   await page.getByText('No call fits these filters').waitFor()

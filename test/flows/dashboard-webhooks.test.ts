@@ -314,12 +314,12 @@ test('a resend is sent once more, and the page of the event shows every attempt'
 test('the page of an event that was cancelled before its first attempt does not say that it is sent', async () => {
   const { owner, good } = await busyAccount()
   const path = `/dashboard/webhooks/${good.id}`
-  const sent = await dashboard.send(owner, path, { do: 'test', eventType: 'score.updated' })
+  const reply = await dashboard.send(owner, path, { do: 'test', eventType: 'score.updated' })
   await service.database.db.run(sql`
     update webhook_deliveries set status = 'cancelled', finished_at = now()
     where endpoint_id = ${good.id}::uuid and trigger = 'test'`)
-  const shown = { path: String(sent.headers.location), headers: owner.headers }
-  const body = String((await ask(service.base, shown)).body)
+  const eventPage = { path: String(reply.headers.location), headers: owner.headers }
+  const body = String((await ask(service.base, eventPage)).body)
   assert.match(body, /<h3>Not sent<\/h3><p[^>]*>It was cancelled before its first attempt/)
   assert.doesNotMatch(body, /under way|on its way/)
 })
@@ -327,13 +327,13 @@ test('the page of an event that was cancelled before its first attempt does not 
 test('the page of an event that no process sends stops reloading after a minute, and says that the event waits', async () => {
   const { owner, good } = await busyAccount()
   const path = `/dashboard/webhooks/${good.id}`
-  const sent = await dashboard.send(owner, path, { do: 'test', eventType: 'score.updated' })
-  const shown = { path: String(sent.headers.location), headers: owner.headers }
-  assert.match(String((await ask(service.base, shown)).body), /data-reload/)
+  const reply = await dashboard.send(owner, path, { do: 'test', eventType: 'score.updated' })
+  const eventPage = { path: String(reply.headers.location), headers: owner.headers }
+  assert.match(String((await ask(service.base, eventPage)).body), /data-reload/)
   await service.database.db.run(sql`
     update webhook_deliveries set due_at = due_at - interval '2 minutes'
     where endpoint_id = ${good.id}::uuid and trigger = 'test'`)
-  const body = String((await ask(service.base, shown)).body)
+  const body = String((await ask(service.base, eventPage)).body)
   assert.match(body, /The event still waits\..*It was due .*2 min ago/)
   assert.doesNotMatch(body, /data-reload|any moment|on its way/)
   // A lease leaves `due_at` as it is.
@@ -341,7 +341,7 @@ test('the page of an event that no process sends stops reloading after a minute,
     update webhook_deliveries
     set status = 'sending', lease_id = gen_random_uuid(), lease_until = now() + interval '1 minute'
     where endpoint_id = ${good.id}::uuid and trigger = 'test'`)
-  const sending = String((await ask(service.base, shown)).body)
+  const sending = String((await ask(service.base, eventPage)).body)
   assert.match(sending, /data-reload.*on its way.*The first attempt is under way/s)
 })
 
