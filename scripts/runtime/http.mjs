@@ -1,8 +1,8 @@
 /**
- * `node:http` for the program and for tests. An import of Node's own module reads all its names,
- * and three of them, such as `WebSocket`, load a second HTTP client. Without it a test file that
- * sends a request is loaded in half of the processor time (`test/support/start/ask.ts`: 50 instead
- * of 110 ms), and a server starts in 0.92 of it.
+ * `node:http` for tests. An import of Node's own module reads all its names, and three of them, such
+ * as `WebSocket`, load a second HTTP client. Without it a test file that sends a request is loaded
+ * in half of the processor time (`test/support/start/ask.ts`: 50 instead of 110 ms). A server would
+ * start in 0.92 of its time, which is too little to give the program this special case.
  */
 const http = process.getBuiltinModule('node:http')
 

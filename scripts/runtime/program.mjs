@@ -16,7 +16,6 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { isPackage } from './install.mjs'
 
 /**
@@ -88,7 +87,6 @@ export async function bundle(root, outdir) {
     logLevel: 'error',
     metafile: true,
     external,
-    alias: { 'node:http': fileURLToPath(new URL('http.mjs', import.meta.url)) },
     // Packages of CommonJS require Node's own modules.
     banner: {
       js: `import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);`,

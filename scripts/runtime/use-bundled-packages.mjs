@@ -1,6 +1,6 @@
 /**
  * For `--import` of Node: resolves the packages of `bundled-packages.mjs` to their bundles, and
- * `node:http` as in the program.
+ * `node:http` to `http.mjs`.
  */
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'

@@ -87,7 +87,7 @@ export function messageOf(error: unknown): string {
 
 const fileFaults: Readonly<Record<string, string>> = {
   EROFS: 'is on a read-only file system',
-  EACCES: 'is closed to the user who runs assay',
+  EACCES: 'is closed to the user of this process',
   ENOSPC: 'is on a full disk',
   EMFILE: 'cannot be opened, because this process has too many open files: raise `ulimit -n`',
 }

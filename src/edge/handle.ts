@@ -16,8 +16,8 @@
  * 12. not-found limit, if the answer is a 404
  *
  * If the key was valid at its last use, steps 4, 5 and the work of a paid read begin at once, and
- * each is still judged in its place; a call that step 4 refuses then was counted. Measured with a
- * database 1 ms away: 191 reads a second of one caller, 116 with one step after the other.
+ * each is still judged in its place. If step 4 then refuses the call, its count stays. Measured
+ * with a database 1 ms away: 191 reads a second of one caller, 116 with one step after the other.
  */
 import type { IncomingMessage } from 'node:http'
 import { type Refusal, refuse, UnavailableError } from '../platform/errors.ts'
